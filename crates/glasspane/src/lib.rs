@@ -14,7 +14,6 @@ mod normalize;
 pub mod program;
 mod record;
 pub mod serve;
-mod silent;
 pub mod source;
 mod tracker;
 mod usage;

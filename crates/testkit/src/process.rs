@@ -2,7 +2,7 @@
 //! `None` and process lists empty, and tests that need them are for Linux only.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Scheduler run time over all threads; finer than the tick counter.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
@@ -107,4 +107,34 @@ pub fn living_orphans(marker: &str) -> usize {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes())
     })
     .count()
+}
+
+/// Waits until no living process belongs to `group`; fails after five seconds.
+pub fn wait_until_group_is_gone(group: &str) {
+    assert!(
+        group.parse::<u32>().is_ok(),
+        "not a process group: {group:?}"
+    );
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let members = living_members(group);
+        if members.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "still alive: {members:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The `/proc/*/stat` lines of the processes of `group` that are not zombies.
+fn living_members(group: &str) -> Vec<String> {
+    std::fs::read_dir("/proc")
+        .expect("/proc is there")
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
+        .filter(|stat| {
+            let fields = stat.rsplit(')').next().unwrap_or_default();
+            let mut fields = fields.split_whitespace();
+            fields.next() != Some("Z") && fields.nth(1) == Some(group)
+        })
+        .collect()
 }

@@ -24,12 +24,13 @@ enum Place {
     Checks,
 }
 
-const TABLE: [(&str, Place); 30] = [
+const TABLE: [(&str, Place); 31] = [
     ("zot-conversation", Place::Layer(0)),
     ("zot-wire", Place::Layer(0)),
     ("zot-process", Place::Layer(0)),
     ("zot-files", Place::Layer(0)),
     ("zot-terminal", Place::Layer(0)),
+    ("zot-http-server", Place::Layer(0)),
     ("zot-provider", Place::Layer(1)),
     ("zot-cassette", Place::Layer(1)),
     ("zot-offline", Place::Layer(1)),

@@ -1,4 +1,4 @@
-//! `agr`: the loop of answers and tools.
+//! `agr`: asks the model, runs the tools it calls, and asks again.
 
 mod blocks;
 mod interrupt;
@@ -26,7 +26,7 @@ use blocks::{Blocks, Piece, response_block};
 use interrupt::Interrupt;
 use reading::{Reading, RuntimeError};
 
-/// Asks `rtr`, lets `exc` run what the answer calls for, and asks again.
+/// Asks `rtr`, has `exc` run the tool calls in the response, and asks again.
 pub struct AgentLoopService {
     config: Config,
     log: Log,
@@ -35,10 +35,10 @@ pub struct AgentLoopService {
     definitions: Mutex<Arc<Definitions>>,
 }
 
-/// What a model can call.
+/// The tools and skills a model can call.
 #[derive(Debug, Default)]
 struct Definitions {
-    /// The executors by the functions that stand for them.
+    /// Executor names by function name.
     functions: BTreeMap<String, String>,
     skills: BTreeMap<String, Skill>,
 }
@@ -59,7 +59,7 @@ enum Mode {
     Collected,
 }
 
-/// One answer of the model with the responses to what it called.
+/// One response of the model, with the results of its calls.
 #[derive(Debug, Default)]
 struct Turn {
     text: String,
@@ -137,7 +137,7 @@ impl AgentLoopService {
         responses.finish(response).await;
     }
 
-    /// The text of the last iteration, and how many there were.
+    /// Returns the text of the last iteration and the number of iterations.
     async fn iterate(
         &self,
         mut run: Run,
@@ -154,7 +154,7 @@ impl AgentLoopService {
         }
     }
 
-    /// Asks once and runs what the answer calls for, as soon as each call is complete.
+    /// Asks once and runs each tool call as soon as it is complete.
     async fn turn(&self, run: &Run, responses: &Responses<Response>) -> Result<Turn, Unfinished> {
         let inference = Inference {
             messages: run.messages.clone(),
@@ -202,7 +202,7 @@ impl AgentLoopService {
         Ok(())
     }
 
-    /// What the model reads in response to a block.
+    /// Runs what a block asks for and returns what the model reads about it.
     async fn interrupt(&self, run: &Run, tag: &str, body: &str) -> Result<String, RuntimeError> {
         match interrupt::read(tag, body, &run.definitions) {
             Err(text) => Ok(text),
@@ -237,7 +237,7 @@ impl Service for AgentLoopService {
         })
     }
 
-    /// Runs under way go on with what they began with.
+    /// Runs in progress keep the definitions they started with.
     fn reload(&self) -> Result<(), String> {
         let definitions = Arc::new(load(&self.config, self.log));
         *self.lock() = definitions;

@@ -16,7 +16,7 @@ use crate::kind::ServiceKind;
 use crate::lenient;
 use crate::logging::Level;
 
-/// Everything the services are told. Relative paths start where the process was started.
+/// The configuration of all services. Relative paths start at the working directory.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Config {
@@ -34,7 +34,7 @@ pub struct Config {
     pub skills: Directory,
     pub logging: Logging,
     pub wire: Wire,
-    /// Where the file is; `None` for one that was not read from a file.
+    /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
 }
@@ -78,7 +78,7 @@ pub struct Agent {
     pub temperature: f64,
     #[serde(deserialize_with = "lenient::read_number")]
     pub top_p: f64,
-    /// What the system prompt says; the loop itself goes by `[agr] max_iterations`.
+    /// For the system prompt only; the loop uses `[agr] max_iterations`.
     #[serde(deserialize_with = "lenient::read_shown")]
     pub max_iterations: String,
 }
@@ -107,7 +107,7 @@ pub struct Router {
     pub socket: Option<PathBuf>,
     #[serde(deserialize_with = "lenient::read_truth")]
     pub streaming: bool,
-    /// Ours: the longest a whole answer may take, in seconds.
+    /// Ours: the longest a whole response may take, in seconds.
     #[serde(deserialize_with = "lenient::read_number")]
     pub timeout: f64,
 }
@@ -175,9 +175,9 @@ pub struct Executor {
     /// Ours: how much of each output stream is kept.
     #[serde(deserialize_with = "lenient::read_count")]
     pub max_output_bytes: usize,
-    /// Ours: hold programs to the working directory.
+    /// Ours: confine programs to the working directory.
     pub sandbox: bool,
-    /// Ours: where programs run; where the service was started when not given.
+    /// Ours: where programs run; by default the working directory of the service.
     pub working_dir: Option<PathBuf>,
     /// Ours, with `sandbox`: whether programs may use the network.
     pub network: bool,
@@ -255,7 +255,7 @@ pub struct Logging {
 pub struct Wire {
     #[serde(deserialize_with = "lenient::read_count")]
     pub max_frame_bytes: usize,
-    /// How long `sys`, `ctx` and `mem` may take to answer, in seconds; then it goes on without.
+    /// How long `sys`, `ctx` and `mem` may take to answer, in seconds; then the caller continues without.
     #[serde(deserialize_with = "lenient::read_number")]
     pub answer_timeout: f64,
     /// How long `agr` and `exc` may be silent, in seconds; see [`Config::idle_limit`].
@@ -278,7 +278,7 @@ impl Default for Wire {
 /// Limit: the caller continues without what it asked for.
 const ANSWER_TIMEOUT_SECONDS: f64 = 5.0;
 
-/// By how much a caller is more patient than the service it waits for.
+/// How much longer a caller waits than the service itself may take.
 ///
 /// Limit: a service that is silent in a response for this long beyond `[rtr] timeout` is an error.
 const IDLE_GRACE: Duration = Duration::from_secs(10);
@@ -297,7 +297,7 @@ pub enum ConfigError {
     Missing(PathBuf),
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} is not right: {error}", .path.display())]
+    #[error("{} is invalid: {error}", .path.display())]
     Wrong { path: PathBuf, error: String },
 }
 
@@ -306,7 +306,7 @@ pub enum ConfigError {
 /// Limit: a larger `ZINO.toml` is refused.
 const MAX_ZINO_CONFIG_BYTES: u64 = 1 << 20;
 
-/// A configuration and what is odd about it.
+/// A configuration and warnings about it.
 #[derive(Debug)]
 pub struct Loaded {
     pub config: Config,
@@ -314,7 +314,7 @@ pub struct Loaded {
 }
 
 impl Config {
-    /// Where the configuration is, unless an argument says otherwise.
+    /// The path of the configuration unless an argument gives another.
     pub fn default_path() -> PathBuf {
         env::var_os("ZINO_CONFIG")
             .filter(|path| !path.is_empty())
@@ -404,20 +404,20 @@ impl Config {
         self.skills.dir.as_deref().unwrap_or(Path::new("skills"))
     }
 
-    /// How long a service may take that only has to look something up.
+    /// How long a service that only looks something up may take.
     pub fn answer_limit(&self) -> Duration {
         duration(self.wire.answer_timeout).unwrap_or(Duration::MAX)
     }
 
-    /// How long `rtr` may be silent: it ends an answer itself at its own limit.
+    /// How long `rtr` may be silent: it ends a response itself at its own limit.
     pub fn router_limit(&self) -> Duration {
         duration(self.rtr.timeout)
             .unwrap_or(Duration::MAX)
             .saturating_add(IDLE_GRACE)
     }
 
-    /// How long those may be silent that run programs and ask the model. Unless it is given: what one
-    /// round of the loop takes at most, an answer and a skill, which is two more and a program.
+    /// How long services that run programs and ask the model may be silent. By default the longest an
+    /// iteration of the loop can take: three responses, of which two are a skill's, and a program.
     pub fn idle_limit(&self) -> Duration {
         match self.wire.idle_timeout {
             Some(seconds) => duration(seconds).unwrap_or(Duration::MAX),

@@ -38,7 +38,7 @@ impl ContextService {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        // At the same time: who waits for one that stalls waits once.
+        // Concurrently, so that a service that stalls is waited for only once.
         let memories = async {
             match user_message.trim().is_empty() {
                 true => Vec::new(),
@@ -85,7 +85,7 @@ impl ContextService {
         }
     }
 
-    /// A response of `mem` with something in it; the context is built without what cannot be had.
+    /// Asks `mem`; on failure, warns and returns nothing, and the context is built without.
     async fn ask(&self, request: memory::Request) -> Option<memory::Response> {
         let error = match self.memory.ask(request).await {
             Ok(memory::Response::Error(failure)) => failure.message,

@@ -1,4 +1,4 @@
-//! `daemon`: takes a message, has it answered, remembers both.
+//! `daemon`: has a client's message answered, and stores both in the channel's history.
 
 mod dispatch;
 
@@ -12,7 +12,7 @@ use crate::logging::Log;
 use crate::peer::Peer;
 use crate::service::{Responses, Service};
 
-/// The services the daemon brings together.
+/// The services the daemon calls.
 #[derive(Clone)]
 pub struct DaemonPeers {
     pub system_prompt: Peer<system_prompt::Request>,

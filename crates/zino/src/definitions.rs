@@ -1,4 +1,4 @@
-//! Tools and skills, as files describe them.
+//! Tools and skills, read from their files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,12 +11,12 @@ use zot_wire::zino::Message;
 use crate::lenient;
 use crate::logging::Log;
 
-/// The longest file that describes a tool or a skill.
+/// The longest definition file.
 ///
 /// Limit: the tool or skill is left out.
 pub(crate) const MAX_DEFINITION_BYTES: u64 = 4 << 20;
 
-/// What a file says about the program that runs code.
+/// The part of a definition about the program that runs code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Meta {
@@ -30,14 +30,14 @@ pub struct Meta {
 /// One way to run code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutorDefinition {
-    /// What it is called, and the program that runs it.
+    /// Its name, which is also the program that runs the code.
     pub name: String,
     pub file_extension: String,
     pub static_analysis: Option<String>,
 }
 
 impl ExecutorDefinition {
-    /// What the model calls it.
+    /// The function that the model calls.
     pub fn function(&self) -> String {
         format!("execute_{}", self.name)
     }
@@ -58,8 +58,8 @@ struct ToolFile {
     meta: Meta,
 }
 
-/// The executors that the tools in a directory name, in order of file names; the first of a name
-/// counts. Files that cannot be read are reported and left out.
+/// Loads the executors that the tools in a directory name, in order of file names; the first of a
+/// name wins. Files that cannot be read are logged and left out.
 pub fn load_executors(directory: &Path, log: Log) -> Vec<ExecutorDefinition> {
     let mut executors: Vec<ExecutorDefinition> = Vec::new();
     for (stem, path) in json_files(directory, log) {
@@ -79,7 +79,7 @@ pub fn load_executors(directory: &Path, log: Log) -> Vec<ExecutorDefinition> {
     executors
 }
 
-/// The skills in a directory, by file name.
+/// Loads the skills in a directory, by file name.
 pub fn load_skills(directory: &Path, log: Log) -> BTreeMap<String, Skill> {
     json_files(directory, log)
         .into_iter()
@@ -87,7 +87,7 @@ pub fn load_skills(directory: &Path, log: Log) -> BTreeMap<String, Skill> {
         .collect()
 }
 
-/// The `.json` files of a directory with their names, sorted. No directory is no files.
+/// Lists the `.json` files of a directory with their names, sorted. A missing directory is empty.
 fn json_files(directory: &Path, log: Log) -> Vec<(String, PathBuf)> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

@@ -4,25 +4,25 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// More would only let a mistake go unnoticed longer.
+/// The most descriptors asked for: more would only hide a leak longer.
 const ENOUGH: u64 = 65_536;
 
 /// What one request may need: its connection, one to the next service, one to the model, a file.
 const PER_CONNECTION: u64 = 4;
 
-/// How many clients a service has at a time when descriptors are no matter.
+/// The most clients a service serves at a time, however many descriptors it has.
 ///
 /// Limit: further connections of a service wait in the socket's queue.
 const MAX_SERVICE_CONNECTIONS: usize = 4096;
 
-/// However few descriptors there are.
+/// The fewest clients a service serves at a time, however few descriptors it has.
 const MIN_SERVICE_CONNECTIONS: usize = 16;
 
-/// What the process was started with, once that was changed.
+/// The limit the process was started with, once it was raised.
 static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
-/// Asks for as many descriptors as the system lets us have, and returns how many connections a
-/// service may serve at a time with them. More wait: without a descriptor a request would fail half
+/// Raises the descriptor limit as far as the system allows, and returns how many connections a
+/// service may serve at a time. Further ones wait: without a descriptor a request would fail half
 /// way, its history not stored.
 pub(crate) fn connections() -> usize {
     let present = getrlimit(Resource::Nofile);
@@ -49,8 +49,8 @@ pub(crate) fn connections() -> usize {
         .clamp(MIN_SERVICE_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
 }
 
-/// How many descriptors we were started with, where that was changed: programs get as many. Some walk
-/// through all descriptors there may be.
+/// The descriptor limit we were started with, if it was raised. Programs get the original: some close
+/// every possible descriptor one by one.
 pub(crate) fn original() -> Option<u64> {
     ORIGINAL.get().and_then(|original| original.current)
 }

@@ -15,7 +15,7 @@ use crate::config::Config;
 
 const NAME: &str = ".env";
 
-/// A longer file is not one of variables.
+/// The longest `.env` file.
 ///
 /// Limit: a larger `.env` is ignored, with a warning.
 const MAX_ENVIRONMENT_FILE_BYTES: u64 = 1024 * 1024;
@@ -28,9 +28,8 @@ pub struct EnvironmentFile {
 }
 
 impl EnvironmentFile {
-    /// The first `.env` there is: beside the configuration, then where the process was started, which
-    /// is where an installed original has its programs. What is wrong with it is told, and is no
-    /// reason to stop.
+    /// Reads the first `.env` found: beside the configuration, then in the working directory, where an
+    /// installed original has its programs. Problems are returned as warnings.
     pub fn beside(config: &Config) -> (Self, Vec<String>) {
         let Some(directory) = &config.directory else {
             return (Self::default(), Vec::new());
@@ -69,13 +68,13 @@ impl EnvironmentFile {
         (file, problems)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// A variable of the process or, where that has none, of the file. One that is set but empty is
-    /// set, as in the original.
+    /// A variable of the process or else of the file. One that is set but empty counts as set, as in
+    /// the original.
     pub fn variable(&self, name: &str) -> Option<String> {
         match env::var_os(name) {
             Some(value) => value.into_string().ok(),
@@ -90,7 +89,7 @@ impl EnvironmentFile {
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {
-    // A directory of this name, often that of a Python environment, is not meant.
+    // A directory of this name is often a Python environment.
     if path.is_dir() {
         return Ok(None);
     }

@@ -42,10 +42,10 @@ const VALIDATION_TIMEOUT: Duration = Duration::from_secs(15);
 /// Limit: the output of the check is cut.
 const MAX_VALIDATION_BYTES: usize = 64 * 1024;
 
-/// The exit code of what did not run to its end.
+/// The exit code of a program that did not run to its end.
 const NO_EXIT_CODE: i64 = -1;
 
-/// Runs the code that tools and skills make.
+/// Runs the code of tools and skills.
 pub struct ExecutorService {
     config: Config,
     log: Log,
@@ -81,7 +81,7 @@ enum StartError {
 
 impl ExecutorService {
     pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
-        // What earlier runs that were killed have left.
+        // Left behind by earlier runs that were killed.
         zot_files::sweep_scratch();
         let exc = &config.exc;
         let time = Duration::try_from_secs_f64(exc.timeout)
@@ -150,13 +150,13 @@ impl ExecutorService {
     }
 
     async fn run(&self, executor: &ExecutorDefinition, code: &str) -> ExecutionResult {
-        // Closed never, so there is always one in the end.
+        // The semaphore is never closed, so this cannot fail.
         let _slot = self.slots.acquire().await;
         let file = match CodeFile::new(code, &executor.file_extension) {
             Ok(file) => file,
             Err(error) => return not_run(StartError::CodeFile(error).to_string()),
         };
-        // Beside the program: what a validator says changes nothing about it.
+        // Concurrently: the validator's verdict does not affect the run.
         let checked = async {
             if let Some(complaints) = self.complaints(executor, &file).await {
                 self.log
@@ -189,7 +189,7 @@ impl ExecutorService {
         Ok(result(&finished, self.config.exc.timeout))
     }
 
-    /// What the executor's validator, if there is one, has to say about the code.
+    /// Runs the executor's validator, if there is one, and returns its complaints.
     async fn complaints(&self, executor: &ExecutorDefinition, file: &CodeFile) -> Option<String> {
         let validator = validator(executor)?;
         let limits = Limits {
@@ -212,7 +212,7 @@ impl ExecutorService {
         let said = format!("{}{}", finished.stdout.text(), finished.stderr.text());
         let time = VALIDATION_TIMEOUT.as_secs();
         match (timed_out, success) {
-            (true, _) => Some(format!("the check was given up after {time}s")),
+            (true, _) => Some(format!("the check timed out after {time}s")),
             (false, true) => None,
             (false, false) => Some(said.trim().to_owned()),
         }
@@ -224,7 +224,7 @@ impl ExecutorService {
         for variable in secret_variables() {
             command.env_remove(variable);
         }
-        // A program must not speak for the service.
+        // A program must not notify systemd on behalf of the service.
         command.env_remove("NOTIFY_SOCKET");
         command
     }
@@ -272,7 +272,7 @@ fn result(finished: &Finished, time_limit: f64) -> ExecutionResult {
     }
 }
 
-/// A program that died of a signal has that signal's number below zero, as Python has it.
+/// A program killed by a signal has the negated signal number, as in Python.
 fn exit_code(status: ExitStatus) -> i64 {
     let signal = || status.signal().map(|signal| -i64::from(signal));
     let code = status.code().map(i64::from);
@@ -317,7 +317,7 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
     }
 }
 
-/// Where the program that checks code for `executor` is.
+/// Finds the program that checks code for `executor`.
 fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
     let name = executor.static_analysis.as_deref()?;
     if name.is_empty() {
@@ -336,7 +336,7 @@ fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
         .find(runs)
 }
 
-/// The variables that may hold the keys of models: no program needs them.
+/// The variables that may hold keys for models, which no program needs.
 fn secret_variables() -> impl Iterator<Item = &'static str> {
     let entries = zot_provider::providers().iter();
     let keys = entries.flat_map(|entry| entry.key_variables.iter());

@@ -3,11 +3,11 @@
 /// A service, by the name it has on the wire, in the configuration and as a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServiceKind {
-    /// `daemon`: takes requests and brings the others together.
+    /// `daemon`: answers clients with the help of the others.
     Daemon,
-    /// `rtr`: speaks to the model.
+    /// `rtr`: asks the model.
     Router,
-    /// `agr`: the loop of answers and tools.
+    /// `agr`: the loop of model responses and tool calls.
     AgentLoop,
     /// `sys`: the system prompt.
     SystemPrompt,

@@ -59,14 +59,14 @@ pub(crate) fn read_truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<b
     Ok(plain(&value).is_true())
 }
 
-/// A text that is put into another, whatever it was.
+/// Any scalar, as text.
 pub(crate) fn read_shown<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let value = toml::Value::deserialize(deserializer)?;
     let shown = plain(&value).shown();
     shown.ok_or_else(|| D::Error::custom("expected a number or a text"))
 }
 
-/// A text that may be switched off with `false` and the like, in TOML or JSON.
+/// A string that `false` and the like switch off, in TOML or JSON.
 pub(crate) fn read_optional_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {

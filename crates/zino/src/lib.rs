@@ -1,7 +1,7 @@
-//! ZINO: the agent as seven small services that speak over Unix sockets.
+//! ZINO: the agent as seven small services on Unix sockets.
 //!
 //! Each is a [`Service`](service::Service); [`serve`] puts one on a socket, a [`Peer`](peer::Peer)
-//! calls one, over its socket or straight when it lives in the same process.
+//! calls one, over its socket or directly within one process.
 
 pub mod agent_loop;
 pub mod config;

@@ -8,7 +8,7 @@ use std::io::Write as _;
 
 use jiff::Timestamp;
 
-/// How much is told.
+/// How important a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Level {
     Debug,
@@ -19,7 +19,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// By the names Python gives them, in any case.
+    /// Looks up a level by its Python name, in any letter case.
     pub fn named(name: &str) -> Option<Self> {
         match name.to_ascii_uppercase().as_str() {
             "DEBUG" => Some(Self::Debug),
@@ -68,7 +68,7 @@ impl Log {
         self.write(Level::Error, message);
     }
 
-    /// Whether a line of `level` is written: who would have to prepare one asks first.
+    /// Whether a line of `level` is written; callers check before expensive preparation.
     pub(crate) fn writes(&self, level: Level) -> bool {
         level >= self.level
     }
@@ -78,8 +78,8 @@ impl Log {
             return;
         }
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
-        // A line at a time, so that services that share a stream do not mix theirs. A log that
-        // cannot be written is no reason to stop.
+        // One write per line, so that services that share a stream do not mix. A log that cannot
+        // be written is no reason to stop.
         let mut line = format!("{time} {} zino.{}: {message}", level.name(), self.service);
         if line.contains(char::is_control) {
             line = on_one_line(&line);
@@ -89,7 +89,7 @@ impl Log {
     }
 }
 
-/// Whatever programs and servers say, it is one line, and moves no terminal's cursor.
+/// Keeps text of programs and servers on one line, without control characters.
 fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {

@@ -49,9 +49,9 @@ enum Command {
     },
     /// Run all services in one process
     Up(ConfigArgument),
-    /// Show who answers
+    /// Show which services answer
     Status(ConfigArgument),
-    /// Look for what would go wrong
+    /// Check the configuration and the environment
     Check(ConfigArgument),
     /// Ask the daemon; what is piped in is added to the message, if it begins to come within a
     /// second: `-` waits for it
@@ -60,7 +60,7 @@ enum Command {
     Daemon(ConfigArgument),
     /// Run the router to the model
     Rtr(ConfigArgument),
-    /// Run the loop of answers and tools
+    /// Run the loop of model responses and tool calls
     Agr(ConfigArgument),
     /// Run the system prompt
     Sys(ConfigArgument),
@@ -86,7 +86,7 @@ struct Cli {
     /// Show the answer as it comes
     #[arg(long, short)]
     stream: bool,
-    /// The conversation to go on with; `-ch` works too
+    /// The conversation to continue; `-ch` works too
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
     /// Leave standard input alone, as in `while read` loops
@@ -107,7 +107,7 @@ const PIPE_PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// What went wrong, in a sentence.
+/// An error message for the user.
 type Failure = String;
 
 fn main() -> ExitCode {
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             let text = error.render().to_string();
-            // The words of the command line are repeated in it, and may be names of files.
+            // It repeats words of the command line, which may be file names.
             let _ = match error.use_stderr() {
                 true => zot_terminal::stderr().write_all(text.as_bytes()),
                 false => zot_terminal::stdout().write_all(text.as_bytes()),
@@ -178,7 +178,7 @@ fn load(argument: ConfigArgument) -> Result<Loaded, Failure> {
     Config::load(&config_path(argument.config)).map_err(|error| error.to_string())
 }
 
-/// Loads the configuration and says what is odd about it.
+/// Loads the configuration and prints its warnings.
 fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
     load(argument).map(warn)
 }
@@ -196,7 +196,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
         .build()
         .map_err(|error| error.to_string())?;
     let output = runtime.block_on(work);
-    // A name lookup that hangs in a thread of its own must not keep the process from ending.
+    // A name lookup that hangs on a blocking thread must not keep the process alive.
     runtime.shutdown_background();
     Ok(output)
 }
@@ -215,7 +215,7 @@ fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         let _ = writeln!(output, "mended {}", file.display());
     }
     for error in &errors {
-        let _ = writeln!(zot_terminal::stderr(), "zino: not mended: {error}");
+        let _ = writeln!(zot_terminal::stderr(), "zino: not repaired: {error}");
     }
     if files.is_empty() && errors.is_empty() {
         let directory = config.mem.data_dir.display();
@@ -299,12 +299,12 @@ fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
 
 fn speaks_within(input: &io::Stdin, patience: Timespec) -> bool {
     let mut descriptors = [PollFd::new(input, PollFlags::IN)];
-    // What cannot be waited for is read, which tells what is wrong with it.
+    // Reading reports what is wrong with a stream that cannot be polled.
     poll(&mut descriptors, Some(&patience)).map_or(true, |ready| ready > 0)
 }
 
 fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
-    // Standing alone: what is piped in is waited for, however long it takes.
+    // Without a message, piped input is waited for, however long it takes.
     let (dashes, words): (Vec<_>, Vec<_>) = cli.words.into_iter().partition(|word| word == "-");
     let mut message = words.join(" ");
     let input = io::stdin();
@@ -336,7 +336,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         );
         return Ok(ExitCode::from(2));
     }
-    // The client alone needs no configuration: like the original's it then asks at the usual place.
+    // The client needs no configuration: like the original's it then uses the default socket.
     let path = config_path(cli.config.config);
     let (config, is_missing) = match Config::load(&path) {
         Ok(loaded) => (warn(loaded), false),

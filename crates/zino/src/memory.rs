@@ -1,7 +1,7 @@
 //! `mem`: histories of channels, hard memories that are searched, one soft memory.
 //!
-//! All of it is in the files of the original, which may be open to it at the same time. The work is
-//! done on threads for blocking work: a service shares its thread with others.
+//! Everything is stored in the original's files, which the original may use at the same time. Work is
+//! done on blocking threads: the services share one thread.
 
 mod array;
 mod channels;
@@ -38,12 +38,12 @@ use hard::{HardMemories, NewMemory};
 use index::Wanted;
 use soft::SoftMemory;
 
-/// How many messages are read without a thread for it.
+/// How many messages are read without a blocking thread.
 ///
 /// Limit: more messages are read on a blocking thread.
 const AT_ONCE_MESSAGES: usize = 1000;
 
-/// How many frames are made ahead of what the caller has taken.
+/// How many frames wait for the caller.
 ///
 /// Limit: `mem` waits for the reader.
 const FRAMES_AHEAD: usize = 4;
@@ -51,7 +51,7 @@ const FRAMES_AHEAD: usize = 4;
 /// How many memories a search finds unless the request says otherwise.
 const DEFAULT_TOP: i64 = 3;
 
-/// A larger soft memory, note or list of channels is not read.
+/// The longest soft memory, note or list of channels that is read.
 ///
 /// Limit: a larger soft memory, note or list of channels is refused.
 const MAX_STORED_BYTES: u64 = 256 << 20;
@@ -76,13 +76,13 @@ impl MemoryService {
         }))
     }
 
-    /// Closes files whose end a killed process left open. Each would be mended when it is first asked
-    /// for; this is for the original, which cannot. Blocks.
+    /// Repairs files whose end a killed process cut off. Ours are repaired on first use anyway; this is
+    /// for the original, which cannot. Blocks.
     pub fn mend(&self) -> Mended {
         self.mend_while(&|| true)
     }
 
-    /// What [`Self::mend`] would mend; nothing is changed. Blocks.
+    /// Finds what [`Self::mend`] would repair, without changing anything. Blocks.
     pub fn torn(&self) -> Mended {
         self.0.each_file(&|| true, |path, _| file::is_torn(path))
     }
@@ -92,7 +92,7 @@ impl MemoryService {
     }
 }
 
-/// Why a request is not done.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(transparent)]
@@ -101,7 +101,7 @@ enum Refused {
     HungUp(#[from] HungUp),
 }
 
-/// Files that were cut off, and what could not be looked at.
+/// Files that were cut off, and errors of those that could not be examined.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Mended {
     pub files: Vec<PathBuf>,
@@ -119,10 +119,13 @@ impl Service for MemoryService {
         let goes_on = || !stop.is_cancelled();
         let Mended { files, errors } = self.mend_while(&goes_on);
         for file in files {
-            log.warning(format_args!("{} was cut off and is mended", file.display()));
+            log.warning(format_args!(
+                "{} was cut off and has been repaired",
+                file.display()
+            ));
         }
         for error in errors {
-            log.error(format_args!("not mended: {error}"));
+            log.error(format_args!("not repaired: {error}"));
         }
         match self.0.hard.build_ahead(&goes_on) {
             Ok(()) | Err(StoreError::Stopped) => {}
@@ -136,8 +139,8 @@ impl Service for MemoryService {
             if let Some(response) = store.answer_at_once(&request) {
                 return responses.finish(response).await;
             }
-            // Frames pass through here: only what a service sends itself wakes a caller in the same
-            // process.
+            // Frames are forwarded here: a caller in the same process is woken only by what the service
+            // itself sends.
             let (sink, mut frames) = mpsc::channel(FRAMES_AHEAD);
             let work = tokio::task::spawn_blocking(move || store.answer(request, &sink));
             while let Some(frame) = frames.recv().await {
@@ -156,7 +159,7 @@ impl Service for MemoryService {
 }
 
 impl Store {
-    /// The files for which `concerns` holds.
+    /// Collects the files for which `concerns` holds.
     fn each_file(
         &self,
         goes_on: &dyn Fn() -> bool,
@@ -185,8 +188,8 @@ impl Store {
         mended
     }
 
-    /// The answer where it takes microseconds, less than waking a thread, and no waiting for anyone:
-    /// everything else in the process would wait with it. Whatever is odd is not for here.
+    /// Answers at once where that takes microseconds, less than waking a thread, and waits for nobody:
+    /// everything else in the process would wait too. Anything unusual is left to [`Self::answer`].
     fn answer_at_once(&self, request: &Request) -> Option<Response> {
         match request {
             Request::GetHistory { channel_id, limit } => {
@@ -213,7 +216,7 @@ impl Store {
         }
     }
 
-    /// The last frame of the response; `frames` takes those before it.
+    /// Returns the last frame of the response; earlier ones go to `frames`.
     fn answer(
         &self,
         request: Request,

@@ -1,4 +1,4 @@
-//! Calls another service: over its socket, or straight when it lives in the same process.
+//! Calls another service: over its socket, or directly within one process.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use crate::service::{Responses, Service};
 
 const READ_BYTES: usize = 16 * 1024;
 
-/// How long to wait before a full queue is tried again.
+/// How long to wait before trying a full queue again.
 const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Where a service can be reached, and how long it may be silent.
@@ -65,10 +65,10 @@ impl<R: Request> Clone for Peer<R> {
     }
 }
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// Nobody listens there.
+    /// No service listens there.
     #[error("{0}")]
     Unreachable(io::Error),
     #[error("the connection broke: {0}")]
@@ -100,8 +100,8 @@ impl<R: Request> Peer<R> {
         }
     }
 
-    /// Limits how long the service may be silent: before a frame of a stream, or before it has
-    /// answered what it is asked.
+    /// Limits how long the service may be silent before the next frame of a stream, or before its
+    /// whole response to [`Self::ask`].
     pub fn within(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
         self
@@ -178,7 +178,7 @@ async fn limited<T>(
     }
 }
 
-/// Waits while the service's queue is full: a service that has much to do is there all the same.
+/// Waits while the service's queue is full: a busy service is not a missing one.
 async fn connect(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {

@@ -1,4 +1,4 @@
-//! `rtr`: speaks to the model.
+//! `rtr`: asks the model.
 
 mod endpoints;
 mod failure;
@@ -32,7 +32,7 @@ use stand_in::CallWriter;
 pub struct RouterService {
     streaming: bool,
     time_limit: Duration,
-    /// A longer answer would fit in no frame.
+    /// A longer response does not fit in a frame.
     max_answer_bytes: usize,
     /// At least one; the others are tried in order.
     targets: Vec<Target>,
@@ -53,14 +53,14 @@ enum Mode {
     Collected,
 }
 
-/// What has come of an answer so far.
+/// The part of a response that has been received.
 #[derive(Default)]
 struct Received {
     started: bool,
     text: String,
 }
 
-/// Why an answer is not complete.
+/// Why a response is not complete.
 enum Unfinished {
     HungUp,
     Failed(ModelError),
@@ -73,7 +73,7 @@ impl From<HungUp> for Unfinished {
 }
 
 impl RouterService {
-    /// Contacts nobody yet.
+    /// Sets the servers up without contacting them.
     pub fn new(config: &Config, log: Log) -> Result<Self, RouterError> {
         let (file, warnings) = EnvironmentFile::beside(config);
         for warning in warnings {
@@ -151,7 +151,7 @@ impl RouterService {
         responses.finish(response).await;
     }
 
-    /// Asks one server after the other while nothing of an answer has come.
+    /// Asks one server after the other until the first text of a response arrives.
     async fn ask(
         &self,
         inference: &Inference,
@@ -172,11 +172,11 @@ impl RouterService {
             self.log.warning(format_args!("{}: {error}", target.model));
             last = Some(error);
         }
-        // Reached only without any server, which `new` refuses.
+        // Reached only without servers, which `new` refuses.
         last.map_or(Ok(()), |error| Err(Unfinished::Failed(error)))
     }
 
-    /// Takes one server's answer.
+    /// Receives the response of one server.
     async fn receive(
         &self,
         target: &Target,
@@ -212,7 +212,7 @@ impl RouterService {
             let delta = match event {
                 None => return Ok(()),
                 Some(Err(error)) => return Err(Unfinished::Failed(error)),
-                // The original forwards the empty text a model begins with.
+                // The original forwards the empty text that a model starts with.
                 Some(Ok(ModelEvent::Start)) if !received.started => {
                     received.started = true;
                     String::new()

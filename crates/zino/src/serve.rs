@@ -1,4 +1,4 @@
-//! Serves one service on its socket: one request a connection.
+//! Serves one service on its socket: one request per connection.
 
 mod connection;
 mod socket;
@@ -16,7 +16,7 @@ use crate::service::AnyService;
 pub(crate) use connection::answer;
 pub use socket::{BindError, Socket};
 
-/// How long requests under way may take to finish after the service was told to stop.
+/// How long running requests may take to finish after the service was asked to stop.
 ///
 /// Limit: running requests are abandoned.
 const SERVICE_ENDING_TIME: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const SERVICE_ENDING_TIME: Duration = Duration::from_secs(5);
 /// Limit: the wait when no descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a served service is held to.
+/// The limits of a served service.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub max_frame_bytes: usize,
@@ -35,7 +35,7 @@ pub struct ServeOptions {
     pub log: Log,
 }
 
-/// Answers requests until `stop` fires; those under way may finish.
+/// Answers requests until `stop` fires; running ones may finish.
 pub async fn serve(
     socket: Socket,
     service: Arc<dyn AnyService>,
@@ -67,7 +67,7 @@ pub async fn serve(
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
-        // Forgets those that are over.
+        // Drops finished ones.
         while connections.try_join_next().is_some() {}
     }
     drop(socket);
@@ -78,6 +78,6 @@ pub async fn serve(
     {
         options
             .log
-            .warning(format_args!("requests were given up at the end"));
+            .warning(format_args!("running requests were abandoned at the end"));
     }
 }

@@ -21,7 +21,7 @@ pub struct SystemPromptService {
     state: Mutex<State>,
 }
 
-/// What is served, and the part of it that callers can change.
+/// The prompt, and the part of it that callers can change.
 struct State {
     soft_memory: String,
     prompt: String,
@@ -79,8 +79,7 @@ impl Service for SystemPromptService {
         Box::pin(async move { responses.finish(self.answer(&request)).await })
     }
 
-    /// Reads template, tools and skills again. The soft memory that was set stays, as in the
-    /// original.
+    /// Reads template, tools and skills again. Keeps the soft memory that was set, as the original does.
     fn reload(&self) -> Result<(), String> {
         let mut state = self.lock();
         state.prompt = render(&self.config, &state.soft_memory, self.log)?;
@@ -88,7 +87,7 @@ impl Service for SystemPromptService {
     }
 }
 
-/// The longest template: more than any model reads.
+/// The longest template.
 ///
 /// Limit: the template is refused.
 pub(crate) const MAX_PROMPT_TEMPLATE_BYTES: u64 = 4 << 20;
@@ -126,7 +125,7 @@ fn lines(lines: &[String]) -> String {
     }
 }
 
-/// Puts values in the place of placeholders, once: what a value says is never a placeholder.
+/// Replaces placeholders in one pass: a value that looks like a placeholder is not replaced.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

@@ -65,10 +65,9 @@ impl KeyPage {
         mut self,
         take: impl AsyncFn(&str, &str) -> Result<String, String>,
     ) -> Result<(), KeyPageError> {
-        match timeout(KEY_PAGE_TIME_LIMIT, self.serve(take)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(KeyPageError::TooLate),
-        }
+        let outcome = timeout(KEY_PAGE_TIME_LIMIT, self.serve(take)).await;
+        self.server.close().await;
+        outcome.unwrap_or(Err(KeyPageError::TooLate))
     }
 
     async fn serve(
@@ -79,12 +78,12 @@ impl KeyPage {
         loop {
             let request = self.server.next().await?;
             if !loopback::same(&request.path, &self.path) {
-                request.answer(Reply::not_found()).await;
+                request.answer(Reply::not_found());
                 continue;
             }
             if request.method != "POST" {
                 let form = html::form(&self.path, &self.providers, None);
-                request.answer(Reply::page(form)).await;
+                request.answer(Reply::page(form));
                 continue;
             }
             let wanted = request.field("provider");
@@ -103,18 +102,16 @@ impl KeyPage {
             };
             match outcome {
                 Ok(text) => {
-                    request.answer(Reply::page(page("zot login", &text))).await;
+                    request.answer(Reply::page(page("zot login", &text)));
                     return Ok(());
                 }
                 Err(problem) if attempts >= MAX_KEY_ATTEMPTS => {
-                    request
-                        .answer(Reply::page(page("zot login", &problem)))
-                        .await;
+                    request.answer(Reply::page(page("zot login", &problem)));
                     return Err(KeyPageError::TooManyAttempts);
                 }
                 Err(problem) => {
                     let form = html::form(&self.path, &self.providers, Some(&problem));
-                    request.answer(Reply::page(form)).await;
+                    request.answer(Reply::page(form));
                 }
             }
         }

@@ -1,11 +1,8 @@
-//! As much of an HTTP server as a login needs: on 127.0.0.1 only, for one browser, for a moment.
+//! The server of a login: on 127.0.0.1 only, for one browser, for a moment.
 //!
 //! Requests for another host are refused, so that a name that somebody points to 127.0.0.1 (DNS
 //! rebinding) reaches nothing.
 
-mod request;
-
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::Ipv4Addr;
@@ -13,91 +10,151 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use zot_http_server::{Body, Bytes, Limits, Server};
 
 use crate::oauth::decoded;
-use request::Head;
 
-/// Connections that are being read at a time; browsers open some they never use.
+/// Connections at a time; browsers open some they never use.
 ///
 /// Limit: the oldest connection without a request is closed.
 const MAX_LOOPBACK_CONNECTIONS: usize = 16;
 
-/// How long a request may take to arrive, and its answer to be taken.
+/// How long a request may take to arrive, and its response to be taken.
 ///
 /// Limit: the request is dropped.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The head of a request: what a browser says about itself.
+///
+/// Limit: status 431.
+const MAX_LOOPBACK_HEAD_BYTES: usize = 16 * 1024;
+
+/// Limit: status 431.
+const MAX_LOOPBACK_HEADERS: usize = 64;
+
+/// The body of a request: a form with a key.
+///
+/// Limit: status 413.
+const MAX_LOOPBACK_BODY_BYTES: usize = 64 * 1024;
+
+/// How long the last response may take to be written.
+const LOOPBACK_ENDING_TIME: Duration = Duration::from_secs(1);
+
 /// Bytes of randomness in a token.
 const TOKEN_BYTES: usize = 32;
 
+const LIMITS: Limits = Limits {
+    connections: MAX_LOOPBACK_CONNECTIONS,
+    head_bytes: MAX_LOOPBACK_HEAD_BYTES,
+    headers: MAX_LOOPBACK_HEADERS,
+    body_bytes: MAX_LOOPBACK_BODY_BYTES,
+    read_time: EXCHANGE_TIMEOUT,
+    write_time: EXCHANGE_TIMEOUT,
+    ending_time: LOOPBACK_ENDING_TIME,
+};
+
+/// Nothing of a response may be kept, framed or loaded from elsewhere, and each ends its connection.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (CONTENT_TYPE, "text/html; charset=utf-8"),
+    (CONNECTION, "close"),
+    (CACHE_CONTROL, "no-store"),
+    (REFERRER_POLICY, "same-origin"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
+         frame-ancestors 'none'; base-uri 'none'",
+    ),
+];
+
 /// Listens on a port of 127.0.0.1.
 pub struct LoopbackServer {
-    listener: TcpListener,
     port: u16,
-    arriving: JoinSet<Option<Request>>,
-    /// The connections that are being read, in the order they came.
-    oldest: VecDeque<AbortHandle>,
+    requests: mpsc::Receiver<Request>,
+    server: JoinSet<()>,
+    cancel: CancellationToken,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) form: Vec<(String, String)>,
-    host: String,
-    origin: Option<String>,
-    stream: TcpStream,
+    reply: oneshot::Sender<Reply>,
 }
 
-/// What is answered.
+/// A response.
 pub(crate) struct Reply {
-    status: &'static str,
+    status: StatusCode,
     html: String,
 }
 
 impl Reply {
     pub(crate) fn page(html: String) -> Self {
         Self {
-            status: "200 OK",
+            status: StatusCode::OK,
             html,
         }
     }
 
     pub(crate) fn not_found() -> Self {
         Self {
-            status: "404 Not Found",
+            status: StatusCode::NOT_FOUND,
             html: String::new(),
         }
     }
 
     fn forbidden() -> Self {
         Self {
-            status: "403 Forbidden",
+            status: StatusCode::FORBIDDEN,
             html: String::new(),
         }
+    }
+
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.html));
+        *response.status_mut() = self.status;
+        response
     }
 }
 
 impl LoopbackServer {
-    /// Port 0 takes any that is free.
-    ///
-    /// Has to be called within a tokio runtime.
+    /// Listens on `port`; 0 takes any that is free. Must be called within a tokio runtime.
     pub fn bind(port: u16) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
+        let port = listener.local_addr()?.port();
+        let (sender, requests) = mpsc::channel(MAX_LOOPBACK_CONNECTIONS);
+        let headers: HeaderMap = HEADERS
+            .into_iter()
+            .map(|(name, value)| (name, HeaderValue::from_static(value)))
+            .collect();
+        let cancel = CancellationToken::new();
+        let handler = move |request: http::Request<Bytes>| {
+            let sender = sender.clone();
+            async move { respond(request, port, sender).await.into_response() }
+        };
+        let mut server = JoinSet::new();
+        server.spawn(Server::new(listener, LIMITS, headers).serve(handler, cancel.clone()));
         Ok(Self {
-            port: listener.local_addr()?.port(),
-            listener,
-            arriving: JoinSet::new(),
-            oldest: VecDeque::new(),
+            port,
+            requests,
+            server,
+            cancel,
         })
     }
 
@@ -105,68 +162,55 @@ impl LoopbackServer {
         self.port
     }
 
-    /// The next request that a browser on this machine made for this server.
+    /// Returns the next request that a browser on this machine made for this server.
     pub(crate) async fn next(&mut self) -> io::Result<Request> {
-        loop {
-            tokio::select! {
-                // What has arrived counts more than what may.
-                biased;
-                Some(arrived) = self.arriving.join_next() => {
-                    let Ok(Some(request)) = arrived else { continue };
-                    if self.is_for_us(&request) {
-                        return Ok(request);
-                    }
-                    request.answer(Reply::forbidden()).await;
-                }
-                accepted = self.listener.accept() => {
-                    let (stream, _) = accepted?;
-                    self.make_room();
-                    self.oldest.push_back(self.arriving.spawn(async move {
-                        timeout(EXCHANGE_TIMEOUT, read(stream)).await.ok()?
-                    }));
-                }
-            }
-        }
+        let request = self.requests.recv().await;
+        request.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
     }
 
-    /// Gives up connections that have asked for nothing yet, those that began first.
-    fn make_room(&mut self) {
-        self.oldest.retain(|reading| !reading.is_finished());
-        while self.oldest.len() >= MAX_LOOPBACK_CONNECTIONS
-            && let Some(reading) = self.oldest.pop_front()
-        {
-            reading.abort();
-        }
-    }
-
-    fn is_for_us(&self, request: &Request) -> bool {
-        let ours = |host: &str| {
-            host == format!("127.0.0.1:{}", self.port) || host == format!("localhost:{}", self.port)
-        };
-        let origin = request.origin.as_deref();
-        ours(&request.host)
-            && origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(ours))
+    /// Stops listening once the responses are written.
+    pub(crate) async fn close(mut self) {
+        self.cancel.cancel();
+        // Requests that still wait get no response.
+        self.requests.close();
+        while self.requests.recv().await.is_some() {}
+        while self.server.join_next().await.is_some() {}
     }
 }
 
-async fn read(mut stream: TcpStream) -> Option<Request> {
-    let Head {
-        method,
-        target,
-        host,
-        origin,
-        body,
-    } = request::read(&mut stream).await?;
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    Some(Request {
-        method,
-        path: path.to_owned(),
-        query: decoded(query),
-        form: decoded(&String::from_utf8_lossy(&body)),
-        host,
-        origin,
-        stream,
-    })
+/// Hands a request to whoever calls [`LoopbackServer::next`], and waits for the reply.
+async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<Request>) -> Reply {
+    if !is_for_us(request.headers(), port) {
+        return Reply::forbidden();
+    }
+    let (reply, answered) = oneshot::channel();
+    let request = Request {
+        method: request.method().to_string(),
+        path: request.uri().path().to_owned(),
+        query: decoded(request.uri().query().unwrap_or_default()),
+        form: decoded(&String::from_utf8_lossy(request.body())),
+        reply,
+    };
+    if sender.send(request).await.is_err() {
+        return Reply::not_found();
+    }
+    answered.await.unwrap_or_else(|_| Reply::not_found())
+}
+
+fn is_for_us(headers: &HeaderMap, port: u16) -> bool {
+    let ours =
+        |host: &str| host == format!("127.0.0.1:{port}") || host == format!("localhost:{port}");
+    let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let mut hosts = headers.get_all(HOST).iter();
+    let is_host_ours = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => ours(&text(host)),
+        _ => false,
+    };
+    let are_origins_ours = headers.get_all(ORIGIN).iter().all(|origin| {
+        let origin = text(origin);
+        origin.strip_prefix("http://").is_some_and(ours)
+    });
+    is_host_ours && are_origins_ours
 }
 
 impl Request {
@@ -176,24 +220,9 @@ impl Request {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Answers and hangs up. Nothing of it may be kept, framed or loaded from elsewhere.
-    pub(crate) async fn answer(mut self, reply: Reply) {
-        let head = format!(
-            "HTTP/1.1 {}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\
-             connection: close\r\ncache-control: no-store\r\nreferrer-policy: same-origin\r\n\
-             x-content-type-options: nosniff\r\nx-frame-options: DENY\r\n\
-             content-security-policy: default-src 'none'; style-src 'unsafe-inline'; \
-             form-action 'self'; frame-ancestors 'none'; base-uri 'none'\r\n\r\n",
-            reply.status,
-            reply.html.len()
-        );
-        let write = async {
-            self.stream.write_all(head.as_bytes()).await?;
-            self.stream.write_all(reply.html.as_bytes()).await?;
-            self.stream.shutdown().await
-        };
-        // A browser that has gone away needs no answer.
-        let _ = timeout(EXCHANGE_TIMEOUT, write).await;
+    /// Answers it. A browser that has gone away needs no response.
+    pub(crate) fn answer(self, reply: Reply) {
+        let _ = self.reply.send(reply);
     }
 }
 

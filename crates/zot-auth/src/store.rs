@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use zot_files::Lock;
@@ -12,11 +11,6 @@ use crate::credential::{checked, given};
 use crate::entries::Entries;
 use crate::oauth::Tokens;
 use crate::{CredentialError, CredentialSource};
-
-/// How long to wait for another process that changes the file.
-///
-/// Limit: the change fails with an error that names the lock.
-const AUTH_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 const MODE: u32 = 0o600;
 
@@ -138,8 +132,7 @@ impl AuthFile {
                 .map_err(|error| self.unwritable(error))?;
         }
         let lock = self.path.with_extension("json.lock");
-        let _lock =
-            Lock::acquire(&lock, AUTH_LOCK_PATIENCE).map_err(|error| self.unwritable(error))?;
+        let _lock = Lock::acquire(&lock).map_err(|error| self.unwritable(error.into()))?;
         let mut entries = auth_file::entries(&self.path)?;
         let outcome = change(&mut entries).map_err(|error| self.unwritable(error.into()))?;
         let mut text = serde_json::to_string_pretty(&entries)

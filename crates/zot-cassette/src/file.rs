@@ -1,10 +1,11 @@
-//! Files that hold cassettes: made for their owner only, appended to whole, replaced at once.
+//! Cassette files: private to their owner, extended by whole lines, replaced atomically.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use zot_files::Durability;
 
 use super::error::CassetteError;
 
@@ -17,7 +18,7 @@ pub(super) struct LineFile {
 }
 
 impl LineFile {
-    /// Makes the file, readable by its owner only. An empty one may be there already.
+    /// Creates the file, readable by its owner only. An empty file may exist already.
     pub(super) fn create(path: &Path) -> Result<Self, CassetteError> {
         let failed = |source| CassetteError::Create {
             path: path.to_owned(),
@@ -34,13 +35,13 @@ impl LineFile {
         Ok(Self { file, end: 0 })
     }
 
-    /// One that stands for a disk on which nothing more can be written.
+    /// Simulates a full disk.
     #[cfg(test)]
     pub(super) fn make_unwritable(&mut self, path: &Path) {
         self.file = File::open(path).expect("the file is there");
     }
 
-    /// Appends `line` with one write where the system takes it whole.
+    /// Appends `line`, with a single write if the system accepts it whole.
     pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line) {
             // A torn line would make the next one unreadable as well.
@@ -57,40 +58,5 @@ pub(super) fn replace<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    // The file itself, not a link to it, is replaced.
-    let target = path.canonicalize()?;
-    let temporary = temporary_name(&target);
-    let result = write_and_rename(&target, &temporary, write);
-    if result.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    result
-}
-
-fn write_and_rename<E: From<io::Error>>(
-    target: &Path,
-    temporary: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<(), E> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(temporary)?;
-    let mut output = BufWriter::new(file);
-    write(&mut output)?;
-    let file = output
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
-    file.set_permissions(fs::metadata(target)?.permissions())?;
-    file.sync_all()?;
-    fs::rename(temporary, target)?;
-    Ok(())
-}
-
-fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.new", std::process::id()));
-    path.with_file_name(name)
+    zot_files::replace_with(path, 0o600, Durability::PowerLoss, write).map(drop)
 }

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::Value;
@@ -18,11 +17,6 @@ use crate::layers::Place;
 ///
 /// Limit: a larger `config.json` is a configuration error.
 pub(crate) const MAX_CONFIG_FILE_BYTES: u64 = 1 << 20;
-
-/// How long to wait for somebody else who changes the file.
-///
-/// Limit: the change fails with an error that names the lock.
-const CONFIG_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the user keeps is nobody else's business.
 const USER_MODE: u32 = 0o600;
@@ -181,13 +175,11 @@ fn change(
     }
     .map_err(unwritable)?;
     let _lock = match place {
-        Place::User => {
-            Lock::acquire(&path.with_extension("json.lock"), CONFIG_LOCK_PATIENCE).map(Some)
-        }
+        Place::User => Lock::acquire(&path.with_extension("json.lock")).map(Some),
         // A lock file would end up in somebody's repository.
-        Place::Project => Lock::acquire_directory(directory, CONFIG_LOCK_PATIENCE),
+        Place::Project => Lock::acquire_directory(directory),
     }
-    .map_err(unwritable)?;
+    .map_err(|error| unwritable(error.into()))?;
     let mut changed = read(path)?.unwrap_or_default();
     for (name, value) in changes {
         changed = Document::parse(path, &changed)?.with(name, *value);

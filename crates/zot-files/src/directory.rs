@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fstat};
 use rustix::io::Errno;
 
+use crate::durability::Durability;
 use crate::kind::require_regular;
 use crate::read::CAREFULLY;
 
@@ -78,6 +79,22 @@ impl Directory {
     pub fn create_new(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         self.open_as(name.as_ref(), flags, mode)
+    }
+
+    pub(crate) fn create_for_appending(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+        self.open_as(Path::new(name), flags, mode)
+    }
+
+    /// Waits until the disk has the names in this directory, if `durability` requires it.
+    pub fn settle(&self, durability: Durability) -> io::Result<()> {
+        match durability {
+            Durability::ProcessEnd => Ok(()),
+            Durability::PowerLoss => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+                durability.settle(&self.open_as(Path::new("."), flags, 0)?)
+            }
+        }
     }
 
     /// Gives what is called `from` the name `to`, and replaces what had it.

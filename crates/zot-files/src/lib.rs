@@ -4,6 +4,7 @@
 //! Knows nothing of what the files hold.
 
 mod directory;
+mod durability;
 mod kind;
 mod lock;
 mod read;
@@ -13,13 +14,14 @@ mod socket;
 mod walked;
 
 pub use directory::Directory;
+pub use durability::Durability;
 pub use kind::NotRegular;
-pub use lock::Lock;
+pub use lock::{Lock, LockError, lock_file};
 pub use read::{
     ReadError, check_regular, open_as, open_existing, open_itself, open_regular, read_bytes,
     read_existing, read_existing_text, read_limited, read_to_limit,
 };
-pub use replace::{create_private_directory, replace};
+pub use replace::{create_private_directory, replace, replace_with};
 pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
 pub use socket::{SocketError, SocketFile, SocketPlace};
 pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile, open_walked};

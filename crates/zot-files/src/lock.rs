@@ -1,5 +1,8 @@
 //! One process at a time.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,74 +13,89 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// How often a lock that somebody else holds is tried again.
-const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+/// How long to wait for a process that is changing a small file.
+///
+/// Limit: the change fails with an error that says so; a socket is opened without the lock.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A lock on a file that is there for nothing else, or on a directory. Given back when dropped, and by
-/// the system when the process dies; the file stays, because removing it would let two in at once.
+/// How often a lock that another process holds is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Why a lock was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("another process holds the lock: try again when it has finished")]
+    Held,
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl From<LockError> for io::Error {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Held => Self::new(io::ErrorKind::TimedOut, error),
+            LockError::System(error) => error,
+        }
+    }
+}
+
+/// A lock on a file that serves no other purpose, or on a directory. Released when dropped, and by the
+/// system when the process dies; the file stays, because removing it would let two in at once.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock if nobody holds it.
-    pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
+    /// Takes the lock if no other process holds it.
+    pub fn try_acquire(path: &Path) -> Result<Self, LockError> {
+        Self::acquire_within(path, Duration::ZERO)
+    }
+
+    /// Waits for the lock for a few seconds at most. Blocks the thread.
+    pub fn acquire(path: &Path) -> Result<Self, LockError> {
+        Self::acquire_within(path, LOCK_PATIENCE)
+    }
+
+    /// Waits for the lock on a directory, which leaves no file behind in it. Blocks the thread.
+    ///
+    /// Returns `None` where directories cannot be locked, as on some network file systems.
+    pub fn acquire_directory(directory: &Path) -> Result<Option<Self>, LockError> {
+        Self::acquire_directory_within(directory, LOCK_PATIENCE)
+    }
+
+    fn acquire_within(path: &Path, patience: Duration) -> Result<Self, LockError> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let file = crate::read::open_as(path, options.mode(0o600))?;
-        Self::try_lock(file)
+        lock_file(&file, patience)?;
+        Ok(Self { _file: file })
     }
 
-    /// Waits for the lock, but not for longer than `patience`. Blocks the thread.
-    pub fn acquire(path: &Path, patience: Duration) -> io::Result<Self> {
-        Self::wait(patience, || Self::try_acquire(path))
-    }
-
-    /// Waits for the lock on a directory, which leaves nothing behind in it. Blocks the thread.
-    ///
-    /// `None` where directories cannot be locked, as on some network file systems.
-    pub fn acquire_directory(directory: &Path, patience: Duration) -> io::Result<Option<Self>> {
-        let lock = Self::wait(patience, || Self::try_lock(File::open(directory)?));
-        match lock {
-            Ok(lock) => Ok(Some(lock)),
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
-            Err(_) => Ok(None),
-        }
-    }
-
-    fn wait(
+    fn acquire_directory_within(
+        directory: &Path,
         patience: Duration,
-        attempt: impl Fn() -> io::Result<Option<Self>>,
-    ) -> io::Result<Self> {
-        let deadline = Instant::now() + patience;
-        loop {
-            if let Some(lock) = attempt()? {
-                return Ok(lock);
-            }
-            if Instant::now() >= deadline {
-                return Err(Self::held());
-            }
-            thread::sleep(RETRY_INTERVAL);
+    ) -> Result<Option<Self>, LockError> {
+        let opened = File::open(directory).map_err(LockError::from);
+        let locked = opened.and_then(|file| lock_file(&file, patience).map(|()| file));
+        match locked {
+            Ok(file) => Ok(Some(Self { _file: file })),
+            Err(LockError::Held) => Err(LockError::Held),
+            Err(LockError::System(_)) => Ok(None),
         }
-    }
-
-    fn try_lock(file: File) -> io::Result<Option<Self>> {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The error of a lock that somebody else keeps.
-    pub fn held() -> io::Error {
-        io::Error::new(
-            io::ErrorKind::TimedOut,
-            "another process holds the lock: try again when it has finished",
-        )
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Locks an open file until it is closed, waiting for `patience` at most. Blocks the thread.
+pub fn lock_file(file: &File, patience: Duration) -> Result<(), LockError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => return Err(LockError::Held),
+            Err(Errno::WOULDBLOCK) => thread::sleep(RETRY_INTERVAL),
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+}

@@ -1,39 +1,101 @@
 //! Replacing a file so that readers see the old content or the new, never a part.
 
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Puts `content` in the place of the file at `path`.
+use crate::{Directory, Durability};
+
+/// Replaces the file at `path` by one with `content`, which survives a loss of power.
 ///
-/// A file that is there keeps its permissions, and a symbolic link keeps pointing to it; a new one
-/// gets `mode`. The directory must exist.
+/// An existing file keeps its permissions, and a symbolic link keeps pointing to it; a new one gets
+/// `mode`. The directory must exist.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    // People keep settings in other places and link them here.
+    replace_with(path, mode, Durability::PowerLoss, |file| {
+        file.write_all(content)
+    })
+    .map(drop)
+}
+
+/// Replaces the file at `path`, as [`replace`] does, by one with what `write` produces, and returns
+/// the new file, open for reading and appending. A failure leaves the old file as it was.
+pub fn replace_with<E: From<io::Error>>(
+    path: &Path,
+    mode: u32,
+    durability: Durability,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<File, E> {
+    // People keep settings elsewhere and link to them.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     let mode = match fs::metadata(&target) {
         Ok(metadata) => metadata.permissions().mode() & 0o7777,
         Err(_) => mode,
     };
-    let temporary = beside(&target);
-    let written = write_whole(&temporary, content, mode)
-        .and_then(|()| fs::rename(&temporary, &target))
-        .and_then(|()| sync_directory(&target));
-    if written.is_err() {
-        // Already renamed, or of no use to anybody.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let directory = match target.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    };
+    let directory = Directory::open(&fs::canonicalize(directory)?)?;
+    let name = target.file_name().unwrap_or_default();
+    directory.replace_with(name, mode, durability, write)
 }
 
-/// Makes `directory`, and those above it, for its owner alone. One that is there stays as it is.
+impl Directory {
+    /// Replaces what is called `name` in this directory by a file with `mode` and what `write`
+    /// produces, and returns that file, open for reading and appending.
+    pub fn replace_with<E: From<io::Error>>(
+        &self,
+        name: impl AsRef<OsStr>,
+        mode: u32,
+        durability: Durability,
+        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+    ) -> Result<File, E> {
+        let temporary = temporary_name(name.as_ref());
+        // A process with the same id may have been killed while it wrote.
+        let _ = self.remove(&temporary);
+        let replaced = self
+            .write_new(&temporary, mode, durability, write)
+            .and_then(|file| {
+                self.rename(&temporary, Path::new(name.as_ref()))?;
+                self.settle(durability)?;
+                Ok(file)
+            });
+        if replaced.is_err() {
+            // It may have been renamed already; otherwise it is of no use to anybody.
+            let _ = self.remove(&temporary);
+        }
+        replaced
+    }
+
+    fn write_new<E: From<io::Error>>(
+        &self,
+        name: &OsStr,
+        mode: u32,
+        durability: Durability,
+        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+    ) -> Result<File, E> {
+        let mut output = BufWriter::new(self.create_for_appending(name, 0o600)?);
+        write(&mut output)?;
+        let file = output
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        durability.settle(&file)?;
+        Ok(file)
+    }
+}
+
+/// Creates `directory`, and those above it, for its owner only. An existing one is left unchanged.
 pub fn create_private_directory(directory: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -41,34 +103,11 @@ pub fn create_private_directory(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-fn beside(target: &Path) -> PathBuf {
+fn temporary_name(target: &OsStr) -> OsString {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
+    name.push(target);
     name.push(format!(".{}.{count}.tmp", std::process::id()));
-    target.with_file_name(name)
+    name
 }
-
-fn write_whole(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    // What a process of the same id left when it was killed is in nobody's way.
-    let _ = fs::remove_file(path);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(content)?;
-    file.set_permissions(Permissions::from_mode(mode))?;
-    file.sync_data()
-}
-
-fn sync_directory(target: &Path) -> io::Result<()> {
-    match target.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => File::open(directory)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -12,8 +12,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 
 /// What scratch directories are for, as their names begin.
 const PURPOSES: [&str; 4] = ["zot-jail-", "zot-edit-", "zot-trial-", "zino-exc-"];
@@ -122,7 +123,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     if directory.metadata()?.uid() != rustix::process::geteuid().as_raw() {
         return Ok(None);
     }
-    let taken = flock(&directory, FlockOperation::NonBlockingLockExclusive);
+    let taken = crate::lock::lock_file(&directory, Duration::ZERO);
     Ok(taken.is_ok().then_some(directory))
 }
 

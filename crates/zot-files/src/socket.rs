@@ -8,14 +8,9 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::Lock;
-
-/// How long to wait for others that bind in the same directory, which takes none of them long.
-///
-/// Limit: the socket is not opened.
-const SOCKET_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a socket cannot be bound at a path.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +51,7 @@ impl SocketPlace {
         };
         let place = Self {
             path: path.to_owned(),
-            _alone: Lock::acquire_directory(directory, SOCKET_LOCK_PATIENCE)
-                .ok()
-                .flatten(),
+            _alone: Lock::acquire_directory(directory).ok().flatten(),
         };
         remove_stale(path)?;
         Ok(place)

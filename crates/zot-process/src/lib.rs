@@ -22,6 +22,4 @@ pub use secret::Secret;
 pub use signals::{EndSignal, EndSignals};
 
 #[cfg(test)]
-mod test_support;
-#[cfg(test)]
 mod tests;

@@ -2,9 +2,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use testkit::process::wait_until_group_is_gone;
 use tokio_util::sync::CancellationToken;
 
-use crate::test_support::wait_until_group_is_gone;
 use crate::{Outcome, OutputSink, ProcessGroup, RunLimits, run, run_with_separate_outputs};
 
 #[derive(Default)]

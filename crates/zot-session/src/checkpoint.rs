@@ -17,11 +17,11 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zot_conversation::Timestamp;
-use zot_files::{Directory, FileIdentity, WalkedFile, read_to_limit};
+use zot_files::{Directory, Durability, FileIdentity, WalkedFile, read_to_limit};
 
 pub use undo::{FileOutcome, IfChanged, Undone, UndoneFile};
 
-use crate::id::{hex, random_id};
+use crate::id::hex;
 
 const CHANGES: &str = "changes.jsonl";
 const OBJECTS: &str = "objects";
@@ -106,15 +106,17 @@ pub struct CheckpointError {
 #[derive(Debug)]
 pub struct Checkpoints {
     directory: PathBuf,
+    durability: Durability,
     /// The time of the prompt that runs.
     prompt: Mutex<Timestamp>,
 }
 
 impl Checkpoints {
-    /// Those of the session in the file `session`. Nothing is made before something changes.
-    pub fn beside(session: &Path) -> Self {
+    /// Returns those of the session in the file `session`. No file is created before the first change.
+    pub fn beside(session: &Path, durability: Durability) -> Self {
         Self {
             directory: directory_of(session),
+            durability,
             prompt: Mutex::default(),
         }
     }
@@ -219,14 +221,19 @@ impl Checkpoints {
     }
 
     fn append(&self, record: &Record) -> io::Result<()> {
-        let mut file = self.make_directory()?.append(CHANGES, 0o600)?;
+        let directory = self.make_directory()?;
+        let mut file = directory.append(CHANGES, 0o600)?;
+        if file.metadata()?.len() == 0 {
+            directory.settle(self.durability)?;
+        }
         let mut line = Vec::new();
         if !ends_with_line_feed(&mut file)? {
             line.push(b'\n');
         }
         serde_json::to_writer(&mut line, record)?;
         line.push(b'\n');
-        file.write_all(&line)
+        file.write_all(&line)?;
+        self.durability.settle(&file)
     }
 
     /// Keeps a content and returns its digest.
@@ -238,15 +245,10 @@ impl Checkpoints {
         {
             return Ok(digest);
         }
-        let temporary = format!(".{}", random_id());
-        let written = objects
-            .create_new(&temporary, 0o600)
-            .and_then(|mut file| file.write_all(content))
-            .and_then(|()| objects.rename(&temporary, &digest));
-        if written.is_err() {
-            let _ = objects.remove(&temporary);
-        }
-        written.map(|()| digest)
+        objects.replace_with(&digest, 0o600, self.durability, |file| {
+            file.write_all(content)
+        })?;
+        Ok(digest)
     }
 
     /// A content that was kept, checked against its digest.
@@ -281,7 +283,13 @@ impl Checkpoints {
             return Ok(directory);
         }
         zot_files::create_private_directory(&self.directory)?;
-        Directory::open(&self.directory)
+        let directory = Directory::open(&self.directory)?;
+        directory.enter_or_make(OBJECTS, 0o700)?;
+        directory.settle(self.durability)?;
+        if let Some(above) = self.directory.parent() {
+            Directory::open(&above.canonicalize()?)?.settle(self.durability)?;
+        }
+        Ok(directory)
     }
 }
 

@@ -31,7 +31,7 @@ pub use export::{html, markdown};
 pub use fork::{ForkError, fork};
 pub use library::{FindError, Library, Scope, Summary};
 pub use lock::{Holder, check_free};
-pub use log::{Durability, SessionLog};
+pub use log::SessionLog;
 pub use meta::SessionMeta;
 pub use portable::{Exported, export, import};
 pub use reader::{Session, TurnUsage, View, read};
@@ -40,3 +40,4 @@ pub use report::{DamagedLine, ReadReport, TornTail};
 pub use search::{Hit, search};
 /// The vocabulary of what sessions hold.
 pub use zot_conversation as conversation;
+pub use zot_files::Durability;

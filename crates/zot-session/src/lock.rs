@@ -1,9 +1,12 @@
 //! One writer at a time.
 
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
+
+use zot_files::{LockError, lock_file};
 
 use crate::SessionError;
 
@@ -23,7 +26,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Says who has a session open, if somebody has: it could not be gone on with now.
+/// Fails with the holder if another process has the session open, so that it cannot be resumed now.
 pub fn check_free(path: &Path) -> Result<(), SessionError> {
     let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
     take(&file, path)
@@ -31,15 +34,15 @@ pub fn check_free(path: &Path) -> Result<(), SessionError> {
 
 /// Takes the session for as long as `file` is open; the system releases it however we end.
 pub(crate) fn take(file: &File, path: &Path) -> Result<(), SessionError> {
-    match file.try_lock() {
+    match lock_file(file, Duration::ZERO) {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(SessionError::InUse {
+        Err(LockError::Held) => Err(SessionError::InUse {
             path: path.to_owned(),
             holder: Holder { pid: holder(file) },
         }),
         // Some network file systems have no locks. Writing without one is what they get.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(error)) => Err(SessionError::open(path)(error)),
+        Err(LockError::System(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(LockError::System(error)) => Err(SessionError::open(path)(error)),
     }
 }
 

@@ -15,17 +15,7 @@ use crate::id::file_below_sessions;
 use crate::lock;
 use crate::reader::{self, ReadFile};
 use crate::record::{Record, line};
-use crate::{Session, SessionError, SessionMeta, View};
-
-/// What a session must survive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The end of the process, however it comes: what was written is with the system.
-    #[default]
-    ProcessEnd,
-    /// The end of the machine: a record is on the disk before anyone hears of it.
-    PowerLoss,
-}
+use crate::{Durability, Session, SessionError, SessionMeta, View};
 
 /// An open session file. No other process can open it to write.
 #[derive(Debug)]
@@ -186,6 +176,11 @@ impl SessionLog {
         &self.meta
     }
 
+    /// Returns what its records survive.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
     /// Where the file is, or will be.
     pub fn path(&self) -> &Path {
         &self.path
@@ -299,10 +294,7 @@ impl SessionLog {
 
 impl OpenLog {
     fn sync(&self, durability: Durability) -> io::Result<()> {
-        match durability {
-            Durability::ProcessEnd => Ok(()),
-            Durability::PowerLoss => self.file.sync_data(),
-        }
+        durability.settle(&self.file)
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The arguments of a tool: their schema, and what is wrong with those that do not fit it.
+//! The arguments of a tool: their schema, and errors about those that do not fit it.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Limit: the error about a call's arguments names no further fields.
 const MAX_SUSPECT_FIELDS: usize = 64;
 
-/// The arguments of a tool that needs none.
+/// The arguments of a tool without any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
@@ -56,12 +56,12 @@ pub fn decode<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
     })
 }
 
-/// Finds the field that makes `value` no `T`: the one without which the complaint is another.
+/// Finds the field that keeps `value` from being a `T`: the one without which the error is another.
 ///
-/// Serde does not say it, and what asks serde for it fails with `flatten` and tagged enums.
+/// Serde does not report it, and crates that do fail with `flatten` and tagged enums.
 fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
     let complaint = T::deserialize(&*value).err()?.to_string();
-    // It names the field, and taking another away would only move it.
+    // The error names the field, and removing another would only change which one is missing.
     if complaint.starts_with("missing field") {
         return None;
     }
@@ -72,7 +72,7 @@ fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
         match suspects.len() {
             0 => break,
             1 => names.append(&mut suspects),
-            // The tag of an enum is as much to blame as the field that does not suit it.
+            // The tag of an enum may be wrong as well as the field that does not match it.
             _ => {
                 names.push(suspects.join(" or "));
                 break;
@@ -82,7 +82,7 @@ fn path<T: DeserializeOwned>(value: &mut Value) -> Option<String> {
     (!names.is_empty()).then(|| names.join("."))
 }
 
-/// What is said of `value` when the object at `names` lacks the field `name`.
+/// The error about `value` when the object at `names` lacks the field `name`.
 fn complaint_without<T: DeserializeOwned>(
     value: &mut Value,
     names: &[String],

@@ -1,6 +1,6 @@
-//! The protocol between zot and its extensions: one JSON object a line, both ways.
+//! The protocol between zot and its extensions: one JSON object per line, both ways.
 //!
-//! [`ExtensionFrame`] is what an extension says, [`HostFrame`] what zot says. Either side ignores
+//! An extension sends [`ExtensionFrame`]s, zot sends [`HostFrame`]s. Either side ignores
 //! frames of a type it does not know and fields it does not know.
 
 mod bounded_list;
@@ -26,18 +26,18 @@ pub use from_host::{HelloAck, HostFrame};
 /// The only version there is; new frames and fields may be added to it.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Why a line is no frame that can be understood.
+/// Why a line cannot be decoded as a frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     #[error("not a frame: {0}")]
     Malformed(String),
-    /// A type this side does not know, which is to be ignored.
+    /// A type this side does not know; the frame is ignored.
     #[error("unknown frame type {0:?}")]
     UnknownType(String),
     #[error("{frame}: {error}")]
     Invalid {
         frame: &'static str,
-        /// The id the frame carries, so that whoever waits for it can be told.
+        /// The id of the frame, so that the waiting request can fail.
         id: Option<String>,
         error: String,
     },
@@ -62,7 +62,7 @@ impl FrameReader {
             .map_err(|error| self.invalid(name, &error))
     }
 
-    /// A list that must not cost many times what it takes on the line.
+    /// A list of limited length.
     fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, FrameError> {
         self.read(name).map(|BoundedList(items)| items)
     }

@@ -1,4 +1,4 @@
-//! Length-prefixed frames: four bytes, big-endian, then so many bytes of JSON.
+//! Length-prefixed frames: the length in four bytes, big-endian, then that many bytes of JSON.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
 const HEADER_BYTES: usize = 4;
 
-/// A frame announced itself as longer than is allowed. Nothing of it was kept.
+/// The announced length of a frame is over the limit. Nothing of it was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of {length} bytes is too long: the limit is {limit}")]
 pub struct FrameTooLong {
@@ -20,11 +20,11 @@ pub struct FrameTooLong {
     pub limit: usize,
 }
 
-/// Cuts a byte stream into frames. Memory grows with the bytes received, whatever a header says.
+/// Splits a byte stream into frames. Memory grows with the bytes received, whatever a header announces.
 #[derive(Debug)]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
-    /// Where the first frame not yet handed out begins.
+    /// The start of the first frame not yet returned.
     start: usize,
     limit: usize,
 }
@@ -38,7 +38,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Adds bytes as they arrived.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -47,7 +47,7 @@ impl FrameDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The body of the next whole frame, if there is one.
+    /// Returns the body of the next complete frame, if there is one.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, FrameTooLong> {
         let rest = &self.buffer[self.start..];
         let Some((header, body)) = rest.split_first_chunk::<HEADER_BYTES>() else {
@@ -97,7 +97,7 @@ pub fn write_frame(buffer: &mut Vec<u8>, value: &impl Serialize) -> Result<(), W
             Ok(())
         }
         Err(error) => {
-            // Half a frame would poison everything after it.
+            // Half a frame would corrupt everything after it.
             buffer.truncate(start);
             Err(error)
         }

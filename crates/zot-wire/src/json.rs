@@ -20,7 +20,7 @@ pub fn write_line(buffer: &mut Vec<u8>, value: &impl Serialize) -> serde_json::R
     let start = buffer.len();
     let mut serializer = serde_json::Serializer::with_formatter(&mut *buffer, OneLine);
     if let Err(error) = value.serialize(&mut serializer) {
-        // Half a line would poison every frame after it.
+        // Half a line would corrupt every line after it.
         buffer.truncate(start);
         return Err(error);
     }
@@ -73,7 +73,7 @@ fn write_escaping_separators<W: ?Sized + io::Write>(writer: &mut W, text: &str) 
     writer.write_all(&text.as_bytes()[written..])
 }
 
-/// JSON text passed through as it is.
+/// JSON text that is passed through unchanged.
 #[derive(Clone)]
 pub struct RawJson(Box<RawValue>);
 
@@ -122,7 +122,7 @@ impl Serialize for RawJson {
 }
 
 impl<'de> Deserialize<'de> for RawJson {
-    /// Goes through a value because raw text cannot be had inside a tagged enum
+    /// Decodes through a value because raw text is not available inside a tagged enum
     /// (serde-rs/json#545).
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
@@ -153,7 +153,7 @@ const MAX_OBJECT_FIELDS: usize = 1024;
 #[derive(Debug, Default)]
 pub struct Fields(Vec<(String, Box<RawValue>)>);
 
-/// Why a line holds no usable object.
+/// Why a line cannot be decoded as an object.
 #[derive(Debug, thiserror::Error)]
 pub enum FieldsError {
     #[error("line is not valid UTF-8 at byte {0}")]

@@ -1,7 +1,7 @@
-//! Framing and serde types of the protocols zot speaks: bytes in, values out, and back.
+//! Framing and types of zot's protocols: bytes to values and back.
 //!
 //! Each protocol has a module of its own. The crate performs no I/O: callers read and write, the
-//! codecs here only look at buffers, and every one of them has a size limit.
+//! codecs here only work on buffers, and every one of them has a size limit.
 
 pub mod arguments;
 pub mod extension;

@@ -16,14 +16,14 @@ pub enum Line<'a> {
     TooLong,
 }
 
-/// Cuts a byte stream into lines at LF, and at nothing else.
+/// Splits a byte stream into lines at LF only.
 ///
 /// Memory grows with the bytes received, never ahead of them, and an overlong line costs no more
 /// than the limit however long it goes on.
 #[derive(Debug)]
 pub struct LineDecoder {
     buffer: Vec<u8>,
-    /// Where the first line not yet handed out begins.
+    /// The start of the first line not yet returned.
     start: usize,
     /// How far the buffer has been searched for LF.
     searched: usize,
@@ -48,7 +48,7 @@ impl LineDecoder {
         }
     }
 
-    /// Adds bytes as they arrived. Call [`next_line`](Self::next_line) until it returns `None`
+    /// Adds received bytes. Call [`next_line`](Self::next_line) until it returns `None`
     /// before feeding more, so that the limit holds.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.start > 0 {
@@ -59,7 +59,7 @@ impl LineDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole line, if there is one.
+    /// Returns the next complete line, if there is one.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         match memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             Some(offset) => {
@@ -80,12 +80,12 @@ impl LineDecoder {
         }
     }
 
-    /// Whether [`next_line`](Self::next_line) has one.
+    /// Whether [`next_line`](Self::next_line) would return a line.
     pub fn has_line(&self) -> bool {
         memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some()
     }
 
-    /// What is left when the stream ended without a last LF.
+    /// Returns the rest of a stream that ended without LF.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         if self.start == self.buffer.len() && !self.skipping {
             return None;

@@ -1,7 +1,7 @@
 //! The protocol of `zot rpc`: one JSON object per line in both directions.
 //!
-//! Commands come in, each is answered by a [`Response`], and [`Event`]s tell what a running prompt
-//! or compaction does. `protocol_version` stays 1: fields, commands and events may be added, none
+//! Each command is answered by a [`Response`], and [`Event`]s report what a running prompt or
+//! compaction does. `protocol_version` stays 1: fields, commands and events may be added, none
 //! changes its meaning.
 
 mod command;

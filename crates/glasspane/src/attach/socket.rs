@@ -12,11 +12,11 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+use zot_http_server::{Silent, SilentGuard};
 
 use super::{Feed, Listener, READ_BYTES, watch};
 use crate::Hub;
 use crate::record::{Attached, Detached};
-use crate::silent::{Silent, SilentGuard};
 use crate::source::parse_source;
 
 /// How many agents and watchers may be connected; more wait to be accepted.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tokio::sync::watch;
+use zot_http_server::Bytes;
 
 use crate::{
     AgentState, Batch, Event, Hub, Kind, MAX_ARGUMENTS_BYTES, Record, Subscription, now_ms,
@@ -46,7 +47,8 @@ pub(super) struct Frame {
     /// The place it goes on from, and that it leads to.
     after: u64,
     pub(super) last: u64,
-    pub(super) text: String,
+    /// Shared by all watchers.
+    pub(super) text: Bytes,
 }
 
 /// What there is for a watcher.
@@ -234,7 +236,7 @@ impl Journal {
         Frame {
             after,
             last,
-            text: format!("event: {event}\nid: {epoch}:{last}\ndata: {data}\n\n"),
+            text: format!("event: {event}\nid: {epoch}:{last}\ndata: {data}\n\n").into(),
         }
     }
 

@@ -1,41 +1,70 @@
-//! The HTTP server: who may connect, who may ask, and what is answered.
+//! Glasspane's server: who may ask, and what is answered.
 
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use http::{HeaderName, Method, Request, Response, StatusCode};
+use tokio::net::TcpListener;
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
+use zot_http_server::{Body, Bytes, ChunkSender, Limits};
 
 use super::journal::Journal;
-use super::request::{Heads, Request, host_name};
-use super::response::{Response, head, write_all};
+use super::request::{header, host, query};
+use super::response::{closing, common_headers, failure, ok};
 use super::token::{Token, random_hex};
 use super::{assets, watcher};
 use crate::Hub;
-use crate::silent::{Silent, SilentGuard};
 
 /// How many clients may be connected. A page takes one connection, and a few more while it loads.
 ///
 /// Limit: the oldest connection without a request is closed; if all have one, the next gets status 503.
 pub const MAX_PAGE_CONNECTIONS: usize = 256;
 
+/// How long the head of a request may be. Browsers send one or two kibibytes.
+///
+/// Limit: status 431.
+pub const MAX_REQUEST_HEAD_BYTES: usize = 16 * 1024;
+
+/// How many header fields a request may have.
+///
+/// Limit: status 431.
+pub const MAX_REQUEST_HEADERS: usize = 64;
+
+/// How long a client may take to send a request, from when we began to wait.
+///
+/// Limit: status 408.
+pub const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long one write may wait for a client that does not read.
+///
+/// Limit: a client that reads nothing is disconnected.
+pub const RESPONSE_WRITE_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// How soon watchers see what happens.
 pub const BATCH_TIME: Duration = Duration::from_millis(100);
-
-/// The wait after a failed accept, which mostly means that there are no descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long connections have to end by themselves.
 const SERVER_ENDING_TIME: Duration = Duration::from_secs(1);
 
 /// What of a log is read at a time.
 const LOG_CHUNK: usize = 64 * 1024;
+
+const LIMITS: Limits = Limits {
+    connections: MAX_PAGE_CONNECTIONS,
+    head_bytes: MAX_REQUEST_HEAD_BYTES,
+    headers: MAX_REQUEST_HEADERS,
+    body_bytes: 0,
+    read_time: REQUEST_HEAD_TIMEOUT,
+    write_time: RESPONSE_WRITE_TIMEOUT,
+    ending_time: SERVER_ENDING_TIME,
+};
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What a server shows and to whom.
 #[derive(Debug)]
@@ -96,160 +125,95 @@ impl Server {
 
     /// Serves until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
-        let mut connections = JoinSet::new();
-        let silent = Silent::default();
-        let mut batches = interval(BATCH_TIME);
-        batches.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = cancel.cancelled() => break,
-                _ = batches.tick() => {
-                    if self.shared.journal.is_watched() {
-                        self.shared.journal.flush();
-                    }
-                }
-                Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                accepted = self.listener.accept() => match accepted {
-                    // A place that is held without a request goes to who may have one.
-                    Ok((stream, _))
-                        if connections.len() < MAX_PAGE_CONNECTIONS || silent.close_oldest() =>
-                    {
-                        let (shared, guard) = (Arc::clone(&self.shared), silent.enter());
-                        connections.spawn(converse(stream, shared, guard, cancel.clone()));
-                    }
-                    Ok((stream, _)) => turn_away(&stream),
-                    Err(_) => sleep(ACCEPT_PAUSE).await,
-                },
-            }
-        }
-        let ended = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(SERVER_ENDING_TIME, ended).await;
-        connections.shutdown().await;
-    }
-}
-
-/// Tells a client that there is no room for it, if it takes that at once.
-fn turn_away(stream: &TcpStream) {
-    let words = b"too many connections\n";
-    let mut answer = head(
-        503,
-        "text/plain; charset=utf-8",
-        Some(words.len() as u64),
-        false,
-    );
-    answer.extend_from_slice(words);
-    let _ = stream.try_write(&answer);
-}
-
-/// Answers the requests of one connection. Errors mean that the client is gone.
-async fn converse(
-    stream: TcpStream,
-    shared: Arc<Shared>,
-    mut silent: SilentGuard,
-    cancel: CancellationToken,
-) {
-    let _ = stream.set_nodelay(true);
-    let (mut reader, mut writer) = stream.into_split();
-    let mut heads = Heads::default();
-    loop {
-        let request = tokio::select! {
-            () = cancel.cancelled() => return,
-            () = silent.closed() => return,
-            request = heads.next(&mut reader) => request,
-        };
-        let request = match request {
-            Ok(request) => request,
-            Err(refusal) => {
-                if let Some(response) = Response::refusal(refusal) {
-                    let _ = response.write(&mut writer, false).await;
-                }
-                return;
+        let handler = {
+            let (shared, cancel) = (Arc::clone(&self.shared), cancel.clone());
+            move |request: Request<Bytes>| {
+                let response = shared.respond(&request, &cancel);
+                async move { response }
             }
         };
-        let others = silent.into_others();
-        let answered = tokio::select! {
-            () = cancel.cancelled() => return,
-            answered = shared.answer(&request, &mut reader, &mut writer, &cancel) => answered,
-        };
-        if !matches!(answered, Ok(true)) {
-            return;
+        let server = zot_http_server::Server::new(self.listener, LIMITS, common_headers());
+        tokio::select! {
+            () = server.serve(handler, cancel) => {}
+            () = self.shared.flush_batches() => {}
         }
-        silent = others.enter();
     }
 }
 
 impl Shared {
-    /// Answers, and says whether the connection goes on.
-    async fn answer(
-        &self,
-        request: &Request,
-        reader: &mut OwnedReadHalf,
-        writer: &mut OwnedWriteHalf,
-        cancel: &CancellationToken,
-    ) -> io::Result<bool> {
-        if let Some(refusal) = self.refuse(request) {
-            refusal.write(writer, false).await?;
-            return Ok(false);
+    /// Lets watchers see what happened, again and again.
+    async fn flush_batches(&self) {
+        let mut batches = interval(BATCH_TIME);
+        batches.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            batches.tick().await;
+            if self.journal.is_watched() {
+                self.journal.flush();
+            }
         }
-        let response = match request.path.as_str() {
+    }
+
+    fn respond(&self, request: &Request<Bytes>, cancel: &CancellationToken) -> Response<Body> {
+        if let Some(refusal) = self.refuse(request) {
+            return closing(refusal);
+        }
+        match request.uri().path() {
             "/" => {
                 let name = self.log.as_ref().and_then(|path| path.file_name());
                 let name = name.map(|name| name.to_string_lossy());
-                let (kind, page) = assets::page(self.token.as_str(), name.as_deref());
-                Response::of(kind, page)
+                let (content_type, page) = assets::page(self.token.as_str(), name.as_deref());
+                ok(content_type, page)
             }
-            "/events" => {
-                let id = request
-                    .last_event_id
-                    .as_deref()
-                    .or_else(|| request.query("after"));
-                let place = id.and_then(|id| self.journal.place(id));
-                watcher::feed(&self.journal, place, reader, writer, cancel).await?;
-                return Ok(false);
-            }
-            "/snapshot" => {
-                let snapshot = self.journal.hub().snapshot();
-                match serde_json::to_vec(&snapshot) {
-                    Ok(body) => Response::of("application/json", body),
-                    Err(error) => Response::failure(500, &error.to_string()),
-                }
-            }
-            "/log" => return self.send_log(request, writer).await,
+            "/events" => closing(self.feed(request, cancel)),
+            "/snapshot" => match serde_json::to_vec(&self.journal.hub().snapshot()) {
+                Ok(body) => ok("application/json", body),
+                Err(error) => failure(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            },
+            "/log" => self.send_log(),
             path => match path
                 .rsplit_once('/')
                 .and_then(|(_, name)| assets::find(name))
             {
-                Some((kind, content)) if path.starts_with("/assets/") => {
-                    Response::of(kind, content)
+                Some((content_type, content)) if path.starts_with("/assets/") => {
+                    ok(content_type, content)
                 }
-                _ => Response::failure(404, "there is nothing here"),
+                _ => failure(StatusCode::NOT_FOUND, "there is nothing here"),
             },
-        };
-        response.write(writer, request.keep_alive).await?;
-        Ok(request.keep_alive)
+        }
     }
 
-    /// Why this is not answered. Who does not know the token learns nothing else.
-    fn refuse(&self, request: &Request) -> Option<Response> {
-        let host = request.host.as_deref().and_then(host_name);
-        if !host.is_some_and(|host| self.is_called(host)) {
-            return Some(Response::failure(
-                403,
+    fn feed(&self, request: &Request<Bytes>, cancel: &CancellationToken) -> Response<Body> {
+        let id = header(request.headers(), LAST_EVENT_ID).or_else(|| query(request, "after"));
+        let place = id.and_then(|id| self.journal.place(id));
+        let (journal, cancel) = (Arc::clone(&self.journal), cancel.clone());
+        let body = Body::produced(None, async move |output| {
+            // A watcher that has gone needs no more.
+            let _ = watcher::feed(journal, place, output, cancel).await;
+        });
+        ok("text/event-stream; charset=utf-8", body)
+    }
+
+    /// Returns the reason why a request is not answered. Without the token a client learns nothing else.
+    fn refuse(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
+        if !host(request).is_some_and(|host| self.is_called(host)) {
+            return Some(failure(
+                StatusCode::FORBIDDEN,
                 "this server does not go by that name; see --allow-host",
             ));
         }
-        let token = match request.path.strip_prefix("/assets/") {
+        let token = match request.uri().path().strip_prefix("/assets/") {
             // Modules load each other by relative addresses, so theirs has the token in its path.
             Some(rest) => rest.split_once('/').map(|(token, _)| token),
-            None => request.query("token"),
+            None => query(request, "token"),
         };
         if !token.is_some_and(|token| self.token.is(token)) {
-            return Some(Response::failure(
-                403,
+            return Some(failure(
+                StatusCode::FORBIDDEN,
                 "the token is missing or wrong; use the address that glasspane printed",
             ));
         }
-        (request.method != "GET").then(|| Response::failure(405, "only GET"))
+        (request.method() != Method::GET)
+            .then(|| failure(StatusCode::METHOD_NOT_ALLOWED, "only GET"))
     }
 
     /// Whether a browser may call us that. A page elsewhere can make its own name lead here, but an
@@ -267,41 +231,39 @@ impl Shared {
     }
 
     /// Sends the log that is to be replayed, as long as it is now.
-    async fn send_log(&self, request: &Request, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
-        // A plain file, as was looked at when the server started: reading it does not wait for anybody.
+    fn send_log(&self) -> Response<Body> {
+        // A plain file, as was checked when the server started: reading it waits for nobody.
         let opened = self.log.as_ref().map(|path| {
             let file = zot_files::open_existing(path)?;
             let length = file.metadata()?.len();
             Ok::<_, io::Error>((file, length))
         });
-        let (mut file, length) = match opened {
-            Some(Ok(opened)) => opened,
-            Some(Err(error)) => {
-                let words = format!("the log cannot be read: {error}");
-                let response = Response::failure(404, &words);
-                response.write(writer, request.keep_alive).await?;
-                return Ok(request.keep_alive);
+        match opened {
+            Some(Ok((file, length))) => {
+                let body = Body::produced(Some(length), async move |output| {
+                    // A client that has gone, or a log that became shorter: the connection breaks.
+                    let _ = send_file(file, length, output).await;
+                });
+                ok("application/x-ndjson", body)
             }
-            None => {
-                let response = Response::failure(404, "there is no log here; see --replay");
-                response.write(writer, request.keep_alive).await?;
-                return Ok(request.keep_alive);
-            }
-        };
-        let kind = "application/x-ndjson";
-        write_all(writer, &head(200, kind, Some(length), request.keep_alive)).await?;
-        let mut left = length;
-        let mut chunk = vec![0; LOG_CHUNK];
-        while left > 0 {
-            let wanted = usize::try_from(left).unwrap_or(LOG_CHUNK).min(LOG_CHUNK);
-            let read = file.read(&mut chunk[..wanted])?;
-            if read == 0 {
-                // It has become shorter; what was promised cannot be kept.
-                return Ok(false);
-            }
-            write_all(writer, &chunk[..read]).await?;
-            left -= read as u64;
+            Some(Err(error)) => failure(
+                StatusCode::NOT_FOUND,
+                &format!("cannot read the log: {error}"),
+            ),
+            None => failure(StatusCode::NOT_FOUND, "there is no log here; see --replay"),
         }
-        Ok(request.keep_alive)
+    }
+}
+
+async fn send_file(file: File, length: u64, output: ChunkSender) -> io::Result<()> {
+    let mut rest = file.take(length);
+    loop {
+        let mut chunk = vec![0; LOG_CHUNK];
+        let read = rest.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(());
+        }
+        chunk.truncate(read);
+        output.send(chunk).await?;
     }
 }

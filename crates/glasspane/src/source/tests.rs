@@ -104,7 +104,7 @@ fn zot_rpc() {
 fn zot_json() {
     let (kind, events, state) = follow(fixture!("zot-json.jsonl"));
     assert_eq!(kind, SourceKind::Zot);
-    let last = "In the current directory I found 1 file (notes.txt).";
+    let last = "In the current folder I found 1 file (notes.txt).";
     check_end(&state, Status::Done, 2, 1, last);
     assert_eq!((state.errors, state.unknown), (0, 0));
     assert_eq!(events.first(), Some(&Event::prompt("list the files here")));

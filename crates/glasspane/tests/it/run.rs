@@ -17,7 +17,7 @@ fn several_agents_and_the_worst_exit_code() {
     let text = stdout(&output);
     for told in [
         "good  > list the files here",
-        "good  says: In the current directory I found 1 file (notes.txt).",
+        "good  says: In the current folder I found 1 file (notes.txt).",
         "bad   exited with 3",
         "good: done, turns 2, tools 1",
         "bad: failed",

@@ -1,4 +1,4 @@
-//! What a model's text calls for, in the order it stands there.
+//! Tool calls and tasks in a model's text, in order.
 
 #[cfg(test)]
 mod tests;
@@ -7,8 +7,8 @@ use zot_hermes::{BlockItem, BlockParser, Tag};
 
 const TAGS: &[Tag] = &[Tag::TOOL_CALL, Tag::TASK];
 
-/// A part of a model's text. However the text is cut, the blocks and the texts between them are the
-/// same.
+/// A part of a model's text. Blocks and the text between them do not depend on how the text was
+/// split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
@@ -23,10 +23,10 @@ impl Blocks {
         Self(BlockParser::with_limit(TAGS, usize::MAX))
     }
 
-    /// What is certain with the next part of the text.
+    /// Returns the pieces that the next part of the text completes.
     pub(super) fn feed(&mut self, text: String) -> Vec<Piece> {
         if text.is_empty() {
-            // What a model begins with.
+            // Models start with an empty text.
             return Vec::new();
         }
         if self.0.is_plain(&text) {
@@ -37,7 +37,7 @@ impl Blocks {
         pieces
     }
 
-    /// What is left when the text is over; a block that was never closed is text.
+    /// Returns what is left at the end of the text; an unclosed block is text.
     pub(super) fn finish(&mut self) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.0.finish(|item| pieces.extend(piece(item)));
@@ -59,7 +59,7 @@ fn piece(item: BlockItem<'_>) -> Option<Piece> {
     }
 }
 
-/// What follows a block in the text.
+/// Formats the response to a block, which follows it in the text.
 pub(super) fn response_block(tag: &str, result: &str) -> String {
     let name = match tag {
         "task" => "task_response",

@@ -1,4 +1,4 @@
-//! Reads what stands in a block.
+//! Decodes the body of a block.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ struct Task {
     request: String,
 }
 
-/// What is asked for, or what the model is told instead.
+/// Decodes a block; the error is a text for the model.
 pub(super) fn read<'a>(
     tag: &str,
     body: &str,
@@ -80,7 +80,7 @@ fn read_task<'a>(body: &str, definitions: &'a Definitions) -> Result<Interrupt<'
     })
 }
 
-/// A list would be taken for the fields of an object in their order.
+/// Refuses lists, which serde would take for the fields of an object in order.
 fn parse<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, String> {
     let value: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     if !value.is_object() {

@@ -1,4 +1,4 @@
-//! An answer of `rtr` as it arrives, and what can go wrong with the services below.
+//! Reads a response of `rtr` as it arrives, and the errors of the services that `agr` calls.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -10,19 +10,19 @@ use zot_wire::zino::router::{Inference, Request, Response};
 
 use crate::peer::{Call, CallError, Peer};
 
-/// How much of an answer is taken in while a tool runs; beyond it the model has to wait.
+/// How much of a response is buffered while a tool runs.
 ///
 /// Limit: the model waits while a tool runs.
 const MAX_READ_AHEAD_BYTES: usize = 1024 * 1024;
 
-/// Why a run cannot go on.
+/// Why a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RuntimeError {
     #[error("{}", described(.0))]
     Unreachable(io::Error),
     #[error(transparent)]
     Call(CallError),
-    /// An error answer of `rtr`, in the original's words.
+    /// An error response of `rtr`, worded as in the original.
     #[error("rtr{} error: {message}", if *.streaming { " stream" } else { "" })]
     Router { streaming: bool, message: String },
     #[error("{0} answered with something unexpected")]
@@ -40,7 +40,7 @@ impl From<CallError> for RuntimeError {
     }
 }
 
-/// As Python words it: callers of the original know these texts.
+/// Words an error as Python does: callers of the original know these texts.
 fn described(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {
@@ -52,17 +52,17 @@ fn described(error: &io::Error) -> String {
     }
 }
 
-/// An answer that is being read.
+/// A response that is being read.
 pub(super) struct Reading {
     call: Call<Response>,
     /// Whether it was asked for in pieces.
     streaming: bool,
     ahead: VecDeque<String>,
     ahead_bytes: usize,
-    /// How much may still come: a longer text would fit in no frame.
+    /// How many more bytes may come: a longer text does not fit in a frame.
     room: usize,
     limit: usize,
-    /// How the answer ended, once it has.
+    /// How the response ended, once it has.
     ended: Option<Result<(), RuntimeError>>,
 }
 
@@ -104,7 +104,7 @@ impl Reading {
         }
     }
 
-    /// Does `work` while the answer goes on arriving: a model that is not listened to for long may
+    /// Does `work` while the response keeps arriving: a model whose output is not read for long may
     /// hang up.
     pub(super) async fn alongside<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);

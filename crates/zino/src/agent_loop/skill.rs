@@ -1,4 +1,4 @@
-//! Running code, and skills that turn a request into code.
+//! Runs code, and skills that turn a request into code.
 
 use zot_wire::zino::Message;
 use zot_wire::zino::executor::{Code, ExecutionResult, Request, Response};
@@ -60,7 +60,7 @@ impl AgentLoopService {
     }
 }
 
-/// Output, errors and exit code, as far as there are any.
+/// Formats output, errors and a non-zero exit code.
 fn report(result: &ExecutionResult) -> String {
     let mut parts = Vec::new();
     if !result.stdout.is_empty() {

@@ -1,4 +1,4 @@
-//! The keys there are, so that a misspelt one is noticed.
+//! The known keys of `ZINO.toml`, so that a misspelt one is noticed.
 
 use zot_provider::catalog::nearest_names;
 
@@ -36,7 +36,7 @@ const KEYS: [(&str, &[&str]); 14] = [
 /// The keys of each `[[api.fallback]]`.
 const FALLBACK_KEYS: [&str; 4] = ["base_url", "key", "provider", "model"];
 
-/// A warning for every section and key that means nothing.
+/// Returns a warning for every unknown section and key.
 pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
     let mut warnings = Vec::new();
     let fallbacks = table.get("api").and_then(|api| api.get("fallback"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) variables: BTreeMap<String, String>,
@@ -10,7 +10,7 @@ pub(super) struct Parsed {
     pub(super) bad_lines: Vec<usize>,
 }
 
-/// `environment` is asked before the file for what `${NAME}` stands for.
+/// Parses a file. `${NAME}` is looked up in `environment` first, then in the file.
 pub(super) fn parse(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut rest = Rest { text, line: 1 };
@@ -46,7 +46,7 @@ enum Statement {
     },
 }
 
-/// What has not been read yet.
+/// The text not read yet.
 struct Rest<'a> {
     text: &'a str,
     line: usize,
@@ -57,7 +57,7 @@ impl<'a> Rest<'a> {
         self.text.chars().next()
     }
 
-    /// Takes characters while they are wanted.
+    /// Takes characters while `wanted` holds.
     fn skip(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let end = self.text.find(|character| !wanted(character));
         self.take(end.unwrap_or(self.text.len()))
@@ -74,7 +74,7 @@ impl<'a> Rest<'a> {
         self.skip(|character| character.is_whitespace() && !is_line_end(character))
     }
 
-    /// The text up to `quote`, which is taken too, with escapes as they stand.
+    /// Takes the text up to `quote`, and the quote itself; escapes are left as they are.
     fn quoted(&mut self, quote: char) -> Option<&'a str> {
         let mut is_escaped = false;
         let end = self.text.char_indices().find_map(|(position, character)| {
@@ -92,7 +92,7 @@ fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r')
 }
 
-/// One statement up to the end of its line; `None` when it is none.
+/// Reads one statement up to the end of its line; `None` if it is invalid.
 fn statement(rest: &mut Rest<'_>) -> Option<Statement> {
     if rest.peek() == Some('#') {
         rest.skip(|character| !is_line_end(character));
@@ -164,7 +164,7 @@ fn value(rest: &mut Rest<'_>) -> Option<String> {
     }
 }
 
-/// What stands for what behind a backslash between double quotes.
+/// Resolves an escape between double quotes.
 const DOUBLE_QUOTED: [(char, char); 10] = [
     ('\\', '\\'),
     ('\'', '\''),
@@ -198,7 +198,7 @@ fn unescape(text: &str, escapes: &[(char, char)]) -> String {
     unescaped
 }
 
-/// Puts values in the place of `${NAME}` and `${NAME:-DEFAULT}`.
+/// Expands `${NAME}` and `${NAME:-DEFAULT}`.
 fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;

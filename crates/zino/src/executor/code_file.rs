@@ -16,7 +16,7 @@ pub(super) struct CodeFile {
 impl CodeFile {
     pub(super) fn new(code: &str, extension: &str) -> io::Result<Self> {
         let directory = ScratchDirectory::new(Scratch::Code)?;
-        // An extension comes from a file of definitions: it may not lead elsewhere.
+        // The extension comes from a definition file and must not lead out of the directory.
         let extension = extension.replace(['/', '\0'], "_");
         let path = directory.path().join(format!("code{extension}"));
         OpenOptions::new()
@@ -32,7 +32,7 @@ impl CodeFile {
         &self.path
     }
 
-    /// A directory beside the code for a program's own temporary files.
+    /// Makes a directory beside the code for the program's temporary files.
     pub(super) fn scratch(&self) -> io::Result<PathBuf> {
         let scratch = self.directory.path().join("tmp");
         fs::create_dir(&scratch)?;

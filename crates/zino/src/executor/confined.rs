@@ -10,7 +10,7 @@ use zot_process::launch::{
 use super::code_file::CodeFile;
 use crate::descriptors;
 
-/// What `[exc] sandbox` promises and this system cannot keep.
+/// A part of `[exc] sandbox` that this system cannot enforce.
 #[derive(Debug, thiserror::Error)]
 #[error("[exc] sandbox: {part} cannot be restricted here ({reason}); run without, or elsewhere")]
 pub struct SandboxError {
@@ -18,7 +18,7 @@ pub struct SandboxError {
     reason: String,
 }
 
-/// Whether this system can hold programs at all: a sandbox that is none would be worse than none.
+/// Checks that this system can confine programs: a sandbox that does not hold is worse than none.
 pub(super) fn check(network: bool) -> Result<(), SandboxError> {
     let possible = enforceable();
     let files = ("files", &possible.files);
@@ -50,7 +50,7 @@ pub(super) fn confine(
     network: bool,
 ) -> Result<Confined, ConfineError> {
     let mut write = vec![directory.to_owned()];
-    // Without one, programs that want temporary files fail; that is no reason not to start.
+    // Without one, programs that need temporary files fail; the others can still run.
     if let Ok(scratch) = code.scratch() {
         command.env("TMPDIR", &scratch);
         write.push(scratch);

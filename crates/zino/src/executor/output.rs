@@ -1,4 +1,4 @@
-//! One output stream of a program, as far as it is kept.
+//! The part of a program's output stream that is kept.
 
 #[cfg(test)]
 mod tests;
@@ -27,13 +27,13 @@ impl Output {
         self.dropped += dropped.len();
     }
 
-    /// The text, with U+FFFD for what is none, and a note when it was cut.
+    /// The output as text, with U+FFFD for invalid UTF-8, and a note when it was cut.
     pub(super) fn text(&self) -> String {
         let mut text = String::with_capacity(self.bytes.len());
         let mut chunks = self.bytes.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             text.push_str(chunk.valid());
-            // A character that the limit cut in two is not a wrong one.
+            // A character that the limit cut in two is not invalid.
             let is_halved = self.dropped > 0 && chunks.peek().is_none();
             if !chunk.invalid().is_empty() && !is_halved {
                 text.push(char::REPLACEMENT_CHARACTER);

@@ -1,12 +1,11 @@
-//! Takes a JSON array apart, piece by piece, without building it.
+//! Splits a JSON array into its elements, piece by piece, without building it.
 //!
-//! Only its structure is looked at: what an element says is nobody's business here, so that whatever
-//! another program wrote is kept.
+//! Only the structure is examined, not the elements, so that whatever another program wrote is kept.
 
 #[cfg(test)]
 mod tests;
 
-/// What a file turned out to be.
+/// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// An array as both programs write it: `[\n  …,\n  …\n]`, or `[]`.
@@ -22,16 +21,16 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    /// Behind the `[`.
+    /// After the `[`.
     First,
-    /// Behind a `,`.
+    /// After a `,`.
     Next,
     /// Inside an object, an array or a string.
     Nested,
     Scalar,
-    /// Behind an element.
+    /// After an element.
     After,
-    /// Behind the `]`.
+    /// After the `]`.
     End,
     Junk,
     NotAnArray,
@@ -78,7 +77,7 @@ impl Scanner {
         }
     }
 
-    /// Goes on behind the last of `count` elements of a canonical array.
+    /// Continues after the last of `count` elements of a canonical array.
     pub(super) fn behind(position: u64, count: u64) -> Self {
         let state = if count == 0 {
             State::Start
@@ -120,7 +119,7 @@ impl Scanner {
         }
     }
 
-    /// Reads on. `each` gets where an element begins, and its bytes.
+    /// Reads more bytes. `each` gets the position and the bytes of an element.
     pub(super) fn feed(&mut self, chunk: &[u8], each: &mut impl FnMut(u64, &[u8])) {
         let mut index = 0;
         while let Some(&byte) = chunk.get(index) {
@@ -173,7 +172,7 @@ impl Scanner {
         self.state = state;
     }
 
-    /// Reads on inside an element; returns where it stopped.
+    /// Continues inside an element; returns where it stopped.
     fn nested(&mut self, chunk: &[u8], begin: usize, each: &mut impl FnMut(u64, &[u8])) -> usize {
         for (offset, &byte) in chunk[begin..].iter().enumerate() {
             if self.in_string {

@@ -21,7 +21,7 @@ use super::file::{self, Access, Inspected, Locked};
 
 use names::{Names, Purpose};
 
-/// Of how many channels it is remembered how their files were left.
+/// How many channels' files are known as we left them.
 ///
 /// Limit: the file of a further channel is examined again.
 const MAX_REMEMBERED_CHANNELS: usize = 1024;
@@ -32,7 +32,7 @@ pub(super) struct Channels {
     remembered: Mutex<Remembered>,
 }
 
-/// What is known of files: a bounded number, those used last.
+/// What is known about the files used last, up to a limit.
 #[derive(Default)]
 struct Remembered {
     files: HashMap<PathBuf, (u64, Inspected)>,
@@ -55,8 +55,8 @@ impl Channels {
         }
     }
 
-    /// The last `limit` messages of a channel whose file is as it was left and in nobody's hands;
-    /// `None` when it is not, and would have to be waited for or looked through.
+    /// Returns the last `limit` messages of a channel whose file is unchanged and unlocked; `None` when
+    /// it would have to be waited for or read through.
     pub(super) fn history_at_once(
         &self,
         channel: &str,
@@ -72,7 +72,7 @@ impl Channels {
         Ok(Some(last.iter().map(|bytes| message(bytes)).collect()))
     }
 
-    /// Appends to such a channel. `false` when it is no such, and nothing was done.
+    /// Appends to such a channel; returns `false`, having done nothing, for any other.
     pub(super) fn append_at_once(
         &self,
         channel: &str,
@@ -105,7 +105,7 @@ impl Channels {
         }
     }
 
-    /// The last `limit` messages of a channel, or all.
+    /// Returns the last `limit` messages of a channel, or all.
     pub(super) fn history(
         &self,
         channel: &str,
@@ -225,7 +225,7 @@ impl Channels {
         &self.directory
     }
 
-    /// Name without ending, and length, of all files.
+    /// Name without extension, and length, of all files.
     fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let entries = match fs::read_dir(self.directory.path()) {
             Ok(entries) => entries,
@@ -248,7 +248,7 @@ impl Channels {
         Ok(files)
     }
 
-    /// What is known of a file; it is read only as far as it has changed.
+    /// Examines a file, reading only what has changed.
     fn look(&self, path: &Path, locked: &Locked) -> Result<Inspected, StoreError> {
         let known = self.recall(path);
         let found = match known {
@@ -269,7 +269,7 @@ impl Channels {
         Ok(found)
     }
 
-    /// Whether what was read can be believed; a torn file is mended and must be read again.
+    /// Whether what was read is valid; a torn file is repaired and must be read again.
     fn settled(&self, path: &Path, locked: Locked, found: &Inspected) -> Result<bool, StoreError> {
         match found.shape {
             Shape::Canonical | Shape::Whole => Ok(true),

@@ -1,4 +1,4 @@
-//! A directory of stored files and the lock that orders whatever makes, replaces or removes them.
+//! A directory of stored files, and the lock for creating, replacing and removing them.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -26,7 +26,7 @@ impl Directory {
         &self.0
     }
 
-    /// Locks the directory, which is made when it is not there.
+    /// Locks the directory, creating it if needed.
     pub(super) fn lock(&self) -> Result<DirectoryLock, StoreError> {
         let path = self.0.join(".lock");
         create_private_directory(&self.0).map_err(StoreError::io(&self.0))?;

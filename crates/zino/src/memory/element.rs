@@ -5,12 +5,12 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::ser::PrettyFormatter;
 use zot_wire::zino::Message;
 
-/// Elements ready to be written behind others.
+/// Elements ready to be appended.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
     /// `{…},\n  {…}`.
     bytes: Vec<u8>,
-    /// Where in it each begins.
+    /// The position of each.
     starts: Vec<usize>,
 }
 
@@ -24,11 +24,11 @@ impl Elements {
     }
 
     fn push(&mut self, value: &impl Serialize) {
-        // The one element of an array has the right indentation.
+        // Written as the only element of an array, it has the right indentation.
         let mut text = Vec::new();
         let formatter = PrettyFormatter::with_indent(b"  ");
         let mut serializer = serde_json::Serializer::with_formatter(&mut text, formatter);
-        // Neither a buffer in memory nor values with text for keys can fail.
+        // Writing to memory cannot fail, nor can values with string keys.
         if [value].serialize(&mut serializer).is_err() {
             return;
         }
@@ -51,14 +51,14 @@ impl Elements {
         self.starts.is_empty()
     }
 
-    /// Where each begins when the first is written at `position`.
+    /// The position of each when the first is written at `position`.
     pub(super) fn starts(&self, position: u64) -> impl Iterator<Item = u64> {
         self.starts
             .iter()
             .map(move |start| position + *start as u64)
     }
 
-    /// What is written: `opening`, the elements, the end of the array.
+    /// Concatenates `opening`, the elements and the end of the array.
     pub(super) fn closed(&self, opening: &[u8]) -> Vec<u8> {
         [opening, &self.bytes, CLOSING].concat()
     }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 pub(super) enum StoreError {
     #[error("cannot use {}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{} is no JSON array: move it away or mend it, it is not touched", .0.display())]
+    #[error("{} is not a JSON array and is left unchanged: repair it or move it away", .0.display())]
     NotAnArray(PathBuf),
-    #[error("{} is changed by another program all the time: try again", .0.display())]
+    #[error("{} keeps being changed by another program: try again", .0.display())]
     Busy(PathBuf),
     #[error("there is no memory {0}")]
     NoSuchMemory(u64),

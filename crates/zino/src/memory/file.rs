@@ -2,7 +2,7 @@
 //!
 //! Both programs write `[\n  …,\n  …\n]`. An append puts `,\n  …\n]` over the last two bytes with one
 //! write, under a lock on the file; whatever replaces a file does so by renaming, under a lock on the
-//! directory. The other program knows no locks: a file that is not as it was left is looked at again.
+//! directory. The other program takes no locks: a file that has changed is examined again.
 
 mod repair;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use super::error::StoreError;
 
 pub(super) use repair::{create, is_torn, mend_torn, normalise, replace};
 
-/// What was said is for the owner's eyes only, whatever the mask of the process leaves.
+/// Conversations are private to the owner, whatever the umask.
 pub(super) const FILE_MODE: u32 = 0o600;
 
 /// How much is read at a time.
@@ -35,12 +35,12 @@ const PAGE_BYTES: u64 = 4096;
 /// Limit: an append to a longer file is written in place even where it could be cut off.
 const MAX_REPLACED_BYTES: u64 = 128 * 1024;
 
-/// How often to look again when others replace the file between two steps.
+/// How often to try again when others replace the file between two steps.
 ///
 /// Limit: a file that others keep replacing is `busy`.
 pub(super) const MAX_REPLACED_FILE_ATTEMPTS: usize = 100;
 
-/// Tells whether a file is as it was left.
+/// Tells whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -61,14 +61,14 @@ pub(super) enum Access {
     Append,
 }
 
-/// A file under a lock that ends when this is dropped.
+/// A locked file; dropping this unlocks it.
 #[derive(Debug)]
 pub(super) struct Locked {
     file: File,
     path: PathBuf,
 }
 
-/// What a look at a file found.
+/// The result of examining a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inspected {
     pub(super) shape: Shape,
@@ -77,7 +77,7 @@ pub(super) struct Inspected {
     pub(super) stamp: Stamp,
 }
 
-/// Opens and locks a file; `None` when it is not there.
+/// Opens and locks a file; `None` when it does not exist.
 pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
     for _ in 0..MAX_REPLACED_FILE_ATTEMPTS {
         let Some(locked) = open(path, access)? else {
@@ -95,7 +95,7 @@ pub(super) fn lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreE
     Err(StoreError::Busy(path.to_owned()))
 }
 
-/// The same without waiting; `None` also when someone else has it.
+/// The same without waiting; `None` also when it is locked.
 pub(super) fn try_lock(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
     let Some(locked) = open(path, access)? else {
         return Ok(None);
@@ -127,11 +127,11 @@ fn open(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
     }
 }
 
-/// Takes from others what the original, or an older version, let them do with the file.
+/// Removes the permissions that the original, or an older version, gave to others.
 fn make_private(file: &File) {
     let mode = file.metadata().map(|metadata| metadata.mode());
     if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-        // Somebody else's file can be used as it is.
+        // Another user's file is used as it is.
         let _ = file.set_permissions(Permissions::from_mode(FILE_MODE));
     }
 }
@@ -162,7 +162,7 @@ impl Locked {
         Ok(stamp_of(&metadata))
     }
 
-    /// Looks at the file, from the beginning or from behind what is known.
+    /// Examines the file, from the beginning or from the end of what is known.
     pub(super) fn inspect(
         &self,
         known: Option<&Inspected>,
@@ -171,7 +171,7 @@ impl Locked {
         self.inspect_while(&|| true, known, each)
     }
 
-    /// The same, as long as `goes_on`.
+    /// The same, while `goes_on` returns true.
     pub(super) fn inspect_while(
         &self,
         goes_on: &dyn Fn() -> bool,
@@ -205,7 +205,7 @@ impl Locked {
         })
     }
 
-    /// Whether a file that has changed only has more behind what was there before.
+    /// Whether a file that has changed was only appended to.
     pub(super) fn has_grown(&self, known: &Inspected) -> Result<bool, StoreError> {
         let now = self.stamp()?;
         if !now.same_file(&known.stamp)
@@ -220,8 +220,8 @@ impl Locked {
         Ok(bytes[..count] == *SEPARATOR || bytes[..count] == *CLOSING)
     }
 
-    /// Puts elements behind those of a canonical array; returns how the file is then and where the
-    /// first of them begins.
+    /// Appends elements to a canonical array; returns the new state of the file and the position of the
+    /// first of them.
     ///
     /// A write within one page happens or does not, whenever the process is killed. One that crosses
     /// into another page may be cut there, so a file that is not long is replaced instead. For a long
@@ -267,15 +267,15 @@ impl Locked {
         Ok((after, begin))
     }
 
-    /// Restores the end after a write that did not come to its own. What cannot be restored now is
-    /// mended when the file is next looked at.
+    /// Restores the end after a failed write. If that fails too, the file is repaired when it is next
+    /// examined.
     fn take_back(&self, known: &Inspected) {
         let ending: &[u8] = if known.whole_end == 0 { b"[]" } else { CLOSING };
         let _ = self.file.set_len(known.stamp.length);
         let _ = self.write_at(ending, known.whole_end);
     }
 
-    /// The whole of it as one write where the system lets it be one.
+    /// Writes everything, in one write where the system allows.
     fn write_at(&self, mut bytes: &[u8], mut position: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.file.write_at(bytes, position) {
@@ -291,7 +291,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Reads what is there, up to the end of the file.
+    /// Reads up to the end of the file.
     pub(super) fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize, StoreError> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -320,8 +320,8 @@ impl Locked {
         Ok(())
     }
 
-    /// The bytes of the last `wanted` elements of a canonical array that ends at `whole_end`, read
-    /// from behind: no string holds a line break, so the lines alone tell where an element begins.
+    /// Reads the last `wanted` elements of a canonical array that ends at `whole_end`, backwards: no
+    /// string holds a line break, so lines show where an element begins.
     pub(super) fn last(&self, whole_end: u64, wanted: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut tail: Vec<u8> = Vec::new();
         let mut begin = whole_end;

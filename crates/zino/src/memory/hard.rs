@@ -1,4 +1,4 @@
-//! The hard memories: one file, and an index over it that is made when it is first asked for.
+//! The hard memories: one file, and an index over it that is built on first use.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
 use super::index::{Index, Wanted};
 
-/// From how long a file takes to go through noticeably.
+/// The length from which reading a file takes noticeable time.
 ///
 /// Limit: the index of a longer file is built at the start, on a thread that ends with the service.
 const BUILT_AHEAD_BYTES: u64 = 1024 * 1024;
@@ -27,12 +27,12 @@ pub(super) struct HardMemories {
     state: Mutex<State>,
 }
 
-/// What is known of the file.
+/// What is known about the file.
 #[derive(Default)]
 struct State {
     seen: Option<Inspected>,
     index: Index,
-    /// Where each memory begins.
+    /// The position of each memory.
     starts: Vec<u64>,
 }
 
@@ -51,7 +51,7 @@ impl HardMemories {
         }
     }
 
-    /// Whether nothing was ever stored.
+    /// Whether nothing has been stored yet.
     pub(super) fn is_absent(&self) -> bool {
         !self.path.exists()
     }
@@ -78,7 +78,7 @@ impl HardMemories {
             .collect()
     }
 
-    /// Adds memories; returns the number of the first.
+    /// Stores memories; returns the number of the first.
     pub(super) fn store(&self, memories: &[NewMemory]) -> Result<u64, StoreError> {
         let elements = Elements::of(memories.iter().map(|memory| Memory {
             messages: &memory.messages,
@@ -119,11 +119,11 @@ impl HardMemories {
         Err(StoreError::Busy(self.path.clone()))
     }
 
-    /// Puts an entry without words in the place of a memory, so that all others keep their numbers.
+    /// Replaces a memory by an empty one, so that all others keep their numbers.
     pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
         let mut state = self.state();
         for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
-            // Mending takes the directory's lock too: first a file that needs none.
+            // A repair takes the directory's lock too, so it comes first.
             drop(self.current(&mut state, Access::Read)?);
             let _guard = self.directory.lock()?;
             let Some(locked) = file::lock(&self.path, Access::Append)? else {
@@ -155,7 +155,7 @@ impl HardMemories {
             let after = file::lock(&self.path, Access::Read)?;
             let after = after.map(|locked| locked.stamp()).transpose()?;
             state.seen = after
-                // Somebody may have added to it by now; then all is looked at again.
+                // If another process has appended by now, everything is read again.
                 .filter(|after| after.length == stamp.length - old + new)
                 .map(|stamp| Inspected {
                     whole_end: seen.whole_end - old + new,
@@ -175,8 +175,8 @@ impl HardMemories {
         &self.directory
     }
 
-    /// Makes the index of a long file before it is asked for; who asks meanwhile waits for it. One
-    /// that is not long is made when it is needed, so that it costs nothing until then.
+    /// Builds the index of a long file before the first search; searches wait for it meanwhile. The
+    /// index of a short file is built on demand, and costs nothing until then.
     pub(super) fn build_ahead(&self, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let length = self.path.metadata().map_or(0, |metadata| metadata.len());
         if length < BUILT_AHEAD_BYTES {
@@ -192,14 +192,14 @@ impl HardMemories {
         self.state().seen.is_some()
     }
 
-    /// How many there are.
+    /// The number of memories.
     pub(super) fn count(&self) -> Result<usize, StoreError> {
         let mut state = self.state();
         let locked = self.current(&mut state, Access::Read)?;
         Ok(locked.map_or(0, |_| state.starts.len()))
     }
 
-    /// Entries as they are on disk, for those numbers that are there.
+    /// Reads the entries with these numbers, as far as they exist.
     pub(super) fn entries(
         &self,
         numbers: std::ops::Range<usize>,
@@ -214,7 +214,7 @@ impl HardMemories {
             .collect()
     }
 
-    /// Locks the file and brings the index up to it; `None` when there is no file.
+    /// Locks the file and updates the index; `None` when there is no file.
     fn current(&self, state: &mut State, access: Access) -> Result<Option<Locked>, StoreError> {
         self.current_while(&|| true, state, access)
     }
@@ -263,7 +263,7 @@ impl HardMemories {
 }
 
 impl State {
-    /// Takes in what was added behind what is known. `false` when that is not all that changed.
+    /// Indexes what was appended; returns `false` when more than that has changed.
     fn follow(&mut self, locked: &Locked) -> Result<bool, StoreError> {
         let Some(seen) = self.seen else {
             return Ok(false);
@@ -332,7 +332,7 @@ fn content(message: &Value) -> Option<&str> {
     message.get("content").and_then(Value::as_str)
 }
 
-/// What is searched in a memory: its messages' texts and its tag.
+/// The texts of a memory that are searched: its messages and its tag.
 fn texts<'a>(contents: impl Iterator<Item = &'a str>, tag: &'a str) -> Vec<&'a str> {
     contents.chain([tag]).collect()
 }

@@ -4,7 +4,7 @@
 //! `L = ln n` and `l = ln(1 + df)` a squared length is `L²·A − 2L·B + C`, where `A = Σc²`, `B = Σc²l`
 //! and `C = Σc²l²` over the words of a memory and `c` counts a word (the length of a text cancels out
 //! of a cosine). `B` and `C` are kept with an `l` that is off by [`DRIFT`] at most: the lengths found
-//! with them have a proven error, and what may be among the best is scored exactly.
+//! with them have a proven error bound, and only memories that may be among the best are scored exactly.
 
 mod search;
 #[cfg(test)]
@@ -16,10 +16,10 @@ use super::tokens::words;
 
 pub(super) use search::Wanted;
 
-/// How far the `l` that sums were made with may be from the true one.
+/// How far the `l` used in the sums may be from the true one.
 const DRIFT: f64 = 0.02;
 
-/// A count that is kept elsewhere.
+/// Marks a count that is kept in `large`.
 const LARGE: u8 = u8::MAX;
 
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Index {
     postings: Vec<Postings>,
     memories: Vec<Memory>,
     sums: Vec<Sums>,
-    /// The words of all memories, one after the other, and how often each is in its memory.
+    /// The words of all memories, one memory after the other, and their counts.
     contents: Vec<u32>,
     counts: Vec<u8>,
     /// By memory and word.
@@ -41,13 +41,13 @@ pub(super) struct Index {
 struct Postings {
     memories: Vec<u32>,
     counts: Vec<u8>,
-    /// The `l` that the sums of these memories were made with.
+    /// The `l` used in the sums of these memories.
     applied: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Memory {
-    /// Where its words are in `contents`.
+    /// The position of its words in `contents`.
     start: u64,
     distinct: u32,
     total: u32,
@@ -67,7 +67,7 @@ impl Postings {
 }
 
 impl Index {
-    /// An index that is filled with many memories before it is asked; see [`Self::settle`].
+    /// An index to be filled with many memories before the first search; see [`Self::settle`].
     pub(super) fn filling() -> Self {
         Self {
             bulk: true,
@@ -79,7 +79,7 @@ impl Index {
         self.memories.len()
     }
 
-    /// Adds a memory; its number is the next. `false` when there is no number left.
+    /// Adds a memory with the next number; returns `false` when there is no number left.
     pub(super) fn add(&mut self, texts: &[&str]) -> bool {
         let Ok(number) = u32::try_from(self.memories.len()) else {
             return false;
@@ -116,7 +116,7 @@ impl Index {
         true
     }
 
-    /// Makes a memory one without words. Its number stays.
+    /// Removes the words of a memory. Its number stays.
     pub(super) fn remove(&mut self, number: u32) {
         for place in self.places(number) {
             let word = self.contents[place];
@@ -137,7 +137,7 @@ impl Index {
         }
     }
 
-    /// Ends the filling.
+    /// Computes the sums after filling.
     pub(super) fn settle(&mut self) {
         self.bulk = false;
         for postings in &mut self.postings {
@@ -175,7 +175,7 @@ impl Index {
         }
     }
 
-    /// Where in `contents` the words of a memory are.
+    /// The range of a memory's words in `contents`.
     fn places(&self, number: u32) -> std::ops::Range<usize> {
         match self.memories.get(number as usize) {
             Some(memory) => {
@@ -200,7 +200,7 @@ impl Index {
         sums
     }
 
-    /// Brings the sums of a word's memories up to date when its frequency has gone too far.
+    /// Updates the sums of a word's memories when its frequency has drifted too far.
     fn follow(&mut self, word: u32) {
         let postings = &mut self.postings[word as usize];
         let now = (1.0 + postings.frequency()).ln();

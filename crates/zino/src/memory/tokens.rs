@@ -1,4 +1,4 @@
-//! The words of a text, as the scores count them: runs of `[a-z0-9]` after lower-casing.
+//! The words of a text that are scored: runs of `[a-z0-9]` after lower-casing.
 
 /// Calls `each` for every word of `text`.
 pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
@@ -15,7 +15,7 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
         if character.is_ascii() {
             push(character.to_ascii_lowercase());
         } else {
-            // A few letters outside ASCII have one in it as their small form (the Kelvin sign).
+            // A few letters outside ASCII, such as the Kelvin sign, have a lower-case form in it.
             character.to_lowercase().for_each(&mut push);
         }
     }

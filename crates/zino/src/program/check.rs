@@ -1,4 +1,4 @@
-//! `zino check`: what would go wrong.
+//! `zino check`: finds problems before the services run into them.
 
 use std::env;
 use std::fs;
@@ -17,12 +17,12 @@ use crate::memory::{MemoryService, Mended};
 use crate::router::RouterService;
 use crate::system_prompt::MAX_PROMPT_TEMPLATE_BYTES;
 
-/// How long a path to a socket may be.
+/// The longest path of a socket.
 ///
 /// Limit: the path cannot be that of a socket.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     pub verdict: Verdict,
@@ -50,7 +50,7 @@ impl Findings {
     }
 }
 
-/// Looks at everything a stack needs, and tries to reach the model.
+/// Checks everything the services need, and tries to reach the model.
 pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     let mut findings = Findings::default();
     for warning in &loaded.warnings {
@@ -194,7 +194,7 @@ fn is_writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// What `rtr` would take from a `.env` file.
+/// Checks what `rtr` would read from a `.env` file.
 fn check_environment_file(config: &Config, findings: &mut Findings) -> EnvironmentFile {
     let (file, warnings) = EnvironmentFile::beside(config);
     for warning in warnings {
@@ -223,7 +223,7 @@ async fn check_model(config: &Config, variables: &EnvironmentFile, findings: &mu
     if config.api.provider.as_deref() == Some("offline") {
         return findings.add(Verdict::Good, "model", "offline: the built-in stand-in");
     }
-    // What the router itself refuses is wrong, whatever else is right.
+    // Whatever the router itself refuses is an error.
     let log = Log::new(ServiceKind::Router.name(), Level::Error);
     if let Err(error) = RouterService::new(config, log) {
         return findings.add(Verdict::Bad, "model", error.to_string());

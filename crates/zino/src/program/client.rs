@@ -1,4 +1,4 @@
-//! `zino cli`: asks the daemon one thing, and prints the answer as the original's client does.
+//! `zino cli`: asks the daemon one question, and prints the response as the original's client does.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub struct Question {
     pub stream: bool,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("cannot reach the daemon: {0}; is `zino up` running with the same configuration?")]
@@ -24,12 +24,12 @@ pub enum ClientError {
     /// The daemon's error, ready for standard error.
     #[error("{0}")]
     Refused(String),
-    #[error("cannot write the answer: {0}")]
+    #[error("cannot write the response: {0}")]
     Output(#[from] io::Error),
 }
 
-/// Asks, and writes the answer as it comes. To the byte what the original prints: an answer and a
-/// line end after it, whatever it ends with.
+/// Asks, and writes the response as it arrives. Prints byte for byte what the original prints: the
+/// response and a line end after it, whatever it ends with.
 pub async fn ask(
     daemon: &Peer<Request>,
     question: Question,
@@ -46,7 +46,7 @@ pub async fn ask(
         .call(request)
         .await
         .map_err(ClientError::Unreachable)?;
-    // An error goes on a new line where a part of the response may stand on the last one.
+    // An error goes on a new line, since part of the response may be on the last one.
     let line_end = if stream { "\n" } else { "" };
     loop {
         match call.next().await.map_err(ClientError::Broken)? {

@@ -1,4 +1,4 @@
-//! `zino init`: a configuration that works at once.
+//! `zino init`: writes a configuration that works as it is.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Why nothing could be written.
+/// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", .path.display())]
 pub struct InitError {
@@ -33,15 +33,15 @@ pub struct InitError {
     source: io::Error,
 }
 
-/// What became of one file.
+/// The result for one file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
     New(PathBuf),
-    /// It was there and is left as it is.
+    /// It existed already and is left unchanged.
     Kept(PathBuf),
 }
 
-/// Writes the files that are not there yet into `directory`.
+/// Writes the files that do not exist yet into `directory`.
 pub fn init(directory: &Path) -> Result<Vec<Written>, InitError> {
     FILES
         .iter()

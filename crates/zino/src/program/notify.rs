@@ -1,11 +1,11 @@
-//! Tells systemd how the service is doing.
+//! Notifies systemd of the service's state.
 
 use std::env;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::net::UnixDatagram;
 
-/// Says that the service is ready, if someone waits to hear it.
+/// Reports that the service is ready.
 pub fn ready() {
     send("READY=1");
 }
@@ -16,7 +16,7 @@ pub fn stopping() {
 
 fn send(state: &str) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // Who started us without listening does not mind.
+        // A supervisor that does not listen does not need it.
         let _ = send_to(&socket, state);
     }
 }

@@ -1,4 +1,4 @@
-//! Serves services until a signal ends them.
+//! Runs services until a signal ends them.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::serve::{BindError, ServeOptions, Socket, serve};
 use crate::service::AnyService;
 use crate::stack::Stack;
 
-/// Why nothing could be served.
+/// Why the services could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("{0}")]
@@ -28,10 +28,10 @@ pub enum RunError {
     Signals(#[from] io::Error),
 }
 
-/// Serves one service, or all of them.
+/// Runs one service, or all of them.
 pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
-    // Before there is a socket: who sees one may send a signal, which would else end the process as
-    // it is.
+    // Before any socket exists: whoever sees one may send a signal, which would otherwise kill the
+    // process.
     let mut signals = Signals::listen()?;
     hide_environment();
     let services = match kind {
@@ -39,7 +39,7 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         None => Stack::all(config).map_err(RunError::Build)?,
     };
     let stop = CancellationToken::new();
-    // All sockets first: who cannot have one must not leave others behind that answer.
+    // All sockets first: if one cannot be bound, none must answer.
     let sockets: Vec<Socket> = services
         .iter()
         .map(|service| Socket::bind(&config.socket(service.kind())))
@@ -71,7 +71,7 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
 #[cfg(target_os = "linux")]
 fn hide_environment() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // Refused by no kernel; without it the key is as safe as the user's other processes.
+    // No kernel refuses this; without it the key is as safe as the user's other processes.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
@@ -79,7 +79,7 @@ fn hide_environment() {
 #[cfg(not(target_os = "linux"))]
 fn hide_environment() {}
 
-/// The signals that mean something.
+/// The signals that are handled.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -96,7 +96,7 @@ impl Signals {
     }
 }
 
-/// Returns at SIGTERM or SIGINT; at SIGHUP everything is read again.
+/// Waits for SIGTERM or SIGINT; SIGHUP makes all services read their files again.
 async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], config: &Config) {
     loop {
         tokio::select! {
@@ -115,7 +115,7 @@ async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], c
     }
 }
 
-/// Where the configuration is: as the argument says, else by default.
+/// The path of the configuration: the argument, or else the default.
 pub fn config_path(argument: Option<PathBuf>) -> PathBuf {
     argument.unwrap_or_else(Config::default_path)
 }

@@ -1,4 +1,4 @@
-//! `zino status`: who answers.
+//! `zino status`: which services answer.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::peer::{CallError, Peer};
 
-/// A service that takes longer to say pong is not well.
+/// How long a service may take to answer a ping.
 ///
 /// Limit: the service is shown as `silent`.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How one service is doing.
+/// The state of one service.
 #[derive(Debug)]
 pub struct Status {
     pub kind: ServiceKind,

@@ -19,26 +19,26 @@ use zot_provider::{
 use super::messages::Ending;
 use crate::config::{self, Config};
 
-/// What an OpenAI-compatible server is called in messages.
+/// The name of an OpenAI-compatible server in messages.
 const COMPATIBLE: &str = "openai";
 
 const KEY_VARIABLE: &str = "LLM_API_KEY";
 
-/// One server with the model that is asked there.
+/// One server and the model to ask there.
 pub(super) struct Target {
     pub(super) streaming: Arc<dyn Model>,
-    /// Asked for whole answers, which is without streaming where the original does that.
+    /// The client for whole responses, which does not stream where the original does not.
     pub(super) collecting: Arc<dyn Model>,
     pub(super) model: String,
     pub(super) max_output: u64,
     pub(super) speech: Speech,
 }
 
-/// How a model is spoken to.
+/// How a conversation is put to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speech {
     Text(Ending),
-    /// The offline stand-in, which knows tools only as its own.
+    /// The offline stand-in, which knows only native tool calls.
     StandIn,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn targets(
     environment: Environment<'_>,
 ) -> Result<Vec<Target>, RouterError> {
     let timeouts = Timeouts {
-        // Never the first to end: the limit of the whole answer speaks for all servers.
+        // Longer than the limit of the whole response, which covers all servers.
         headers: time_limit.saturating_mul(2),
         ..Timeouts::default()
     };
@@ -135,10 +135,10 @@ pub(super) fn targets(
         .collect()
 }
 
-/// Keys are not lent: each is only for the server it was given for.
+/// A key is only used for the server it was given for.
 fn fallback<'a>(index: usize, endpoint: &'a config::Endpoint, config: &'a Config) -> Given<'a> {
     let provider = present(&endpoint.provider);
-    // The same model elsewhere, unless elsewhere is somebody with models of their own.
+    // The same model as the first server's, unless the provider has models of its own.
     let same_model = present(&config.service.model).filter(|_| provider.is_none());
     Given {
         section: format!("[[api.fallback]] number {}", index + 1),
@@ -249,7 +249,7 @@ fn named(
     )
 }
 
-/// How a server is asked for an answer that nobody wants in pieces.
+/// How a server is asked for a response that is not streamed to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Collected {
     Streamed,
@@ -305,8 +305,8 @@ fn over_network(
     })
 }
 
-/// How long a model nobody knows can answer is for its server to say: asking a small one for more
-/// than it has is refused.
+/// Leaves the output limit of an unknown model to its server: asking a small model for more than it
+/// has is refused.
 fn without_output_limit(wire: Wire) -> Wire {
     match wire {
         Wire::OpenAiChat(quirks) => Wire::OpenAiChat(OpenAiQuirks {

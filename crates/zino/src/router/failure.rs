@@ -1,4 +1,4 @@
-//! What to do about a failed question, and what to say about it.
+//! What to do about a failed request, and how to report it.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub(super) fn next(error: &ModelError, has_other: bool) -> Next {
     }
 }
 
-/// What the caller reads: a refusal as the original words it.
+/// The error message for the caller; a refusal is worded as in the original.
 pub(super) fn message(error: &ModelError) -> String {
     match error.status {
         Some(status) => {

@@ -1,4 +1,4 @@
-//! The messages of a request, as OpenAI writes them.
+//! Reads the messages of a request, which have OpenAI's form.
 
 #[cfg(test)]
 mod tests;
@@ -11,24 +11,24 @@ use serde_json::{Map, Value};
 use zot_conversation::{ContentBlock, Message, Role, Timestamp};
 use zot_wire::zino::{self, Content};
 
-/// Begins a system message that does not stand at the beginning: a conversation has one system
-/// prompt, and what comes later may not get lost.
+/// Marks a system message in the middle of a conversation, which becomes a user's: there is only one
+/// system prompt, and later ones must not get lost.
 const SYSTEM_MARK: &str = "[system message]\n";
 
-/// Follows the model's own words where a wire wants the user's last.
+/// Follows the model's last message on wires where the user's must come last.
 const CONTINUE: &str = "Continue.";
 
-/// How many conversations are recognised when they come again: the one at hand, and one that a skill
-/// has beside it. As many as model clients keep the serialised form of.
+/// How many conversations are recognised: the current one, and one of a skill beside it. As many as
+/// model clients keep in serialised form.
 ///
-/// Limit: the conversation that was asked longest ago is read anew when it comes again.
+/// Limit: the least recently used conversation is read again when it returns.
 const MAX_RECENT_CONVERSATIONS: usize = 2;
 
-/// The conversations that were asked last.
+/// The most recent conversations.
 ///
-/// A conversation comes again with every iteration of the loop, longer by one message. What is the
-/// same as before, by pointer or, when it came over a socket, by value, is neither read nor copied
-/// again: it becomes the same messages as before, which model clients recognise by pointer.
+/// Every iteration of the loop sends the conversation again, longer by one message. Messages that are
+/// the same as before, by pointer or, over a socket, by value, are not read again: they become the
+/// same messages as before, which model clients recognise by pointer.
 #[derive(Debug, Default)]
 pub(super) struct RecentConversations(Mutex<VecDeque<Arc<Conversation>>>);
 
@@ -41,11 +41,11 @@ pub(super) struct Conversation {
     messages: Vec<Arc<Message>>,
 }
 
-/// Who may have the last word of a conversation.
+/// Whose message may be the last of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Anyone,
-    /// The model's words at the end would be refused, or taken for the beginning of the answer.
+    /// A message of the model at the end is refused, or continued as the beginning of the response.
     UserOnly,
 }
 
@@ -66,7 +66,7 @@ impl Conversation {
 }
 
 impl RecentConversations {
-    /// Reads the messages of a request. None at all are an empty conversation.
+    /// Reads the messages of a request.
     pub(super) fn read(&self, messages: Vec<zino::Message>) -> Result<Arc<Conversation>, String> {
         let mut conversation = self.take_similar(&messages);
         Arc::make_mut(&mut conversation).follow(messages)?;
@@ -152,7 +152,7 @@ fn read_message(message: &zino::Message) -> Result<(Speaker, Cow<'_, str>), Stri
     let text = match message.content() {
         Content::Text(text) => Cow::Borrowed(text),
         Content::Parts(parts) => Cow::Owned(joined(parts)?),
-        // A model that only called tools said nothing.
+        // A model that only called tools has no text.
         Content::Nothing if speaker == Speaker::Assistant => Cow::Borrowed(""),
         _ => return Err("content must be a string or an array of text parts".to_owned()),
     };

@@ -1,4 +1,4 @@
-//! The offline stand-in as a model that writes its calls into its text.
+//! The offline stand-in as a model that writes tool calls into its text.
 //!
 //! The stand-in calls tools natively. Here its calls become `<tool_call>` blocks, and the blocks and
 //! responses of a conversation become the calls and results it knows.
@@ -16,10 +16,10 @@ use zot_conversation::{
 };
 use zot_hermes::{BlockItem, BlockParser, Tag};
 
-/// The function that runs everything: without it in the system prompt there are no tools.
+/// The function that runs shell code; unless the system prompt names it, there are no tools.
 const SHELL: &str = "execute_bash";
 
-/// The tools of the stand-in that a shell can do the work of.
+/// The tools of the stand-in that shell code can replace.
 const TOOLS: [&str; 3] = ["bash", "read", "write"];
 
 const TAGS: &[Tag] = &[
@@ -31,7 +31,7 @@ const TAGS: &[Tag] = &[
     },
 ];
 
-/// What the stand-in is offered, given what the system prompt offers.
+/// The tools for the stand-in, given the system prompt.
 pub(super) fn tools(system: &str) -> Vec<Arc<ToolDefinition>> {
     if !system.contains(SHELL) {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn tools(system: &str) -> Vec<Arc<ToolDefinition>> {
     TOOLS.into_iter().filter_map(definition).collect()
 }
 
-/// The conversation as the stand-in knows it.
+/// Translates a conversation for the stand-in.
 pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut translated = Vec::with_capacity(messages.len());
     let mut calls = 0;
@@ -60,7 +60,7 @@ pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     translated
 }
 
-/// One message of the model, and another with the results when it called something.
+/// Translates a message of the model; tool results become a second message.
 fn said(message: &Message, calls: &mut usize) -> Vec<Arc<Message>> {
     let mut content = Vec::new();
     let mut results = Vec::new();
@@ -104,7 +104,7 @@ fn said(message: &Message, calls: &mut usize) -> Vec<Arc<Message>> {
     std::iter::once(Arc::new(spoken)).chain(answered).collect()
 }
 
-/// What `agr` says about an execution, as a tool of `zot` would say it.
+/// Translates the report of `agr` about an execution into a tool result of `zot`.
 fn result(call_id: ToolCallId, body: &str) -> ToolResult {
     let body = body.strip_prefix('\n').unwrap_or(body);
     let body = body.strip_suffix('\n').unwrap_or(body);
@@ -123,7 +123,7 @@ fn result(call_id: ToolCallId, body: &str) -> ToolResult {
     }
 }
 
-/// Writes calls down. Their events come one call after the other.
+/// Writes tool calls as text. Their events come one call after the other.
 #[derive(Default)]
 pub(super) struct CallWriter {
     name: String,
@@ -131,7 +131,7 @@ pub(super) struct CallWriter {
 }
 
 impl CallWriter {
-    /// The block of a call that is complete with `event`.
+    /// Returns the block of the call that `event` completes.
     pub(super) fn take(&mut self, event: ModelEvent) -> Option<String> {
         match event {
             ModelEvent::ToolCallStart { name, .. } => {
@@ -153,7 +153,7 @@ impl CallWriter {
     }
 }
 
-/// What a shell runs in the place of a tool of `zot`.
+/// The shell code that replaces a tool of `zot`.
 fn shell_code(tool: &str, arguments: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -167,7 +167,7 @@ fn shell_code(tool: &str, arguments: &str) -> Option<String> {
     }
 }
 
-/// `word` as a single word that a shell takes literally.
+/// Quotes `word` for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

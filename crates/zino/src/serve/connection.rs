@@ -1,4 +1,4 @@
-//! One connection: a request, its answer, the end.
+//! One connection: a request, its response, the end.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::service::{Responses, Service};
 
 /// How long a peer may take between two pieces of its request.
 ///
-/// Limit: a request that does not go on is refused.
+/// Limit: a request that stalls is refused.
 const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read what is written to it.
@@ -25,7 +25,7 @@ const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
 /// Limit: a reader that does not read is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a peer that sends more than is wanted may go on before the connection is cut.
+/// How long a peer may keep sending after its request before the connection is cut.
 const LINGER_TIME: Duration = Duration::from_secs(1);
 
 const READ_BYTES: usize = 16 * 1024;
@@ -92,8 +92,8 @@ async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame)
     }
 }
 
-/// Ends our half and takes what the peer still sends: closed with bytes unread, the connection
-/// would end for it in an error, and while it writes it would not get to the answer.
+/// Shuts our half down and discards what the peer still sends: closing with unread bytes would be an
+/// error for the peer, and while it writes it would not read the response.
 async fn discard_rest(stream: &mut UnixStream) {
     let mut buffer = vec![0; READ_BYTES];
     let discarded = async {
@@ -104,7 +104,7 @@ async fn discard_rest(stream: &mut UnixStream) {
     let _ = timeout(LINGER_TIME, discarded).await;
 }
 
-/// Reads the request, unless none has begun to arrive when the service is told to stop.
+/// Reads the request, unless none has begun to arrive when the service is asked to stop.
 async fn read_request(
     stream: &mut UnixStream,
     limit: usize,
@@ -123,7 +123,7 @@ async fn read_request(
             Err(too_long) => return Err(BadRequest::Answerable(too_long.to_string())),
         }
         let read = tokio::select! {
-            // What has arrived already is a request under way.
+            // What has arrived already belongs to a running request.
             biased;
             read = timeout(REQUEST_STALL_TIME, stream.read(&mut buffer)) => read,
             () = stop.cancelled(), if !decoder.is_partial() => return Err(BadRequest::Nothing),
@@ -208,8 +208,8 @@ async fn send(stream: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Returns when the peer has closed the connection altogether. One that has only said that it will
-/// send no more still waits for its answer.
+/// Returns when the peer has closed the connection completely. One that has only shut down its sending
+/// half still waits for the response.
 async fn hung_up(stream: &UnixStream) {
     // Nothing arrives on an idle connection but its end.
     if stream.ready(Interest::READABLE).await.is_err() {
@@ -220,8 +220,7 @@ async fn hung_up(stream: &UnixStream) {
         if ready.is_write_closed() {
             return;
         }
-        // Half closed, or more was sent than is wanted: the state of the other half can only be
-        // asked for.
+        // Half closed, or there is unread input: the state of the other half can only be polled.
         tokio::time::sleep(HANG_UP_POLL_INTERVAL).await;
     }
 }

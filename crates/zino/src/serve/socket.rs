@@ -1,4 +1,4 @@
-//! A socket that only its owner and group can use, in the place of one nobody serves any more.
+//! A socket for its owner and group only, which replaces one that is no longer served.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use zot_files::{SocketError, SocketFile, SocketPlace};
 const SOCKET_MODE: u32 = 0o660;
 const DIRECTORY_MODE: u32 = 0o750;
 
-/// How many may wait to be accepted; the system may allow fewer. Who finds the queue full waits.
+/// How many clients may wait to be accepted; the system may allow fewer.
 ///
 /// Limit: further clients wait to connect.
 const SOCKET_QUEUE_LENGTH: u32 = 4096;
@@ -55,7 +55,7 @@ impl Socket {
     }
 }
 
-/// Listens on a socket that nobody else can use from the moment its file is there.
+/// Listens on a socket that no other user can use, from the moment its file exists.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let socket = UnixSocket::new_stream()?;
     // Linux gives the file the mode of the socket. Elsewhere this does nothing, and until its mode is
@@ -79,7 +79,7 @@ fn make_directory(path: &Path) -> Result<(), BindError> {
         .recursive(true)
         .mode(DIRECTORY_MODE)
         .create(directory)
-        // The group is let in whatever the mask says.
+        // The group gets access whatever the umask.
         .and_then(|()| fs::set_permissions(directory, fs::Permissions::from_mode(DIRECTORY_MODE)))
         .map_err(|source| BindError::Directory {
             path: directory.to_owned(),

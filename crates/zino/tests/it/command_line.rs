@@ -458,5 +458,5 @@ fn files_that_were_cut_off_are_named_and_mended() {
     let output = installation.run(&["mem", "--mend"]);
     let (code, _, complaint) = told(&output);
     assert_eq!(code, 1);
-    assert!(complaint.contains("not mended"), "{complaint}");
+    assert!(complaint.contains("not repaired"), "{complaint}");
 }

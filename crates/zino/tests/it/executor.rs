@@ -294,7 +294,7 @@ async fn a_bad_configuration_is_refused() {
 fn whatever_a_program_starts_ends_with_the_call_and_with_the_service() {
     use testkit::process::{ORPHANS, living_orphans, orphans};
     if !["setsid", "bash", "python3"].into_iter().all(on_path) {
-        eprintln!("NOT TESTED: setsid, bash or python3 is not installed");
+        testkit::skip("setsid, bash or python3 is not installed");
         return;
     }
     for (case, sandbox) in [false, true].into_iter().enumerate() {
@@ -338,7 +338,7 @@ fn whatever_a_program_starts_ends_with_the_call_and_with_the_service() {
 #[cfg(target_os = "linux")]
 fn a_sandboxed_program_reaches_neither_the_service_nor_attributes_of_its_files() {
     if !on_path("python3") {
-        eprintln!("NOT TESTED: python3 is not installed");
+        testkit::skip("python3 is not installed");
         return;
     }
     let more = "exc.sandbox = true\nexc.working_dir = \"work\"\n";

@@ -77,7 +77,7 @@ fn a_key_is_asked_for_until_one_is_taken() {
             assert!(form.starts_with("HTTP/1.1 200"), "{form}");
             assert!(form.contains("<option>b&lt;</option>"), "{form}");
             assert!(form.contains("default-src 'none'"), "{form}");
-            assert!(form.contains("cache-control: no-store"), "{form}");
+            assert!(form.contains("Cache-Control: no-store"), "{form}");
             assert!(
                 !form.contains("<script") && !form.contains("src="),
                 "{form}"

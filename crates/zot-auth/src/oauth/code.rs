@@ -73,7 +73,9 @@ impl<'a> CodeLogin<'a> {
 
     /// Waits for the browser to come back, and fetches the tokens.
     pub async fn finish(mut self, transport: &dyn TokenTransport) -> Result<Tokens, OAuthError> {
-        let code = match timeout(CODE_TIME_LIMIT, self.code()).await {
+        let code = timeout(CODE_TIME_LIMIT, self.code()).await;
+        self.server.close().await;
+        let code = match code {
             Ok(code) => code?,
             Err(_) => {
                 return Err(OAuthError::TooLate {
@@ -104,7 +106,7 @@ impl<'a> CodeLogin<'a> {
                 && field("state").is_some_and(|state| loopback::same(&state, &self.state));
             if !ours {
                 // Somebody else's request, or a page's icon: the login goes on.
-                request.answer(Reply::not_found()).await;
+                request.answer(Reply::not_found());
                 continue;
             }
             let outcome = match (field("code"), field("error")) {
@@ -118,7 +120,7 @@ impl<'a> CodeLogin<'a> {
                 Ok(_) => "You are logged in. You can close this page.",
                 Err(_) => "The login failed; the terminal says why. You can close this page.",
             };
-            request.answer(Reply::page(page("zot login", text))).await;
+            request.answer(Reply::page(page("zot login", text)));
             return outcome;
         }
     }

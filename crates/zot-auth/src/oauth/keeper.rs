@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use zot_files::Lock;
+use zot_files::{Lock, LockError};
 
 use super::client::{OAuthClient, OAuthError, TokenTransport};
 use super::tokens::Tokens;
@@ -98,13 +98,11 @@ impl TokenKeeper {
         };
         let deadline = Instant::now() + RENEWAL_LOCK_PATIENCE;
         loop {
-            if let Some(lock) = Lock::try_acquire(path).map_err(unwritable)? {
-                return Ok(lock);
+            match Lock::try_acquire(path) {
+                Ok(lock) => return Ok(lock),
+                Err(LockError::Held) if Instant::now() < deadline => sleep(LOCK_INTERVAL).await,
+                Err(error) => return Err(unwritable(error.into()).into()),
             }
-            if Instant::now() >= deadline {
-                return Err(unwritable(Lock::held()).into());
-            }
-            sleep(LOCK_INTERVAL).await;
         }
     }
 

@@ -1,8 +1,10 @@
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::replace;
+use super::{replace, replace_with};
+use crate::Durability;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -51,5 +53,32 @@ fn a_failure_changes_nothing() {
     fs::create_dir(&path).unwrap();
     fs::write(path.join("inside"), "x").unwrap();
     assert!(replace(&path, b"new", 0o600).is_err());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_disk_is_waited_for_only_where_power_may_be_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    for (durability, expected) in [(Durability::ProcessEnd, 0), (Durability::PowerLoss, 2)] {
+        let before = Durability::syncs();
+        replace_with(&path, 0o600, durability, |file| file.write_all(b"x")).unwrap();
+        assert_eq!(Durability::syncs() - before, expected, "{durability:?}");
+    }
+}
+
+#[test]
+fn the_new_file_can_be_appended_to_and_a_failed_writer_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a");
+    let write = |file: &mut BufWriter<File>| file.write_all(b"one");
+    let mut file = replace_with(&path, 0o600, Durability::ProcessEnd, write).unwrap();
+    file.write_all(b", two").unwrap();
+    let failed = replace_with(&path, 0o600, Durability::ProcessEnd, |file| {
+        file.write_all(b"half")?;
+        Err(io::Error::other("stopped"))
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "stopped");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one, two");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

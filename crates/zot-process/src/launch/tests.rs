@@ -1,5 +1,5 @@
-//! Real children under a real kernel. Where that cannot enforce something the tests say so aloud,
-//! and insist that the report does, too.
+//! Real children under a real kernel. Where that cannot enforce something the tests are skipped by
+//! name, and insist that the report says so.
 
 mod execution;
 mod files;
@@ -10,6 +10,8 @@ mod network;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use testkit::{KernelFeature, skip, skip_without};
 
 use super::{Confined, Confinement, Enforcement, FileAccess, Status, confine, enforceable};
 use crate::ProcessGroup;
@@ -83,8 +85,12 @@ fn has_landlock() -> bool {
     let confinement = Confinement::default().filesystem(FileAccess::default());
     let enforcement = confine(Command::new("true"), &confinement).unwrap().1;
     match (enforceable().files, enforcement.files) {
+        _ if KernelFeature::Landlock.is_hidden() => {
+            skip_without(KernelFeature::Landlock, "hidden");
+            false
+        }
         (Status::NotEnforced(reason), stated) => {
-            eprintln!("NOT TESTED: files cannot be confined here: {reason}");
+            skip_without(KernelFeature::Landlock, &reason);
             assert_eq!(stated, Status::NotEnforced(reason));
             false
         }
@@ -107,8 +113,12 @@ fn has_call_filters() -> bool {
         .network;
     assert_eq!(stated, enforceable().network);
     match stated {
+        _ if KernelFeature::Seccomp.is_hidden() => {
+            skip_without(KernelFeature::Seccomp, "hidden");
+            false
+        }
         Status::NotEnforced(reason) => {
-            eprintln!("NOT TESTED: sockets cannot be refused here: {reason}");
+            skip_without(KernelFeature::Seccomp, &reason);
             false
         }
         stated => {
@@ -118,14 +128,14 @@ fn has_call_filters() -> bool {
     }
 }
 
-/// The first `name` in `PATH`, or nothing, said aloud.
+/// Returns the first `name` in `PATH`; without one the test is skipped.
 fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .map(|directory| directory.join(name))
         .find(|path| path.is_file());
     if found.is_none() {
-        eprintln!("NOT TESTED: {name} is not installed");
+        skip(&format!("{name} is not installed"));
     }
     found
 }

@@ -19,8 +19,6 @@ pub const MAX_MODEL_LIST_AGE: Duration = Duration::from_secs(6 * 3600);
 
 /// Limit: a larger `models-cache.json` is ignored.
 const MAX_MODELS_CACHE_BYTES: u64 = 16 << 20;
-/// Limit: the list of models is not cached.
-const CACHE_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const MODE: u32 = 0o600;
 
 /// The list could not be written.
@@ -120,7 +118,7 @@ impl ModelCache {
             zot_files::create_private_directory(directory).map_err(failed)?;
         }
         let lock = path.with_extension("json.lock");
-        let _lock = Lock::acquire(&lock, CACHE_LOCK_PATIENCE).map_err(failed)?;
+        let _lock = Lock::acquire(&lock).map_err(|error| failed(error.into()))?;
         let mut cache = Self::load(path);
         let remembered = RememberedModels {
             models,

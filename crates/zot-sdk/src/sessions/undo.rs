@@ -9,7 +9,7 @@ use std::path::Path;
 
 use zot_conversation::{Message, Timestamp};
 use zot_session::{
-    Checkpoints, FileOutcome, IfChanged, SessionError, Undone, UndoneFile, View, read,
+    Checkpoints, Durability, FileOutcome, IfChanged, SessionError, Undone, UndoneFile, View, read,
 };
 
 use super::{OperationError, library, shortened_line};
@@ -65,7 +65,7 @@ fn undo_file(
     if_changed: IfChanged,
 ) -> Result<UndoReport, UndoError> {
     let messages = read(session, View::Everything)?.messages;
-    let undone = Checkpoints::beside(session).undo(prompts, if_changed)?;
+    let undone = Checkpoints::beside(session, Durability::ProcessEnd).undo(prompts, if_changed)?;
     let mut not_covered = Vec::new();
     for prompt in &undone.prompts {
         let following = messages.iter().skip_while(|message| !is(message, *prompt));

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use zot_conversation::Timestamp;
+use zot_files::Durability;
 
 use super::{Before, Checkpoints, FileOutcome, IfChanged, directory_of};
 
@@ -29,7 +30,7 @@ fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
     let session = directory.path().join("s.jsonl");
     let (old, new) = (directory.path().join("old"), directory.path().join("new"));
     fs::write(&old, "0").unwrap();
-    let checkpoints = Checkpoints::beside(&session);
+    let checkpoints = Checkpoints::beside(&session, Durability::ProcessEnd);
     assert!(!directory_of(&session).exists(), "nothing before a change");
     checkpoints.begin_prompt(at(1));
     change(&checkpoints, &old, "1");
@@ -39,7 +40,7 @@ fn the_changes_of_a_prompt_are_undone_together_and_then_those_before() {
     change(&checkpoints, &new, "made");
 
     // Another process, later.
-    let checkpoints = Checkpoints::beside(&session);
+    let checkpoints = Checkpoints::beside(&session, Durability::ProcessEnd);
     let undone = checkpoints.undo(1, IfChanged::Refuse).unwrap();
     assert_eq!(undone.prompts, [at(2)]);
     let outcomes: Vec<_> = undone
@@ -68,7 +69,8 @@ fn a_file_that_was_changed_since_is_left_alone_or_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("f");
     fs::write(&path, "theirs").unwrap();
-    let checkpoints = Checkpoints::beside(&directory.path().join("s.jsonl"));
+    let checkpoints =
+        Checkpoints::beside(&directory.path().join("s.jsonl"), Durability::ProcessEnd);
     change(&checkpoints, &path, "tool's");
     fs::write(&path, "mine").unwrap();
     let refused = checkpoints.undo(1, IfChanged::Refuse).unwrap();
@@ -92,7 +94,8 @@ fn what_was_never_changed_or_never_kept_is_said() {
     );
     fs::write(&spared, "as it was").unwrap();
     fs::write(&huge, "x").unwrap();
-    let checkpoints = Checkpoints::beside(&directory.path().join("s.jsonl"));
+    let checkpoints =
+        Checkpoints::beside(&directory.path().join("s.jsonl"), Durability::ProcessEnd);
     // Killed between keeping and changing.
     checkpoints
         .keep("edit", &spared, Before::Content(b"as it was"), b"new")
@@ -112,7 +115,7 @@ fn a_torn_record_and_a_damaged_copy_are_noticed() {
     let session = directory.path().join("s.jsonl");
     let path = directory.path().join("f");
     fs::write(&path, "before").unwrap();
-    let checkpoints = Checkpoints::beside(&session);
+    let checkpoints = Checkpoints::beside(&session, Durability::ProcessEnd);
     change(&checkpoints, &path, "one");
     let changes = directory_of(&session).join("changes.jsonl");
     let mut text = fs::read_to_string(&changes).unwrap();
@@ -129,4 +132,27 @@ fn a_torn_record_and_a_damaged_copy_are_noticed() {
         matches!(&undone.files[0].outcome, FileOutcome::Failed { reason } if reason.contains("damaged"))
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+}
+
+#[test]
+fn what_is_kept_for_undo_is_as_durable_as_the_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, "0").unwrap();
+    for (durability, first, second) in [
+        (Durability::ProcessEnd, 0, 0),
+        // The content, its name, the change and the note of what it left; at first also the names of
+        // the directory, of the objects in it and of the list of changes.
+        (Durability::PowerLoss, 7, 4),
+    ] {
+        let session = directory.path().join(format!("{durability:?}.jsonl"));
+        let checkpoints = Checkpoints::beside(&session, durability);
+        for (after, expected) in [("1", first), ("2", second)] {
+            let before = Durability::syncs();
+            change(&checkpoints, &path, after);
+            assert_eq!(Durability::syncs() - before, expected, "{durability:?}");
+        }
+        assert_eq!(checkpoints.changes().unwrap().len(), 2);
+        fs::write(&path, "0").unwrap();
+    }
 }

@@ -5,9 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,9 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use zot_conversation::Timestamp;
+use zot_files::Durability;
 
 use super::{Found, Scope, Summary};
-use crate::id::random_id;
 
 /// A larger index is not read: a row takes less than a kilobyte.
 ///
@@ -187,14 +185,9 @@ fn store<'a>(
     summaries: &[Summary],
     others: impl Iterator<Item = &'a Row<'a>>,
 ) -> io::Result<()> {
-    let temporary = root.join(format!("{FILE}.{}", random_id()));
-    let write = || {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        let mut writer = BufWriter::new(file);
+    // A lost index is rebuilt.
+    let durability = Durability::ProcessEnd;
+    zot_files::replace_with(&root.join(FILE), 0o600, durability, |mut writer| {
         for summary in summaries {
             let file = below(root, &summary.path);
             let modified_ns = nanoseconds(summary.modified.into());
@@ -206,14 +199,9 @@ fn store<'a>(
             serde_json::to_writer(&mut writer, row)?;
             writer.write_all(b"\n")?;
         }
-        writer.flush()?;
-        fs::rename(&temporary, root.join(FILE))
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+        io::Result::Ok(())
+    })
+    .map(drop)
 }
 
 /// Reads files side by side.

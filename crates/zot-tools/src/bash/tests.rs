@@ -9,7 +9,8 @@ use zot_conversation::{BoxFuture, Progress, ToolOutput};
 use super::log::LogDirectory;
 use super::output::CollectedOutput;
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
-use crate::test_support::{Recorder, Workspace, wait_until_group_is_gone};
+use crate::test_support::{Recorder, Workspace};
+use testkit::process::wait_until_group_is_gone;
 
 /// The result with its times made `<dur>` and the directory `<cwd>`, as the recordings show it.
 fn masked(workspace: &Workspace, output: &ToolOutput) -> String {

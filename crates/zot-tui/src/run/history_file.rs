@@ -7,14 +7,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use zot_files::{Durability, lock_file};
 
 use crate::app::MAX_HISTORY_ENTRIES;
 use crate::editor::Draft;
@@ -23,8 +23,6 @@ use crate::editor::Draft;
 ///
 /// Limit: the prompt is not saved for other chats.
 const HISTORY_LOCK_PATIENCE: Duration = Duration::from_secs(1);
-/// How often the lock is tried meanwhile.
-const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 /// Longer prompts are not worth a line.
 ///
 /// Limit: the prompt is not saved for other chats.
@@ -80,28 +78,13 @@ fn locked(path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let file = zot_files::open_as(path, &mut options)?;
-        wait_for_lock(&file)?;
+        lock_file(&file, HISTORY_LOCK_PATIENCE)?;
         // Who had the lock before may have put another file in its place.
         let is_same = fs::metadata(path)
             .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
             .unwrap_or(false);
         if is_same {
             return Ok(file);
-        }
-    }
-}
-
-/// Waits for the lock, but not for who never gives it back: the chat stands still meanwhile.
-fn wait_for_lock(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + HISTORY_LOCK_PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                thread::sleep(LOCK_INTERVAL);
-            }
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }
@@ -113,14 +96,13 @@ fn shortened(path: &Path, mut old: File) -> io::Result<File> {
     let surplus = bytes.len().saturating_sub(KEPT_HISTORY_BYTES);
     let start = bytes[surplus..].iter().position(|byte| *byte == b'\n');
     let start = start.map_or(bytes.len(), |at| surplus + at + 1);
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut kept = tempfile::Builder::new()
-        .prefix(".history-")
-        .append(true)
-        .tempfile_in(directory)?;
-    kept.write_all(&bytes[start..])?;
-    kept.as_file().lock()?;
-    Ok(kept.persist(path)?)
+    // The new file keeps the permissions, and an older version may have left them too wide.
+    old.set_permissions(Permissions::from_mode(0o600))?;
+    zot_files::replace_with(path, 0o600, Durability::ProcessEnd, |kept| {
+        // Before the file has its name, nobody else can hold the lock.
+        lock_file(kept.get_ref(), Duration::ZERO)?;
+        kept.write_all(&bytes[start..])
+    })
 }
 
 fn entry(line: &[u8]) -> Option<Draft> {

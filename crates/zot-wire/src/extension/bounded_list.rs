@@ -8,10 +8,10 @@ use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 /// The most items a list may have. An item of three bytes on the line costs up to a hundred in
 /// memory, so that a line full of them would grow to hundreds of megabytes.
 ///
-/// Limit: the frame is refused, and whoever waits for it gets an error.
+/// Limit: the frame is refused, and the waiting request fails.
 const MAX_LIST_ITEMS: usize = 10_000;
 
-/// A list that is refused when it is too long, before it has cost anything.
+/// A list that is refused while it is decoded when it is too long.
 pub(super) struct BoundedList<T>(pub(super) Vec<T>);
 
 impl<T> Default for BoundedList<T> {

@@ -1,4 +1,4 @@
-//! What happens in an agent, as extensions are told of it.
+//! Events of an agent, as extensions see them.
 
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +95,7 @@ impl EventKind {
         }
     }
 
-    /// Whether an extension can step in before it happens.
+    /// Whether an extension can intercept it.
     pub fn can_be_intercepted(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What an extension says.
+//! Frames from extensions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub enum ExtensionFrame {
     EventInterceptResponse(InterceptResponse),
     /// Answers `command_invoked`.
     CommandResponse(CommandResponse),
-    /// Draws an open panel anew.
+    /// Redraws an open panel.
     PanelRender {
         panel_id: String,
         #[serde(flatten)]
@@ -44,7 +44,7 @@ pub enum ExtensionFrame {
     PanelClose {
         panel_id: String,
     },
-    /// Tells the user something.
+    /// Shows the user a message.
     Notify {
         level: String,
         message: String,
@@ -62,7 +62,7 @@ pub struct Hello {
     pub capabilities: Vec<String>,
 }
 
-/// Which events an extension wants to see, and which to decide about.
+/// The events an extension observes, and those it intercepts.
 ///
 /// Names are kept as they came: a host ignores those it does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -99,7 +99,7 @@ pub struct ResultBlock {
     pub data: String,
 }
 
-/// What becomes of an intercepted event. Nothing set lets it pass.
+/// The decision about an intercepted event; without any field set, it passes unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct InterceptResponse {
     pub id: String,
@@ -107,15 +107,15 @@ pub struct InterceptResponse {
     pub block: bool,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Other arguments for the tool.
+    /// New arguments for the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<RawJson>,
-    /// Another text for the message.
+    /// A new text for the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replace_text: Option<String>,
 }
 
-/// What becomes of a slash command.
+/// The response to a slash command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CommandResponse {
     pub id: String,
@@ -242,7 +242,7 @@ fn intercept_response(frame: &FrameReader) -> Result<ExtensionFrame, FrameError>
         block: frame.read("block")?,
         reason: frame.read("reason")?,
         modified_args: frame.raw("modified_args"),
-        // Libraries that write every field write this one empty when they mean nothing by it.
+        // Libraries that write every field leave this one empty when it is unused.
         replace_text: replace_text.filter(|text| !text.is_empty()),
     }))
 }
@@ -286,7 +286,7 @@ fn panel_render(frame: &FrameReader) -> Result<ExtensionFrame, FrameError> {
     })
 }
 
-/// Read field by field like a frame, so that the same limits hold.
+/// Decodes field by field like a frame, so that the same limits apply.
 fn panel_spec(frame: &FrameReader) -> Result<PanelSpec, FrameError> {
     let Some(raw) = frame.fields.raw("open_panel") else {
         return Err(frame.invalid("open_panel", &"is missing"));

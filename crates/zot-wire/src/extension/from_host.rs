@@ -1,4 +1,4 @@
-//! What zot says to an extension.
+//! Frames from zot to an extension.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub enum HostFrame {
     CommandInvoked {
         id: String,
         name: String,
-        /// What stood after the command's name.
+        /// The text after the command's name.
         #[serde(skip_serializing_if = "String::is_empty")]
         args: String,
     },
@@ -38,7 +38,7 @@ pub enum HostFrame {
     PanelKey {
         panel_id: String,
         key: String,
-        /// What the key writes, if it writes something.
+        /// The text that the key produces, if any.
         #[serde(skip_serializing_if = "String::is_empty")]
         text: String,
     },
@@ -53,7 +53,7 @@ pub enum HostFrame {
     Shutdown,
 }
 
-/// Where an extension finds itself.
+/// The environment of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct HelloAck {
     pub protocol_version: u32,
@@ -62,16 +62,15 @@ pub struct HelloAck {
     pub model: String,
     pub cwd: String,
     pub extension_dir: String,
-    /// Where it may keep what has to outlive it.
+    /// The directory for data that outlives the process.
     pub data_dir: String,
 }
 
-/// The key of a panel that writes what is in `text`.
+/// The key of a panel that produces `text`.
 const RUNE: &str = "rune";
 
 impl HostFrame {
-    /// What an extension is told of a key that a front end names: the names that extensions know,
-    /// whatever the front end calls them.
+    /// Translates a front end's name of a key into the one that extensions know.
     pub fn key_in_panel(panel_id: String, key: String, text: String) -> Self {
         let (key, text) = match key.as_str() {
             "esc" | "escape" => return Self::PanelClose { panel_id },

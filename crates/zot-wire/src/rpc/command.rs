@@ -246,7 +246,7 @@ pub struct CommandFrame {
     pub command: Command,
 }
 
-/// A line that is no command, with what its response needs.
+/// A line that is not a command, and what its response needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestRefused {
     pub id: Option<RequestId>,
@@ -288,7 +288,7 @@ impl CommandFrame {
     }
 }
 
-/// Why a line's fields are no command.
+/// Why a line's fields are not a command.
 #[derive(Debug, thiserror::Error)]
 enum CommandError {
     #[error("unknown command")]
@@ -302,7 +302,7 @@ enum CommandError {
     },
 }
 
-/// Decodes one field that must be there.
+/// Decodes a required field.
 fn required<T: DeserializeOwned + Default>(
     fields: &Fields,
     name: &'static str,
@@ -313,7 +313,7 @@ fn required<T: DeserializeOwned + Default>(
     field(fields, name)
 }
 
-/// Decodes one field, naming it when it is wrong.
+/// Decodes a field; the error names it.
 fn field<T: DeserializeOwned + Default>(
     fields: &Fields,
     name: &'static str,
@@ -371,7 +371,7 @@ impl Command {
         Ok(match name {
             "hello" => Self::Hello {
                 token: field(fields, "token")?,
-                // The original takes a hello with anything in it.
+                // The original accepts any hello.
                 capabilities: field(fields, "capabilities").unwrap_or_default(),
             },
             "prompt" => Self::Prompt(PromptCommand::from_fields(fields)?),

@@ -13,7 +13,7 @@ use super::{
 /// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
 /// variant per command, told apart by `command`, and one for every failure.
 pub fn json_schema() -> Value {
-    // The types say by `skip_serializing_if` which fields may be missing.
+    // `skip_serializing_if` marks the fields that may be missing.
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut generator = SchemaGenerator::new(settings.with_transform(leave_out_null));
     generator.subschema_for::<Event>();
@@ -106,7 +106,7 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
     variants
 }
 
-/// The answer to a `command` that went well.
+/// The response to a `command` that succeeded.
 fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Value {
     let mut schema = envelope::<T>(generator);
     schema["description"] = json!(format!("`{command}` succeeded."));
@@ -122,7 +122,7 @@ fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Val
     schema
 }
 
-/// The answer to a command that was refused, or to a line that is none.
+/// The response to a command that was refused, or to a line that is not a command.
 fn failure(generator: &mut SchemaGenerator) -> Value {
     let mut schema = envelope::<()>(generator);
     schema["description"] = json!("Any command, or a line that is none, was refused.");
@@ -139,7 +139,7 @@ fn envelope<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     let mut schema = Response::<T>::json_schema(generator);
     leave_out_null(&mut schema);
     let mut schema = schema.to_value();
-    // A tag on a struct is serde's affair only: schemars does not look at it.
+    // schemars ignores serde's tag on a struct.
     schema["properties"]["type"] = json!({ "type": "string", "const": "response" });
     require(&mut schema, "type");
     schema
@@ -159,7 +159,7 @@ fn command(generator: &mut SchemaGenerator) -> Value {
     schema
 }
 
-/// A prompt may consist of images alone, which the Rust type cannot say.
+/// A prompt may consist of images only, which the Rust type cannot express.
 fn allow_images_alone(definitions: &mut Map<String, Value>) {
     if let Some(Value::Object(prompt)) = definitions.get_mut("PromptCommand") {
         prompt.remove("required");
@@ -168,7 +168,7 @@ fn allow_images_alone(definitions: &mut Map<String, Value>) {
     }
 }
 
-/// A field that is left out when there is nothing to say is never null.
+/// A field that is left out when it is empty is never null.
 fn leave_out_null(schema: &mut Schema) {
     schemars::transform::transform_subschemas(&mut leave_out_null, schema);
     let Some(object) = schema.as_object_mut() else {

@@ -87,11 +87,13 @@ impl Running {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut watch = Watch {
             stream,
+            chunked: String::new(),
             rest: String::new(),
         };
-        let head = watch.until("\r\n\r\n").await.unwrap();
+        let head = watch.head().await;
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
         assert!(head.contains("Content-Type: text/event-stream"), "{head}");
+        assert!(head.contains("Transfer-Encoding: chunked"), "{head}");
         watch
     }
 
@@ -106,6 +108,9 @@ impl Running {
 /// One watcher's end of the feed.
 pub(super) struct Watch {
     pub(super) stream: TcpStream,
+    /// What has come and is not part of a whole chunk yet.
+    chunked: String,
+    /// What chunks held and was not looked at yet.
     rest: String,
 }
 
@@ -135,23 +140,52 @@ impl Watch {
         }
     }
 
+    async fn head(&mut self) -> String {
+        loop {
+            if let Some(end) = self.chunked.find("\r\n\r\n") {
+                let rest = self.chunked.split_off(end + 4);
+                return std::mem::replace(&mut self.chunked, rest);
+            }
+            self.read().await.unwrap();
+        }
+    }
+
     async fn until(&mut self, end: &str) -> Option<String> {
-        let mut buffer = vec![0; 64 * 1024];
         let mut searched = 0;
         loop {
             if let Some(position) = self.rest[searched..].find(end) {
                 let rest = self.rest.split_off(searched + position + end.len());
                 return Some(std::mem::replace(&mut self.rest, rest));
             }
-            let count = self.stream.read(&mut buffer).await.ok()?;
-            if count == 0 {
-                return None;
-            }
-            // All we look for is ASCII, so is what we send.
             searched = self.rest.len().saturating_sub(end.len());
-            self.rest
-                .push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+            while !self.take_chunk() {
+                self.read().await?;
+            }
         }
+    }
+
+    /// Moves a whole chunk to what can be looked at.
+    fn take_chunk(&mut self) -> bool {
+        let Some((length, _)) = self.chunked.split_once("\r\n") else {
+            return false;
+        };
+        let start = length.len() + 2;
+        let end = start + usize::from_str_radix(length, 16).unwrap();
+        if self.chunked.len() < end + 2 {
+            return false;
+        }
+        self.rest.push_str(&self.chunked[start..end]);
+        self.chunked.drain(..end + 2);
+        true
+    }
+
+    async fn read(&mut self) -> Option<()> {
+        let mut buffer = vec![0; 64 * 1024];
+        let count = self.stream.read(&mut buffer).await.ok()?;
+        // All we look for is ASCII, so is what we send.
+        let text = std::str::from_utf8(&buffer[..count]).unwrap();
+        self.chunked.push_str(text);
+        (count > 0).then_some(())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::memory::file::FILE_MODE;
 /// Limit: the channel's file is named by a hash.
 const MAX_CHANNEL_NAME_BYTES: usize = 200;
 
-/// What a file is looked for.
+/// What a file is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Read,
@@ -37,7 +37,7 @@ pub(super) enum Purpose {
 struct Claim {
     file: String,
     id: String,
-    /// Whose file it was before, when that was moved away.
+    /// The channel that had the file before it was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Names {
         }
     }
 
-    /// The file of a channel; `None` when there cannot be one yet.
+    /// Finds the file of a channel; `None` when it has none yet.
     pub(super) fn path(
         &self,
         channel: &str,
@@ -76,7 +76,7 @@ impl Names {
             return Ok(None);
         }
         let _guard = self.directory.lock()?;
-        // Another process may have been faster.
+        // Another process may have been first.
         if let Some(path) = self.claimed(channel, &name)? {
             return Ok(Some(path));
         }
@@ -99,11 +99,11 @@ impl Names {
         .map(|file| Some(self.file(&file)))
     }
 
-    /// The file of a channel if that can be told without waiting for others.
+    /// Finds the file of a channel if no lock has to be waited for.
     pub(super) fn known(&self, channel: &str) -> Result<Option<PathBuf>, StoreError> {
         let name = sanitised(channel);
         if name == channel && !name.contains('_') && name.len() <= MAX_CHANNEL_NAME_BYTES {
-            // No other channel can come to this name.
+            // No other channel can get this name.
             return Ok(Some(self.file(&name)));
         }
         self.claimed(channel, &name)
@@ -114,7 +114,7 @@ impl Names {
         Ok(self.owner(file)?.unwrap_or_else(|| file.to_owned()))
     }
 
-    /// The file that is known to be this channel's.
+    /// The file recorded for this channel.
     fn claimed(&self, channel: &str, name: &str) -> Result<Option<PathBuf>, StoreError> {
         let hashed = hashed(channel, name);
         let claims = self.claims()?;
@@ -142,20 +142,20 @@ impl Names {
         Ok(claims.by_file.get(file).map(|claim| claim.id.clone()))
     }
 
-    /// Gives the channel that had the file its own. Both names stay until the claim is written.
+    /// Moves the channel that had the file to its own. Both names stay until the claim is written.
     fn move_away(&self, owner: &str, name: &str) -> Result<(), StoreError> {
         let (old, new) = (self.file(name), self.file(&hashed(owner, name)));
         self.claim(&hashed(owner, name), owner, None)?;
         match fs::hard_link(&old, &new) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // Left by a move that broke off.
+            // Left by an interrupted move.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(_) => fs::rename(&old, &new).map_err(StoreError::io(&old)),
         }
     }
 
-    /// Takes the old name from a file that has been moved.
+    /// Removes the old name of a file that has been moved.
     fn finish_move(&self, owner: &str, name: &str) {
         let (old, new) = (self.file(name), self.file(&hashed(owner, name)));
         if inode(&old).is_some() && inode(&old) == inode(&new) {
@@ -163,7 +163,7 @@ impl Names {
         }
     }
 
-    /// Writes down whose a file is. The caller holds the directory's lock.
+    /// Records which channel a file belongs to. The caller holds the directory's lock.
     fn claim(&self, file: &str, id: &str, from: Option<&str>) -> Result<String, StoreError> {
         let claim = Claim {
             file: file.to_owned(),
@@ -185,7 +185,7 @@ impl Names {
                 list.read_exact_at(&mut last, length - 1)?;
             }
             if last != [b'\n'] {
-                // A line that broke off must not swallow this one.
+                // A truncated line must not swallow this one.
                 line.insert(0, b'\n');
             }
             list.write_all(&line)?;
@@ -199,7 +199,7 @@ impl Names {
         Ok(file.to_owned())
     }
 
-    /// What is written down, read again when it has changed.
+    /// The records, read again when they have changed.
     fn claims(&self) -> Result<MutexGuard<'_, Claims>, StoreError> {
         let path = self.list();
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);

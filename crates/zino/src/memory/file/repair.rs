@@ -1,4 +1,4 @@
-//! Makes, mends and replaces files, each as one step that happens or does not.
+//! Creates, repairs and replaces files, each atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,13 +12,13 @@ use crate::memory::directory::Directory;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
 
-/// How long a file that looks cut off must stay the same before it is believed to be: the original
-/// empties a file and then writes it anew.
+/// How long a file that looks cut off must stay unchanged to count as cut off: the original truncates
+/// a file and then rewrites it.
 ///
 /// Limit: a file that looks cut off counts as cut off.
 const SETTLING_TIME: Duration = Duration::from_millis(100);
 
-/// Makes a file with its first elements. `false` when it is there already.
+/// Creates a file with its first elements; returns `false` when it exists already.
 ///
 /// The caller holds the directory's lock.
 pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
@@ -35,7 +35,7 @@ pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool
     made.map_err(StoreError::io(path))
 }
 
-/// Puts a new file with what `fill` writes in the place of another.
+/// Replaces a file by what `fill` writes.
 ///
 /// The caller holds the directory's lock, and the file's when there is one.
 pub(in crate::memory) fn replace(
@@ -54,9 +54,9 @@ pub(in crate::memory) fn replace(
     replaced.map_err(StoreError::io(path))
 }
 
-/// Puts a file with `bytes` behind the first `kept` bytes in the place of the locked one.
+/// Replaces the locked file by its first `kept` bytes and `bytes`.
 ///
-/// The name on the way is one that only who holds the file's lock uses.
+/// Only the holder of the file's lock uses the temporary name.
 pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, StoreError> {
     let new = beside(&locked.path, "grown");
     let grown = write_new(&new, |file| {
@@ -64,7 +64,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
         locked.file.read_exact_at(&mut text, 0)?;
         text.extend_from_slice(bytes);
         file.write_all(&text)?;
-        // What the file was allowed, it stays.
+        // Keep the permissions of the file.
         file.set_permissions(locked.file.metadata()?.permissions())?;
         let stamp = stamp_of(&file.metadata()?);
         fs::rename(&new, &locked.path).map(|()| stamp)
@@ -75,7 +75,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
     grown.map_err(StoreError::io(&locked.path))
 }
 
-/// Brings a file that is no canonical array into that form. What was cut off stays beside it.
+/// Rewrites a file as a canonical array. What was cut off is kept beside it.
 ///
 /// The caller holds the directory's lock and none on the file.
 pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
@@ -93,7 +93,7 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
                 if before.is_some_and(|before| before.stamp == found.stamp) {
                     let kept = beside(path, "torn");
                     let _ = fs::remove_file(&kept);
-                    // Only a help for people: that it cannot be had must not stop the mending.
+                    // The copy is for people only: failing to make it must not stop the repair.
                     let _ = fs::hard_link(path, &kept);
                     // All that is whole, but for the beginning of what was cut.
                     let end = unfinished::began_at(&locked, &found).unwrap_or(found.whole_end);
@@ -110,13 +110,13 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
     Err(StoreError::Busy(path.to_owned()))
 }
 
-/// Mends a file when its end was cut off. Only the end of one that is whole is read.
+/// Repairs a file whose end was cut off. Only the end of an intact one is read.
 pub(in crate::memory) fn mend_torn(path: &Path, directory: &Directory) -> Result<bool, StoreError> {
     let Some(locked) = lock(path, Access::Read)? else {
         return Ok(false);
     };
     if !ends_torn(&locked)? {
-        // Of an append that was whole before its process was killed.
+        // Left by an append that was complete before its process was killed.
         unfinished::withdraw(path);
         return Ok(false);
     }
@@ -125,7 +125,7 @@ pub(in crate::memory) fn mend_torn(path: &Path, directory: &Directory) -> Result
     normalise(path).map(|()| true)
 }
 
-/// Whether a file's end was cut off, and is not just being written by someone who takes no locks.
+/// Whether a file's end was cut off, and is not just being written by a program that takes no locks.
 pub(in crate::memory) fn is_torn(path: &Path) -> Result<bool, StoreError> {
     let look = || match lock(path, Access::Read)? {
         Some(locked) => ends_torn(&locked),
@@ -149,7 +149,7 @@ fn ends_torn(locked: &Locked) -> Result<bool, StoreError> {
     Ok(found.shape == Shape::Torn)
 }
 
-/// Writes the whole elements in front of `end` anew, in the canonical form.
+/// Rewrites the complete elements before `end` in the canonical form.
 fn rewrite(locked: &Locked, end: u64) -> Result<(), StoreError> {
     let mut starts = Vec::new();
     locked.inspect(None, &mut |start, bytes| {
@@ -173,8 +173,8 @@ fn rewrite(locked: &Locked, end: u64) -> Result<(), StoreError> {
     })
 }
 
-/// An element in the canonical form: lines that could be taken for the beginning of an element are
-/// joined. Nothing else about it changes.
+/// Puts an element into the canonical form: joins lines that could be taken for the beginning of an
+/// element, and changes nothing else.
 fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
     let fits = |(index, &byte): (usize, &u8)| {
         let line = &bytes[index + 1..];

@@ -1,7 +1,7 @@
-//! A note beside a file of what is about to be written behind it.
+//! A note beside a file of an append in progress.
 //!
-//! It is made before a write that may be cut and removed after it. From it one knows which of the
-//! last elements of a file that was cut belong to the append that was: nobody was told that they are
+//! It is written before an append that could be cut off, and removed after it. It tells which of the
+//! last elements of a file belong to an append that was cut: nobody has been told that they are
 //! stored, and half of an exchange is worth less than none.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Finds the memories most like a text.
+//! Finds the memories most similar to a text.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -6,23 +6,23 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::{Index, LARGE, Postings};
 use crate::memory::tokens::words;
 
-/// Memories are gone through in blocks whose sums stay in the processor's cache.
+/// Memories are visited in blocks whose sums fit in the processor's cache.
 const BLOCK: usize = 16 * 1024;
 
-/// What the lengths of vectors may be off by, per root of `A`: the drift, and rounding.
+/// The error of vector lengths per root of `A`: the drift, and rounding.
 const SLACK: f64 = super::DRIFT + 1e-4;
 
-/// Sums of products are off by less than this share of themselves.
+/// The relative rounding error of sums of products.
 const ROUNDING: f64 = 1e-9;
 
-/// Scores nearer than this are the same: what is left is the order of additions.
+/// Scores that differ by less than one step are equal: the rest is the order of additions.
 const STEPS: f64 = 1e12;
 
-/// How many are asked for.
+/// How many memories to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::memory) enum Wanted {
     Best(usize),
-    /// All but so many of the worst, which is how the original understands a negative number.
+    /// All but this many of the worst, which is what a negative number means in the original.
     AllBut(usize),
 }
 
@@ -33,7 +33,7 @@ pub(in crate::memory) struct Hit {
     pub(in crate::memory) score: f64,
 }
 
-/// A word of the query that some memory has.
+/// A word of the query that occurs in a memory.
 struct Term<'index> {
     word: u32,
     postings: &'index Postings,
@@ -48,7 +48,7 @@ struct Term<'index> {
 struct Query {
     /// `n` of the formula.
     documents: f64,
-    /// Words some memory has: number, share of the query, weight; by number.
+    /// Words that occur in a memory: number, share of the query, weight; by number.
     known: Vec<(u32, f64, f64)>,
     length: f64,
 }
@@ -114,7 +114,7 @@ impl Index {
         }
     }
 
-    /// The memories that may be among the best, in no order.
+    /// Returns the memories that may be among the best, in no particular order.
     fn candidates(&self, query: &Query, wanted: Wanted) -> Vec<u32> {
         let log = query.documents.ln();
         let mut terms: Vec<Term<'_>> = query
@@ -178,7 +178,7 @@ impl Index {
         let kept = &self.sums[number];
         let square = log * (log * kept.a - 2.0 * kept.b) + kept.c + sum.correction;
         let square = square.max(0.0);
-        // Most are far from good enough: no roots for them.
+        // Most are far from good enough and need no square roots.
         let precise = SLACK * SLACK * kept.a <= 0.01 * square;
         if precise && sum.product * sum.product < best.floor * best.floor * 0.81 * square {
             return;
@@ -196,7 +196,7 @@ impl Index {
         }
     }
 
-    /// The score by the formula.
+    /// Computes the score by the formula.
     fn score(&self, query: &Query, number: u32) -> f64 {
         let memory = &self.memories[number as usize];
         let total = f64::from(memory.total);
@@ -236,14 +236,14 @@ impl Term<'_> {
     }
 }
 
-/// The best so far by what they reach at least, and all that may reach as much.
+/// The best lower bounds so far, and all candidates that may reach them.
 struct Best {
     wanted: Option<usize>,
     lowest: BinaryHeap<Reverse<Total>>,
-    /// Whoever cannot reach this is not among the best.
+    /// A memory that cannot reach this is not among the best.
     floor: f64,
     candidates: Vec<(u32, f64)>,
-    /// How many candidates there may be before those that fell behind are dropped.
+    /// How many candidates there may be before those below the floor are dropped.
     room: usize,
 }
 
@@ -306,13 +306,13 @@ impl Ord for Total {
     }
 }
 
-/// Adds from the smallest on, so that the same numbers give the same sum whatever their order.
+/// Adds in ascending order, so that the same numbers give the same sum whatever their order.
 fn sum(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.into_iter().sum()
 }
 
-/// To four places, as Python rounds.
+/// Rounds to four places, as Python does.
 fn rounded(score: f64) -> f64 {
     format!("{score:.4}").parse().unwrap_or(score)
 }

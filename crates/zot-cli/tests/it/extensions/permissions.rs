@@ -3,7 +3,10 @@
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use testkit::{ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand, echo_tool};
+use testkit::{
+    KernelFeature, ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand, echo_tool,
+    skip_without,
+};
 
 use super::result_of;
 use crate::support::binary;
@@ -32,16 +35,11 @@ fn attempts(permissions: Value, steps: impl FnOnce(&Workdir) -> Vec<Value>) -> O
         })
         .collect();
     let log = workdir.extension_log("caged");
-    if log.contains("not enforced") {
-        not_tested(&log);
+    if KernelFeature::Landlock.is_hidden() || log.contains("not enforced") {
+        skip_without(KernelFeature::Landlock, &log);
         return None;
     }
     Some(results)
-}
-
-#[expect(clippy::print_stderr, reason = "a test that tests nothing says so")]
-fn not_tested(log: &str) {
-    eprintln!("NOT TESTED: this system does not confine extensions: {log}");
 }
 
 fn data_dir(workdir: &Workdir) -> std::path::PathBuf {

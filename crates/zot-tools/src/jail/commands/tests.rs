@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::json;
+use testkit::{KernelFeature, skip, skip_without};
 use zot_process::launch::Status;
 
 use super::{CommandConfinement, NotConfined, require_possible};
@@ -16,8 +17,12 @@ async fn jailed() -> Option<Workspace> {
     let workspace = Workspace::recorded();
     workspace.jail.close().unwrap();
     match CommandConfinement::here() {
+        _ if KernelFeature::Landlock.is_hidden() => {
+            skip_without(KernelFeature::Landlock, "hidden");
+            None
+        }
         CommandConfinement::Impossible(reason) => {
-            eprintln!("NOT TESTED: commands cannot be confined here: {reason}");
+            skip_without(KernelFeature::Landlock, &reason);
             let output = workspace.call("bash", json!({"command": "true"})).await;
             assert!(output.is_error);
             assert!(output.joined_text().contains(&reason));
@@ -107,14 +112,17 @@ async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
         return;
     };
     if CommandConfinement::here() != CommandConfinement::Full {
-        eprintln!("NOT TESTED: {:?}", CommandConfinement::here());
+        skip_without(
+            KernelFeature::Seccomp,
+            &format!("{:?}", CommandConfinement::here()),
+        );
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("service");
     let _service = std::os::unix::net::UnixListener::bind(&path).unwrap();
     if !bash(&workspace, "python3 -c 1").await.0 {
-        eprintln!("NOT TESTED: there is no python3 outside of the user's home");
+        skip("there is no python3 outside of the user's home");
         return;
     }
     let connect = format!(

@@ -1,5 +1,8 @@
-//! Connections that have not said yet what they want. They cost a place that others may need, so
-//! when there is no other left, the one that has been silent for longest is closed.
+//! Connections that have not sent a request yet. Each takes a place that others may need, so when none
+//! is left, the one that has been silent for longest is closed.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The silent connections of a listener, the oldest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Silent(Arc<Mutex<Waiting>>);
+pub struct Silent(Arc<Mutex<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -17,9 +20,13 @@ struct Waiting {
 }
 
 impl Silent {
-    /// Counts a connection as silent until what is returned is dropped.
-    pub(crate) fn enter(&self) -> SilentGuard {
-        let token = CancellationToken::new();
+    /// Counts a connection as silent until the guard is dropped.
+    pub fn enter(&self) -> SilentGuard {
+        self.enter_with(CancellationToken::new())
+    }
+
+    /// Like [`enter`](Self::enter), for a connection that waits for `token` to be cancelled.
+    pub(crate) fn enter_with(&self, token: CancellationToken) -> SilentGuard {
         let mut waiting = self.lock();
         let number = waiting.next;
         waiting.next += 1;
@@ -32,12 +39,14 @@ impl Silent {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns how many there are.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
         self.lock().tokens.len()
     }
 
-    /// Tells the connection that has been silent for longest to end. `false` when there is none.
-    pub(crate) fn close_oldest(&self) -> bool {
+    /// Closes the connection that has been silent for longest. Returns `false` when there is none.
+    pub fn close_oldest(&self) -> bool {
         match self.lock().tokens.pop_first() {
             Some((_, token)) => {
                 token.cancel();
@@ -54,20 +63,15 @@ impl Silent {
 
 /// A silent connection.
 #[derive(Debug)]
-pub(crate) struct SilentGuard {
+pub struct SilentGuard {
     all: Silent,
     number: u64,
     token: CancellationToken,
 }
 
 impl SilentGuard {
-    /// It has said something. All the others.
-    pub(crate) fn into_others(self) -> Silent {
-        self.all.clone()
-    }
-
     /// Waits until its place is needed.
-    pub(crate) async fn closed(&self) {
+    pub async fn closed(&self) {
         self.token.cancelled().await;
     }
 }
@@ -75,23 +79,5 @@ impl SilentGuard {
 impl Drop for SilentGuard {
     fn drop(&mut self) {
         self.all.lock().tokens.remove(&self.number);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Silent;
-
-    #[test]
-    fn the_oldest_goes_first_and_who_speaks_is_left_alone() {
-        let silent = Silent::default();
-        let (first, second, third) = (silent.enter(), silent.enter(), silent.enter());
-        drop(first);
-        assert_eq!(silent.len(), 2);
-        assert!(silent.close_oldest());
-        assert!(second.token.is_cancelled());
-        assert!(!third.token.is_cancelled());
-        assert!(silent.close_oldest());
-        assert!(!silent.close_oldest());
     }
 }
