@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 //! `zot cassette`: inspects and edits recordings.
-=======
-//! `zot cassette`: shows, checks and edits recordings.
->>>>>>> main
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,20 +12,12 @@ use zot_terminal::Print;
 use crate::failure::Failure;
 use crate::output::{print, say};
 
-<<<<<<< HEAD
 /// Inspects and edits recordings of model exchanges.
-=======
-/// Show, check and edit recordings of model exchanges
->>>>>>> main
 #[derive(Parser)]
 #[command(
     name = "zot cassette",
     bin_name = "zot cassette",
-<<<<<<< HEAD
     after_help = "Exit codes: 0 valid, 1 invalid or not readable, 2 usage."
-=======
-    after_help = "Exit codes: 0 valid, 1 invalid or unreadable, 2 usage."
->>>>>>> main
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -47,7 +35,6 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-<<<<<<< HEAD
     /// Redact secrets: values of variables with secret-like names, and text that looks like a key
     Redact {
         file: PathBuf,
@@ -56,16 +43,6 @@ enum Action {
         pattern: Vec<String>,
     },
     /// Keep only some exchanges, or drop the timing
-=======
-    /// Remove secrets: values of variables named like one, and what looks like a key
-    Redact {
-        file: PathBuf,
-        /// Remove this text, too (repeatable)
-        #[arg(long, value_name = "TEXT")]
-        pattern: Vec<String>,
-    },
-    /// Keep some exchanges, or drop the timing
->>>>>>> main
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Trim {
         file: PathBuf,
