@@ -16,6 +16,7 @@ const NOTICE_SOURCE: &str = "zot";
 
 /// Converts an event to its wire form; `None` if the protocol has none.
 pub fn event(event: AgentEvent) -> Option<Event> {
+    // Flat table: the wire form of each event.
     Some(match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),

@@ -70,6 +70,7 @@ pub(super) fn messages(frames: Value) -> Vec<Arc<Message>> {
 }
 
 fn agent_event(event: Event) -> AgentEvent {
+    // Flat table: the event of each wire form.
     match event {
         Event::UserMessage { content, .. } => {
             AgentEvent::UserMessage(message(Role::User, &content))
