@@ -82,7 +82,7 @@ impl Chat {
                 provider,
             },
             LoginPlan::OAuth(oauth) => {
-                login.begin_elsewhere(oauth, request.opens_browser);
+                login.begin_elsewhere(*oauth, request.opens_browser);
                 LoginInput::StepShown {
                     provider,
                     step: "asking the provider".to_owned(),
