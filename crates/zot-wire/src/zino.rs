@@ -6,7 +6,7 @@
 //! the services have always written them: alphabetically, except for `chunk` and `done`.
 
 pub mod agent_loop;
-pub mod common;
+pub mod any_service;
 pub mod context;
 pub mod daemon;
 pub mod executor;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use zot_wire::zino::common::{Request, Response};
+use zot_wire::zino::any_service::{Request, Response};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;

@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_wire::zino::{Frame, Request as _, Response, common};
+use zot_wire::zino::{Frame, Request as _, Response, any_service};
 use zot_wire::{FrameDecoder, write_frame};
 
 use super::ServeOptions;
@@ -54,7 +54,7 @@ pub(crate) async fn answer<S: Service>(
         Err(BadRequest::Nothing) => return,
         Err(BadRequest::Answerable(message)) => {
             request_line::refused(log, began, &message);
-            let refusal = common::Response::error(message);
+            let refusal = any_service::Response::error(message);
             if write(&mut stream, &refusal).await.is_ok() {
                 discard_rest(&mut stream).await;
             }
@@ -75,15 +75,15 @@ pub(crate) async fn answer<S: Service>(
 }
 
 async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame) -> Outcome {
-    let immediate = match common::Request::of(&frame) {
-        Some(common::Request::Ping) => common::Response::Pong,
-        Some(common::Request::Version) => common::Response::Version {
+    let immediate = match any_service::Request::of(&frame) {
+        Some(any_service::Request::Ping) => any_service::Response::Pong,
+        Some(any_service::Request::Version) => any_service::Response::Version {
             service: service.kind().name().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
         None => match S::Request::read(frame) {
             Ok(request) => return stream_response(stream, service, request).await,
-            Err(error) => common::Response::error(error.to_string()),
+            Err(error) => any_service::Response::error(error.to_string()),
         },
     };
     match write(stream, &immediate).await {

@@ -1,5 +1,7 @@
 //! Reads the size of an image from the beginning of its file.
 
+use zot_sdk::Image;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Png,
@@ -9,16 +11,13 @@ pub(super) enum Format {
 }
 
 pub(super) fn format(file: &[u8]) -> Option<Format> {
-    if file.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return Some(Format::Png);
-    }
-    if file.starts_with(b"GIF8") {
-        return Some(Format::Gif);
-    }
-    if file.starts_with(&[0xff, 0xd8]) {
-        return Some(Format::Jpeg);
-    }
-    (file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP").then_some(Format::Webp)
+    Some(match Image::mime_type_of(file)? {
+        "image/png" => Format::Png,
+        "image/gif" => Format::Gif,
+        "image/jpeg" => Format::Jpeg,
+        "image/webp" => Format::Webp,
+        _ => return None,
+    })
 }
 
 /// Width and height in pixels.

@@ -40,8 +40,8 @@ fn messages() -> Vec<Message> {
 }
 
 #[test]
-fn common_frames() {
-    use common::{Request, Response};
+fn frames_of_any_service() {
+    use any_service::{Request, Response};
     request(Request::Ping, r#"{"type":"ping"}"#);
     request(Request::Version, r#"{"type":"version"}"#);
     response(Response::Pong, r#"{"type":"pong"}"#);
