@@ -15,36 +15,6 @@ pub const MAX_FUNCTION_LINES: usize = 80;
 /// hold one expression each, and says what is listed.
 const MARK: &str = "// Flat table: ";
 
-/// Functions that are too long today, by file and name. May only become shorter.
-const EXCEPTIONS: [(&str, &str); 17] = [
-    ("crates/zot-agent/src/model_call.rs", "call"),
-    ("crates/zot-cli/src/chat.rs", "run"),
-    ("crates/zot-cli/src/one_shot.rs", "run_prompt"),
-    (
-        "crates/zot-cli/tests/it/flags.rs",
-        "flags_and_combinations_mean_what_they_mean_in_the_original",
-    ),
-    ("crates/zot-cli/tests/it/recorded/extensions.rs", "scripted"),
-    (
-        "crates/zot-offline/src/reply/tests.rs",
-        "results_are_used_in_the_answer",
-    ),
-    (
-        "crates/zot-provider/tests/it/conformance/declarations.rs",
-        "corpus",
-    ),
-    ("crates/zot-rpc/src/server/commands.rs", "execute"),
-    ("crates/zot-sdk/src/assembly/selection.rs", "select"),
-    ("crates/zot-sdk/src/assembly.rs", "assemble"),
-    ("crates/zot-sdk/src/runtime.rs", "new"),
-    ("crates/zot-sdk/src/wire.rs", "event"),
-    ("crates/zot-tui/src/app/commands.rs", "run_command"),
-    ("crates/zot-tui/src/app/tests/reported.rs", "agent_event"),
-    ("crates/zot-tui/src/app.rs", "take"),
-    ("crates/zot-tui/src/run/effects.rs", "perform"),
-    ("crates/zot-tui/src/run.rs", "step"),
-];
-
 /// A function as it stands in a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Function {
@@ -66,10 +36,6 @@ pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
         }
         for function in functions(&text) {
             if function.lines <= MAX_FUNCTION_LINES || function.is_flat_table {
-                continue;
-            }
-            let exception = (file.as_str(), function.name.as_str());
-            if EXCEPTIONS.contains(&exception) {
                 continue;
             }
             complaints.push(format!(

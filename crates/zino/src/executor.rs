@@ -209,12 +209,12 @@ impl ExecutorService {
         };
         let timed_out = finished.status.is_none();
         let success = finished.status.flatten().is_some_and(|end| end.success());
-        let said = format!("{}{}", finished.stdout.text(), finished.stderr.text());
+        let output = format!("{}{}", finished.stdout.text(), finished.stderr.text());
         let time = VALIDATION_TIMEOUT.as_secs();
         match (timed_out, success) {
             (true, _) => Some(format!("the check timed out after {time}s")),
             (false, true) => None,
-            (false, false) => Some(said.trim().to_owned()),
+            (false, false) => Some(output.trim().to_owned()),
         }
     }
 

@@ -251,7 +251,7 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         health,
     } in found
     {
-        let told = match health {
+        let text = match health {
             Health::Answers { latency, version } => {
                 let version = version.unwrap_or_else(|| "not one of ours".to_owned());
                 format!(
@@ -259,12 +259,12 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
                     latency.as_secs_f64() * 1000.0
                 )
             }
-            Health::Odd(told) => format!("odd      {told}"),
+            Health::Odd(text) => format!("odd      {text}"),
             Health::Silent => "silent".to_owned(),
             Health::Down(error) => format!("down     {error}"),
         };
-        all_well &= told.starts_with("answers");
-        let _ = writeln!(output, "{:<7} {told}  {}", kind.name(), socket.display());
+        all_well &= text.starts_with("answers");
+        let _ = writeln!(output, "{:<7} {text}  {}", kind.name(), socket.display());
     }
     Ok(if all_well {
         ExitCode::SUCCESS
@@ -352,8 +352,8 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     };
     match block_on(ask(&daemon, question, &mut zot_terminal::stdout()))? {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(ClientError::Refused(told)) => {
-            let _ = writeln!(zot_terminal::stderr(), "{told}");
+        Err(ClientError::Refused(text)) => {
+            let _ = writeln!(zot_terminal::stderr(), "{text}");
             Ok(ExitCode::FAILURE)
         }
         Err(error @ ClientError::Unreachable(_)) if is_missing => Err(format!(

@@ -87,8 +87,8 @@ impl MemoryService {
         self.0.each_file(&|| true, |path, _| file::is_torn(path))
     }
 
-    fn mend_while(&self, goes_on: &dyn Fn() -> bool) -> Mended {
-        self.0.each_file(goes_on, file::mend_torn)
+    fn mend_while(&self, keep_going: &dyn Fn() -> bool) -> Mended {
+        self.0.each_file(keep_going, file::mend_torn)
     }
 }
 
@@ -116,8 +116,8 @@ impl Service for MemoryService {
     }
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {
-        let goes_on = || !stop.is_cancelled();
-        let Mended { files, errors } = self.mend_while(&goes_on);
+        let keep_going = || !stop.is_cancelled();
+        let Mended { files, errors } = self.mend_while(&keep_going);
         for file in files {
             log.warning(format_args!(
                 "{} was cut off and has been repaired",
@@ -127,7 +127,7 @@ impl Service for MemoryService {
         for error in errors {
             log.error(format_args!("not repaired: {error}"));
         }
-        match self.0.hard.build_ahead(&goes_on) {
+        match self.0.hard.build_ahead(&keep_going) {
             Ok(()) | Err(StoreError::Stopped) => {}
             Err(error) => log.error(format_args!("the memories cannot be searched: {error}")),
         }
@@ -162,7 +162,7 @@ impl Store {
     /// Collects the files for which `concerns` holds.
     fn each_file(
         &self,
-        goes_on: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
         concerns: impl Fn(&Path, &Directory) -> Result<bool, StoreError>,
     ) -> Mended {
         let mut mended = Mended::default();
@@ -176,7 +176,7 @@ impl Store {
             .map(|path| (path, self.channels.directory()))
             .chain([hard]);
         for (path, directory) in files {
-            if !goes_on() {
+            if !keep_going() {
                 break;
             }
             match concerns(&path, directory) {

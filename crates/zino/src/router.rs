@@ -23,7 +23,7 @@ use crate::logging::Log;
 use crate::service::{HungUp, Responses, Service};
 
 pub use endpoints::RouterError;
-use endpoints::{Speech, Target};
+use endpoints::{Dialect, Target};
 use failure::Next;
 use messages::{Conversation, Ending, RecentConversations};
 use stand_in::CallWriter;
@@ -185,9 +185,9 @@ impl RouterService {
         received: &mut Received,
     ) -> Result<(), Unfinished> {
         let conversation = &inference.conversation;
-        let (messages, tools) = match target.speech {
-            Speech::Text(ending) => (conversation.messages(ending), Vec::new()),
-            Speech::StandIn => {
+        let (messages, tools) = match target.dialect {
+            Dialect::Text(ending) => (conversation.messages(ending), Vec::new()),
+            Dialect::StandIn => {
                 let messages = conversation.messages(Ending::Anyone);
                 let tools = stand_in::tools(&conversation.system);
                 (stand_in::conversation(&messages).into(), tools)

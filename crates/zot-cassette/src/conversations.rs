@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// The conversation at hand, and one side question such as a compaction.
+/// The current conversation, and one side request such as a compaction.
 ///
 /// Limit: older conversations are serialised again.
 const MAX_RECORDED_CONVERSATIONS: usize = 2;
 
 /// What an exchange shares with an earlier one: its first messages, and the system prompt and tools
-/// unless it brings its own.
+/// unless it has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Continues {
     pub(super) exchange: usize,
@@ -37,7 +37,7 @@ impl<H, M> Default for Conversations<H, M> {
 }
 
 impl<H, M> Conversations<H, M> {
-    /// Takes out the conversation that begins with the message `is_first` recognises.
+    /// Removes and returns the conversation whose first message satisfies `is_first`.
     pub(super) fn take_beginning(
         &mut self,
         is_first: impl Fn(&M) -> bool,
@@ -47,7 +47,7 @@ impl<H, M> Conversations<H, M> {
         self.0.remove(index)
     }
 
-    /// Takes out the conversation whose latest exchange has this number.
+    /// Removes and returns the conversation whose latest exchange has this number.
     pub(super) fn take(&mut self, exchange: usize) -> Option<Conversation<H, M>> {
         let index = self.0.iter().position(|kept| kept.exchange == exchange)?;
         self.0.remove(index)

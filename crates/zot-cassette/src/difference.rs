@@ -8,10 +8,10 @@ use super::mask::{Mask, same_text};
 
 /// How much of a value is shown.
 const SHOWN_CHARACTERS: usize = 60;
-/// How much of it stands before the place where it differs.
+/// How much of it is shown before the position where it differs.
 const SHOWN_BEFORE: usize = 20;
 
-/// The first place at which a request is not the recorded one.
+/// The first position at which a request differs from the recorded one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     path: String,
@@ -30,7 +30,7 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// Two texts that are not the same.
+    /// Describes two texts that differ.
     pub(super) fn of_texts(path: impl Into<String>, recorded: &str, now: &str) -> Self {
         let same = recorded
             .char_indices()
@@ -44,7 +44,7 @@ impl Difference {
         }
     }
 
-    /// Two values of which one may not be there at all.
+    /// Describes two values, one of which may be missing.
     pub(super) fn of_values(
         path: impl Into<String>,
         recorded: Option<&Value>,
@@ -82,7 +82,7 @@ impl Masks<'_> {
     pub(super) fn compare(&self, path: &str, recorded: &Value, now: &Value) -> Option<Difference> {
         match (recorded, now) {
             (Value::String(recorded), Value::String(now)) => {
-                // The same path may be meant although the working directory is another now.
+                // The path may be the same relative to another working directory.
                 let places_kept = Mask::default();
                 if same_text(&places_kept.text(recorded), &places_kept.text(now)) {
                     return None;
@@ -103,7 +103,7 @@ impl Masks<'_> {
                     self.compare_parts(&path, recorded.get(key), now.get(key))
                 })
             }
-            // JSON in which a secret was part of the structure is kept as a text.
+            // JSON whose structure contained a secret is kept as a text.
             (Value::String(recorded), now @ (Value::Object(_) | Value::Array(_)))
                 if same_text(recorded, &now.to_string()) =>
             {
@@ -127,7 +127,7 @@ impl Masks<'_> {
     }
 }
 
-/// A text in quotes, cut to what is around `place`.
+/// Quotes `text`, clipped to what surrounds `place`.
 fn clipped_text(text: &str, place: usize) -> String {
     format!("{:?}", clip(text, place))
 }

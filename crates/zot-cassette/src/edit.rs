@@ -1,4 +1,4 @@
-//! Changes a cassette: secrets out, exchanges out, timing out. The file is replaced at once.
+//! Edits a cassette: removes secrets, exchanges or timing. The file is replaced atomically.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,7 +30,7 @@ impl ExchangeRange {
     };
 }
 
-/// What becomes of the times in a cassette.
+/// What happens to the times in a cassette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     Keep,
@@ -38,17 +38,17 @@ pub enum Timing {
     Drop,
 }
 
-/// Takes out what `redactor` finds. Returns how many exchanges the cassette has.
+/// Removes what `redactor` finds. Returns the number of exchanges.
 pub fn redact(path: &Path, redactor: &Redactor) -> Result<usize, CassetteError> {
     rewrite(path, ExchangeRange::ALL, Timing::Keep, redactor)
 }
 
-/// Keeps the exchanges of `keep`, numbered anew. Returns how many there are.
+/// Keeps the exchanges in `keep` and renumbers them. Returns how many there are.
 pub fn trim(path: &Path, keep: ExchangeRange, timing: Timing) -> Result<usize, CassetteError> {
     rewrite(path, keep, timing, &Redactor::NONE)
 }
 
-/// Why a rewrite stopped: the cassette, or the new file.
+/// Why a rewrite failed: the cassette, or the new file.
 enum Stopped {
     Cassette(CassetteError),
     Writing(io::Error),
@@ -99,7 +99,7 @@ fn rewrite(
 struct Rewriter<'a> {
     redactor: &'a Redactor,
     timing: Timing,
-    /// What was written, to be referred to.
+    /// What was written, for later lines to refer to.
     conversations: Conversations<Arc<RecordedHead>, Arc<RawValue>>,
     written: usize,
 }
@@ -116,14 +116,14 @@ impl Rewriter<'_> {
         line.push(b'\n');
         output.write_all(&line)?;
         let mut resolver = Resolver::default();
-        // What follows the last exchange to keep may be torn: it is not even read.
+        // Lines after the last exchange to keep may be torn, so they are not read.
         while reader.exchanges() < keep.last {
             let Some(exchange) = reader.next().map_err(Stopped::Cassette)? else {
                 break;
             };
             line.clear();
             let copied = self.exchange(exchange, keep, &mut resolver, &mut line);
-            copied.map_err(|problem| Stopped::Cassette(reader.complain(problem)))?;
+            copied.map_err(|problem| Stopped::Cassette(reader.line_error(problem)))?;
             output.write_all(&line)?;
         }
         Ok(())
@@ -200,7 +200,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Finds what was written before that `whole` continues.
+    /// Finds the earlier line that `whole` continues.
     fn follow(&mut self, whole: &RecordedConversation) -> (Option<Continues>, bool) {
         let first = whole.messages.first();
         let known = first.and_then(|first| {

@@ -1,4 +1,4 @@
-//! Why a cassette cannot be written or used.
+//! Errors of writing and reading cassettes.
 
 use std::io;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub enum CassetteError {
         problem: LineProblem,
     },
     #[error(
-        "{} has exchanges 1 to {exchanges}: there is none from {first} on to keep",
+        "{} has exchanges 1 to {exchanges}: none from {first} on is left to keep",
         .path.display()
     )]
     NothingToKeep {

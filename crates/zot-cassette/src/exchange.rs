@@ -1,4 +1,4 @@
-//! One line of a cassette: writing its end, and reading it back.
+//! One line of a cassette: writes its end, and reads it back.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::json;
 /// How an exchange ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending<'a> {
-    /// The stream came to its own end.
+    /// The stream ended.
     Complete,
-    /// Nobody read on.
+    /// The stream was dropped before its end.
     Aborted,
     Failed(&'a ModelError),
 }
@@ -185,7 +185,8 @@ pub(super) struct RequestLine<'a> {
 
 /// One event, or several deltas that arrived together.
 ///
-/// All fields of all kinds in one: an enum chosen by `type` would make serde copy every text twice.
+/// One struct with the fields of all kinds: with an enum tagged by `type`, serde would copy every text
+/// twice.
 #[derive(Debug, Deserialize)]
 pub(super) struct EventLine {
     #[serde(default)]
@@ -281,7 +282,7 @@ impl DeltaKind {
 }
 
 impl EventLine {
-    /// The events of this line; fails when a field is missing.
+    /// Returns the events of this line; fails when a field is missing.
     pub(super) fn play(self, exchange: usize) -> Result<Played, LineProblem> {
         let missing = |kind, field| LineProblem::IncompleteEvent {
             exchange,

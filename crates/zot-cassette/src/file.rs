@@ -1,4 +1,4 @@
-//! Files that hold cassettes: made for their owner only, appended to whole, replaced at once.
+//! Cassette files: private to their owner, extended by whole lines, replaced atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
@@ -18,7 +18,7 @@ pub(super) struct LineFile {
 }
 
 impl LineFile {
-    /// Makes the file, readable by its owner only. An empty one may be there already.
+    /// Creates the file, readable by its owner only. An empty file may exist already.
     pub(super) fn create(path: &Path) -> Result<Self, CassetteError> {
         let failed = |source| CassetteError::Create {
             path: path.to_owned(),
@@ -35,13 +35,13 @@ impl LineFile {
         Ok(Self { file, end: 0 })
     }
 
-    /// One that stands for a disk on which nothing more can be written.
+    /// Simulates a full disk.
     #[cfg(test)]
     pub(super) fn make_unwritable(&mut self, path: &Path) {
         self.file = File::open(path).expect("the file is there");
     }
 
-    /// Appends `line` with one write where the system takes it whole.
+    /// Appends `line`, with a single write if the system accepts it whole.
     pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line) {
             // A torn line would make the next one unreadable as well.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use zot_conversation::{PriceTier, Prices, Rates, ToolImages};
 
-/// The format this version writes. A higher number means that older readers would go wrong.
+/// The format this version writes. A higher number means that older readers would misread the file.
 pub(super) const FORMAT: u32 = 1;
 
 /// What a cassette keeps about a model, so that a replay needs no catalog: the limits decide when a
@@ -22,7 +22,7 @@ pub struct RecordedModel {
     pub tool_images: ToolImages,
 }
 
-/// What a cassette says about itself.
+/// The description of a cassette in its first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     pub(super) zot_cassette: u32,
@@ -42,12 +42,12 @@ pub struct Header {
     prices: PriceRecord,
     #[serde(default)]
     tool_images: ToolImagesRecord,
-    /// The models that were to take over, in their order.
+    /// The backup models, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) fallbacks: Vec<FallbackRecord>,
 }
 
-/// A model that was to take over when another failed.
+/// A backup model, for when another fails.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct FallbackRecord {
     pub(super) provider: String,
@@ -72,7 +72,7 @@ struct PriceRecord {
     output: f64,
     cache_read: f64,
     cache_write: f64,
-    /// Of long prompts.
+    /// For long prompts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tiers: Vec<TierRecord>,
 }
@@ -96,7 +96,7 @@ enum ToolImagesRecord {
 }
 
 impl Header {
-    /// The header of a recording that begins now.
+    /// Returns the header of a recording that begins now.
     pub fn new(model: &RecordedModel) -> Self {
         Self {
             zot_cassette: FORMAT,
@@ -113,7 +113,7 @@ impl Header {
         }
     }
 
-    /// Adds a model that takes over when those before it fail.
+    /// Adds a backup model for when those before it fail.
     pub fn add_fallback(&mut self, model: &RecordedModel) {
         self.fallbacks.push(FallbackRecord {
             provider: model.provider.clone(),
@@ -126,7 +126,7 @@ impl Header {
         });
     }
 
-    /// The model the recording began with, as it was known then.
+    /// Returns the model the recording began with, as it was known then.
     pub fn recorded_model(&self) -> RecordedModel {
         RecordedModel {
             provider: self.provider.clone(),

@@ -1,4 +1,4 @@
-//! Looks through a cassette: what is in it, and whether it is in order.
+//! Inspects a cassette: lists its exchanges and checks every line.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::reader::{CassetteReader, Resolver};
 use super::redaction::Redactor;
 use super::tape::Tape;
 
-/// What was found.
+/// The result of an inspection.
 #[derive(Debug)]
 pub struct Inspection {
     pub header: Header,
@@ -22,22 +22,22 @@ pub struct Inspection {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExchangeSummary {
     pub number: usize,
-    /// With the provider before it where that is not the header's.
+    /// Prefixed with the provider if that differs from the header's.
     pub model: String,
     /// Messages of the whole request.
     pub messages: usize,
-    /// Those that the exchange it continues did not have.
+    /// Messages that the exchange it continues did not have.
     pub new_messages: usize,
     pub events: usize,
     pub duration_ms: u64,
-    /// Why the model stopped, or what went wrong.
+    /// The stop reason, or the error.
     pub ending: String,
     pub usage: Usage,
     /// Places that look like secrets.
     pub secrets: usize,
 }
 
-/// Reads a cassette to its end; every line is checked. What `redactor` finds is counted.
+/// Reads and checks a whole cassette, and counts what `redactor` finds.
 pub fn inspect(path: &Path, redactor: &Redactor) -> Result<Inspection, CassetteError> {
     let mut reader = CassetteReader::open(path)?;
     let mut resolver = Resolver::default();
@@ -45,7 +45,7 @@ pub fn inspect(path: &Path, redactor: &Redactor) -> Result<Inspection, CassetteE
     while let Some(line) = reader.next()? {
         match summarise(line, &mut resolver, redactor) {
             Ok(summary) => exchanges.push(summary),
-            Err(problem) => return Err(reader.complain(problem)),
+            Err(problem) => return Err(reader.line_error(problem)),
         }
     }
     Ok(Inspection {

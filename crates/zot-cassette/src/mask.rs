@@ -1,11 +1,11 @@
-//! What may differ between two runs that did the same: the day, where they worked, how long a
-//! command took, the names of temporary files, and secrets that were taken out.
+//! What may differ between two runs that are otherwise the same: the date, the working directory, how
+//! long a command took, the names of temporary files, and redacted secrets.
 
 use std::borrow::Cow;
 
 use super::redaction::REDACTED;
 
-/// As the system prompt says it now, and as it did in older recordings.
+/// The wording of the system prompt, now and in older recordings.
 const WORKING_DIRECTORY: [&str; 2] = ["Current working directory: ", "Working directory: "];
 const DATE: &str = "Current date: ";
 const LOG_NAME: &str = "zot-bash-";
@@ -19,14 +19,14 @@ pub(super) struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    /// The mask of a run with this system prompt.
+    /// Returns the mask of a run with this system prompt.
     pub(super) fn of(system: &'a str) -> Self {
         let line = system.lines().find_map(|line| {
             let mut labels = WORKING_DIRECTORY.iter();
             labels.find_map(|label| line.strip_prefix(label))
         });
         Self {
-            // The root is part of every path and says nothing.
+            // The root is a prefix of every path, so masking it would hide everything.
             working_directory: line.filter(|path| path.len() > 1),
         }
     }
@@ -93,7 +93,7 @@ fn mask_logs(text: &str) -> String {
         let path = before
             .rfind(char::is_whitespace)
             .map_or(0, |space| space + 1);
-        // A space of more than one byte is no place to cut, nor likely.
+        // A space of more than one byte cannot be cut here, and is unlikely.
         masked.push_str(before.get(..path).unwrap_or(before));
         masked.push_str("<log>");
         rest = from_name.get(end + LOG_END.len()..).unwrap_or_default();
@@ -102,7 +102,7 @@ fn mask_logs(text: &str) -> String {
     masked
 }
 
-/// Whether two masked texts say the same; a redacted secret stands for any text.
+/// Whether two masked texts are the same; a redacted secret matches any text.
 pub(super) fn same_text(recorded: &str, now: &str) -> bool {
     if recorded == now {
         return true;

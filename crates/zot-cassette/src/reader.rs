@@ -1,4 +1,4 @@
-//! Reads a cassette line by line, in little memory however long it is.
+//! Reads a cassette line by line, in constant memory.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -56,12 +56,12 @@ impl CassetteReader {
         &self.path
     }
 
-    /// Exchanges read so far.
+    /// Returns the number of exchanges read so far.
     pub(super) fn exchanges(&self) -> usize {
         self.lines - 1
     }
 
-    /// The next exchange, or `None` at the end.
+    /// Returns the next exchange, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<ExchangeLine<'_>>, CassetteError> {
         read_line(&mut self.file, &mut self.line).map_err(|source| CassetteError::Read {
             path: self.path.clone(),
@@ -82,8 +82,8 @@ impl CassetteReader {
         }
     }
 
-    /// Says what is wrong with the line that was read last.
-    pub(super) fn complain(&self, problem: LineProblem) -> CassetteError {
+    /// Returns `problem` as an error about the line that was read last.
+    pub(super) fn line_error(&self, problem: LineProblem) -> CassetteError {
         CassetteError::Line {
             path: self.path.clone(),
             line: self.lines,
@@ -143,7 +143,7 @@ fn parse(line: &[u8], expected: usize) -> Result<ExchangeLine<'_>, LineProblem> 
     Ok(exchange)
 }
 
-/// System prompt and tools as they were recorded. The identity tells whether they changed.
+/// System prompt and tools as they were recorded. Pointer identity tells whether they changed.
 #[derive(Debug)]
 pub(super) struct RecordedHead {
     pub(super) system: String,
@@ -153,12 +153,12 @@ pub(super) struct RecordedHead {
 /// A whole request as it was recorded.
 pub(super) type RecordedConversation = Conversation<Arc<RecordedHead>, Arc<RawValue>>;
 
-/// Puts whole requests together from what lines add to each other.
+/// Reassembles whole requests from the lines that extend each other.
 #[derive(Debug, Default)]
 pub(super) struct Resolver(Conversations<Arc<RecordedHead>, Arc<RawValue>>);
 
 impl Resolver {
-    /// The whole request of an exchange. It must be given back with [`Resolver::keep`].
+    /// Returns the whole request of an exchange, to be returned with [`Resolver::keep`].
     pub(super) fn resolve(
         &mut self,
         exchange: usize,

@@ -34,7 +34,7 @@ struct State {
     failure: Option<String>,
 }
 
-/// What a conversation is held with.
+/// System prompt and tools of a conversation.
 #[derive(Debug)]
 struct Head {
     system: String,
@@ -42,16 +42,16 @@ struct Head {
 }
 
 impl Head {
-    fn is_that_of(&self, request: &ModelRequest<'_>) -> bool {
+    fn matches(&self, request: &ModelRequest<'_>) -> bool {
         self.system == request.system && same_pointers(&self.tools, request.tools)
     }
 }
 
-/// Lines are built in one buffer; after a huge one it gives the memory back.
+/// Lines are built in one buffer, which shrinks to this size after a longer one.
 const KEPT_BUFFER_BYTES: usize = 256 * 1024;
 
 impl Recorder {
-    /// Makes the file at `path` and writes its header. A file that holds something is refused.
+    /// Creates the file at `path` and writes its header. Fails if the file is not empty.
     pub fn create(path: &Path, header: &Header, redactor: Redactor) -> Result<Self, CassetteError> {
         let mut file = LineFile::create(path)?;
         let mut line = Vec::new();
@@ -74,18 +74,18 @@ impl Recorder {
         })
     }
 
-    /// Lets every further write fail.
+    /// Makes every further write fail.
     #[cfg(test)]
     pub(super) fn make_unwritable(&self) {
         self.lock().file.make_unwritable(&self.path);
     }
 
-    /// Why nothing more can be recorded, if so.
+    /// Returns why nothing more can be recorded, if that is so.
     pub(super) fn failure(&self) -> Option<String> {
         self.lock().failure.clone()
     }
 
-    /// Appends one exchange, with the provider of `fallback` if it was one; the error is for people.
+    /// Appends one exchange; `fallback` is the provider of a backup model. The error is for people.
     pub(super) fn append(
         &self,
         fallback: Option<&str>,
@@ -135,7 +135,7 @@ impl Recorder {
 
     fn describe(&self, error: &io::Error) -> String {
         format!(
-            "cannot go on recording to {}: {error}; it holds what came before",
+            "cannot continue recording to {}: {error}; what was recorded before is kept",
             self.path.display()
         )
     }
@@ -179,7 +179,7 @@ impl State {
             exchange: conversation.exchange,
             messages: same,
         };
-        let head = if conversation.head.is_that_of(request) {
+        let head = if conversation.head.matches(request) {
             HeadPart::Inherited
         } else {
             conversation.head = Head {

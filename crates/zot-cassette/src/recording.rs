@@ -1,4 +1,4 @@
-//! A model that writes down what another one is asked and answers.
+//! A model that records the requests and responses of another.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::exchange::{Ending, milliseconds};
 use super::recorder::Recorder;
 use super::tape::Tape;
 
-/// Passes everything on and records it.
+/// Forwards everything to another model and records it.
 ///
 /// An exchange is written when its stream ends or is dropped. A call that cannot be recorded fails:
 /// a cassette with a gap would replay something that never happened.
 pub struct RecordingModel {
     inner: Arc<dyn Model>,
     recorder: Arc<Recorder>,
-    /// The provider, of a model that takes over from another.
+    /// The provider of a backup model; `None` for the first model.
     fallback: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl RecordingModel {
         }
     }
 
-    /// Records one of the fallbacks of the header to the same cassette.
+    /// Records one of the header's backup models to the same cassette.
     pub fn fallback(inner: Arc<dyn Model>, recorder: Arc<Recorder>, provider: &str) -> Self {
         Self {
             inner,
@@ -73,19 +73,19 @@ struct RecordingStream<'a> {
 
 #[derive(Clone, Copy)]
 enum StreamState {
-    /// Nothing has been sent: nothing has happened.
+    /// Not polled yet, so nothing has been sent.
     Untouched,
     Running(Clock),
     Ended,
 }
 
-/// When the event at hand arrived.
+/// When the current event arrived.
 #[derive(Clone, Copy)]
 struct Clock {
     started: Instant,
     ms: u64,
-    /// Whether the stream has waited since `ms` was read. What came without waiting came together,
-    /// and a fast stream is not slowed down by asking for the time.
+    /// Whether the stream has waited since `ms` was read. Events that came without waiting share a
+    /// time, so a fast stream does not pay for reading the clock.
     waited: bool,
 }
 
@@ -151,7 +151,7 @@ impl Stream for RecordingStream<'_> {
         this.state = StreamState::Running(clock);
         match polled {
             Poll::Ready(Some(Err(error))) => {
-                // The provider's error matters more; the next call tells of the cassette's.
+                // The provider's error matters more; the next call reports the cassette's.
                 let _ = this.finish(Ending::Failed(&error));
                 Poll::Ready(Some(Err(error)))
             }
@@ -163,7 +163,7 @@ impl Stream for RecordingStream<'_> {
 
 impl Drop for RecordingStream<'_> {
     fn drop(&mut self) {
-        // A failure is remembered and told by the next call.
+        // A failure is remembered and reported by the next call.
         let _ = self.finish(Ending::Aborted);
     }
 }

@@ -15,7 +15,7 @@ use super::request::Redacted;
 use forms::{Unescaped, encoded, in_json};
 use shape::Shapes;
 
-/// What stands where a secret was. In a recorded request it matches any text.
+/// Replaces a secret. In a recorded request it matches any text.
 pub const REDACTED: &str = "[redacted]";
 
 /// Shorter values are words rather than secrets.
@@ -23,7 +23,7 @@ pub const REDACTED: &str = "[redacted]";
 /// Limit: shorter values of environment variables are not removed from recordings.
 const MIN_REDACTED_VALUE_BYTES: usize = 8;
 
-/// What the names of variables that hold secrets end in.
+/// Suffixes of the names of variables that hold secrets.
 const SECRET_SUFFIXES: [&str; 4] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
 
 /// The keys of recorded messages and tools that are long enough to be mistaken for a secret.
@@ -84,7 +84,7 @@ impl Redactor {
         redactor
     }
 
-    /// Finds `text` as well, however short.
+    /// Also finds `text`, however short.
     pub fn add_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -102,14 +102,14 @@ impl Redactor {
 
     fn add_forms(&mut self, text: &str) {
         self.values.extend(in_json(text));
-        // Of a short text the encoded forms would be found everywhere.
+        // The encoded forms of a short text would match everywhere.
         if text.len() >= MIN_REDACTED_VALUE_BYTES {
             self.values.extend(encoded(text));
         }
     }
 
     fn build(&mut self) {
-        // A table of all transitions would be faster by a little and larger by a lot.
+        // A table of all transitions would be slightly faster and much larger.
         let mut builder = AhoCorasick::builder();
         builder
             .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -128,7 +128,7 @@ impl Redactor {
         matches.map(|found| found.range())
     }
 
-    /// The secrets in `text`, in order and apart from each other.
+    /// Returns the secrets in `text`, in order and without overlap.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
         let mut found: Vec<Range<usize>> = Vec::new();
@@ -155,7 +155,7 @@ impl Redactor {
         found
     }
 
-    /// `text` without its secrets.
+    /// Returns `text` without its secrets.
     pub(super) fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let found = self.find(text);
         if found.is_empty() {
@@ -172,7 +172,7 @@ impl Redactor {
         Cow::Owned(redacted)
     }
 
-    /// JSON without the secrets in its texts; `None` when there are none.
+    /// Returns the JSON without the secrets in its texts; `None` when there are none.
     pub(super) fn apply_to_json(
         &self,
         raw: &RawValue,
@@ -182,7 +182,7 @@ impl Redactor {
         }
         let value: Value = serde_json::from_str(raw.get())?;
         let redacted = self.apply_to_value(value.clone());
-        // What was found may be part of the structure, which is no secret.
+        // The match may be part of the structure, which is not a secret.
         if redacted == value {
             return Ok(None);
         }
@@ -216,7 +216,7 @@ impl Redactor {
     }
 }
 
-/// The password in an address such as that of a proxy.
+/// Returns the password in a URL such as that of a proxy.
 fn password_of_url(value: &str) -> Option<&str> {
     let (_, rest) = value.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

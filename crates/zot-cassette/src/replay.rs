@@ -23,14 +23,14 @@ use playback::Playback;
 /// What a request must have in common with the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplayMode {
-    /// Everything that does not differ by nature from run to run.
+    /// Everything except what naturally differs from run to run.
     #[default]
     Strict,
-    /// Nothing: the answers are given in the order in which they were recorded.
+    /// Nothing: responses are replayed in the order in which they were recorded.
     ByOrder,
 }
 
-/// How fast events come.
+/// How fast events are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReplayPace {
     #[default]
@@ -51,9 +51,9 @@ struct State {
     reader: CassetteReader,
     resolver: Resolver,
     verified: Verified,
-    /// Read but not asked for yet: a request that differed leaves it here.
+    /// Read but not used yet: a request that differed leaves it here.
     next: Option<Prepared>,
-    /// What is wrong with the cassette: what follows a bad line cannot be trusted.
+    /// What is wrong with the cassette. Nothing after a bad line can be trusted.
     broken: Option<ModelError>,
 }
 
@@ -64,7 +64,7 @@ struct Prepared {
 }
 
 impl ReplayModel {
-    /// Opens a cassette. Only its header is read; exchanges are read as they are asked for.
+    /// Opens a cassette and reads its header. Exchanges are read on demand.
     pub fn open(path: &Path, mode: ReplayMode, pace: ReplayPace) -> Result<Self, CassetteError> {
         let reader = CassetteReader::open(path)?;
         Ok(Self {
@@ -85,8 +85,7 @@ impl ReplayModel {
         &self.header
     }
 
-    /// The models that took over in the recording when another failed. They answer from the same
-    /// cassette.
+    /// Returns the backup models of the recording, which answer from the same cassette.
     pub fn fallbacks(self: &Arc<Self>) -> Vec<(RecordedModel, Arc<dyn Model>)> {
         let fallbacks = self.header.fallbacks.iter();
         fallbacks
@@ -102,7 +101,7 @@ impl ReplayModel {
             .collect()
     }
 
-    /// Begins the exchange that is due, if `request` is the recorded one.
+    /// Begins the next exchange if `request` matches the recorded one.
     fn begin(
         &self,
         fallback: Option<&str>,
@@ -132,7 +131,7 @@ impl ReplayModel {
         Ok(prepared.playback)
     }
 
-    /// A poisoned lock still holds a reader between two lines.
+    /// A poisoned lock still holds a reader that is between two lines.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,7 +172,7 @@ impl State {
         })();
         prepared
             .map(Some)
-            .map_err(|problem| self.reader.complain(problem))
+            .map_err(|problem| self.reader.line_error(problem))
     }
 }
 
@@ -204,7 +203,7 @@ impl Model for ReplayModel {
     }
 }
 
-/// One of the models that took over.
+/// One of the backup models.
 struct ReplayFallback {
     replay: Arc<ReplayModel>,
     provider: String,
@@ -227,7 +226,7 @@ impl Model for ReplayFallback {
 
 struct ReplayStream<'a> {
     model: &'a ReplayModel,
-    /// The provider, of a model that takes over from another.
+    /// The provider of a backup model; `None` for the first model.
     fallback: Option<&'a str>,
     state: StreamState<'a>,
 }

@@ -1,4 +1,4 @@
-//! The normalised form of a request: what counts when two are compared, and nothing else.
+//! The normalised form of a request: only what is compared.
 //!
 //! Times are left out. Images are kept as a digest: they are never sent again, only compared.
 
@@ -15,10 +15,10 @@ use super::conversations::Continues;
 use super::redaction::Redactor;
 use crate::json;
 
-/// What is written about one request.
+/// One request as it is written.
 #[derive(Serialize)]
 pub(super) struct RequestRecord<'a, T: Serialize, M: Serialize> {
-    /// Of a fallback; else it is the header's.
+    /// The provider of a backup model; otherwise the header's applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) provider: Option<&'a str>,
     pub(super) model: Redacted<'a>,
@@ -64,21 +64,21 @@ pub(super) fn append_request(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadPart {
     Written,
-    /// As in the exchange that is continued.
+    /// Inherited from the exchange that is continued.
     Inherited,
 }
 
-/// Appends one message as it would stand in a cassette without redaction.
+/// Appends one message as an unredacted cassette would hold it.
 pub(super) fn append_message(buffer: &mut Vec<u8>, message: &Message) {
     append_in_one_line(buffer, &message_record(message, &Redactor::NONE));
 }
 
-/// Appends the tools as they would stand in a cassette without redaction.
+/// Appends the tools as an unredacted cassette would hold them.
 pub(super) fn append_tools(buffer: &mut Vec<u8>, tools: &[Arc<ToolDefinition>]) {
     append_in_one_line(buffer, &tool_records(tools, &Redactor::NONE));
 }
 
-/// JSON that a model or a tool's author wrote may hold line feeds between its parts.
+/// JSON written by a model or a tool's author may contain line feeds between its parts.
 fn append_in_one_line(buffer: &mut Vec<u8>, value: &impl Serialize) {
     let start = buffer.len();
     json::append(buffer, value);
@@ -92,7 +92,7 @@ fn append_in_one_line(buffer: &mut Vec<u8>, value: &impl Serialize) {
     }
 }
 
-/// A text, written without its secrets.
+/// A text that is serialised without its secrets.
 pub(super) struct Redacted<'a> {
     pub(super) text: &'a str,
     pub(super) redactor: &'a Redactor,
@@ -104,7 +104,7 @@ impl Serialize for Redacted<'_> {
     }
 }
 
-/// JSON somebody else wrote, without its secrets: as it is, or as a text where a secret was part
+/// Foreign JSON that is serialised without its secrets: as JSON, or as a text where a secret was part
 /// of its structure.
 struct RedactedJson<'a> {
     raw: &'a RawValue,

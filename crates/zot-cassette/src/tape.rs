@@ -1,4 +1,4 @@
-//! The events of one answer as they are collected and written.
+//! Collects and writes the events of one response.
 //!
 //! Deltas of one kind that arrived together are one event with several pieces, so that a fast
 //! stream costs little more than its text. The text of each kind is kept whole, because a secret
@@ -18,7 +18,7 @@ use crate::json;
 pub(super) struct Tape {
     entries: Vec<Entry>,
     channels: Vec<Channel>,
-    /// The channel that was used last.
+    /// The most recently used channel.
     current: usize,
 }
 
@@ -30,7 +30,7 @@ struct Entry {
 
 #[derive(Debug)]
 enum Content {
-    /// So many pieces of a channel, from where its last run ended.
+    /// This many pieces of a channel, following its previous run.
     Run {
         channel: usize,
         pieces: usize,
@@ -38,7 +38,7 @@ enum Content {
     Event(ModelEvent),
 }
 
-/// What one kind of delta says in the course of an answer.
+/// The text of one kind of delta over a whole response.
 #[derive(Debug)]
 struct Channel {
     source: Source,
@@ -69,7 +69,7 @@ impl Tape {
                 let is_call = |source: &Source| matches!(source, Source::Arguments(of) if of == id);
                 self.push_delta(ms, delta, is_call, || Source::Arguments(id.clone()));
             }
-            // What is kept is the answer, not what it took to get it.
+            // Retries and notices are not part of the response.
             ModelEvent::Retrying { .. } | ModelEvent::Notice(_) => {}
             event => self.entries.push(Entry {
                 ms,
@@ -119,7 +119,7 @@ impl Tape {
         }
     }
 
-    /// The places that hold secrets.
+    /// Counts the positions that hold secrets.
     pub(super) fn count_secrets(&self, redactor: &Redactor) -> usize {
         let written = |event: &ModelEvent, redactor: &Redactor| {
             let mut json = Vec::new();
@@ -164,7 +164,7 @@ impl Tape {
 }
 
 impl Channel {
-    /// Cuts secrets out of the whole text; the mark goes where a secret began.
+    /// Removes secrets from the whole text; the mark is put where a secret began.
     fn redact(&mut self, redactor: &Redactor) {
         let secrets = redactor.find(&self.text);
         if secrets.is_empty() {
@@ -176,7 +176,7 @@ impl Channel {
         let mut from = 0;
         for &end in &self.ends {
             while let Some(secret) = secrets.peek().filter(|secret| secret.start < end) {
-                // Otherwise the mark stands in an earlier piece already.
+                // Otherwise an earlier piece holds the mark already.
                 if from <= secret.start {
                     text.push_str(self.text.get(from..secret.start).unwrap_or_default());
                     text.push_str(REDACTED);

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     mode: ModeArguments,
     #[command(flatten)]
     model: ModelArguments,
-    /// Where to work
+    /// The working directory
     #[arg(long, value_name = "DIR", value_parser = values::path())]
     cwd: Option<PathBuf>,
     #[command(flatten)]
@@ -77,15 +77,15 @@ pub(crate) struct Arguments {
     extensions: ExtensionArguments,
     #[command(flatten)]
     context: ContextArguments,
-    /// Accepted for the sake of old scripts
+    /// Accepted for old scripts
     #[arg(long, hide = true)]
     experimental_oauth: bool,
     /// Print the version
     #[arg(short = 'v', long, visible_short_alias = 'V', action = ArgAction::Version)]
     version: Option<bool>,
 
-    /// What to do: @PATH attaches a file or directory, /NAME at the beginning is a prompt template;
-    /// text piped in is added. A word - waits for the end of standard input and stands for it
+    /// What to do: @PATH attaches a file or directory, /NAME at the start is a prompt template; piped
+    /// text is added. A word - stands for standard input and waits for its end
     #[arg(value_name = "PROMPT")]
     words: Vec<String>,
 
@@ -99,7 +99,7 @@ pub(crate) struct Arguments {
     resumed_words: Vec<String>,
 }
 
-/// Something clap has to say: help, the version, or what is wrong.
+/// Output of clap: help, the version, or an error.
 pub(crate) struct Shown(pub(crate) clap::Error);
 
 impl From<clap::Error> for Shown {
@@ -122,8 +122,7 @@ impl Shown {
 
 impl Arguments {
     pub(crate) fn read() -> Result<Self, Shown> {
-        // First of all, and in every mode: nothing that is started may see it, and nobody who looks
-        // at the process.
+        // First, in every mode: neither child processes nor anyone inspecting this one may see it.
         let rpc_token = zot_process::take_secret("ZOTCORE_RPC_TOKEN");
         let matches = Self::command().try_get_matches_from(arguments())?;
         let mut arguments = Self::from_arg_matches(&matches)?;
@@ -174,8 +173,8 @@ impl Arguments {
         self.mode.json
     }
 
-    /// The shared secret of the pipe. One that no client could show must not mean that none is asked
-    /// for.
+    /// Takes the shared secret of the pipe. One that no client could send is an error, not the same as
+    /// none.
     pub(crate) fn take_rpc_token(&mut self) -> Result<Option<String>, Failure> {
         let Some(token) = self.rpc_token.take().filter(|token| !token.is_empty()) else {
             return Ok(None);

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use zot_sdk::{CredentialReport, CredentialStatus, Credentials};
+use zot_sdk::credentials::{CredentialReport, CredentialStatus, Credentials};
 use zot_terminal::Print;
 
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `zot cassette`: looks at recordings and changes them.
+//! `zot cassette`: shows, checks and edits recordings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use zot_terminal::Print;
 use crate::failure::Failure;
 use crate::output::{print, say};
 
-/// Looks at recordings of model exchanges and changes them.
+/// Show, check and edit recordings of model exchanges
 #[derive(Parser)]
 #[command(
     name = "zot cassette",
     bin_name = "zot cassette",
-    after_help = "Exit codes: 0 in order, 1 not in order or not readable, 2 usage."
+    after_help = "Exit codes: 0 valid, 1 invalid or unreadable, 2 usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -35,14 +35,14 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-    /// Take out secrets: values of variables named like one, and what looks like a key
+    /// Remove secrets: values of variables named like one, and what looks like a key
     Redact {
         file: PathBuf,
-        /// Take out this text, too (repeatable)
+        /// Remove this text, too (repeatable)
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-    /// Keep some exchanges, or forget when things happened
+    /// Keep some exchanges, or drop the timing
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Trim {
         file: PathBuf,
@@ -143,7 +143,7 @@ fn range(text: &str) -> Result<ExchangeRange, String> {
         "" => Ok(otherwise),
         text => match text.parse::<usize>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("{text:?} is not the number of an exchange")),
+            _ => Err(format!("{text:?} is not an exchange number")),
         },
     };
     let ExchangeRange { first, last } = ExchangeRange::ALL;

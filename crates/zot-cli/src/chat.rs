@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use zot_sdk::auth::CredentialError;
 use zot_sdk::configuration::Settings;
+use zot_sdk::credentials::CredentialError;
+use zot_sdk::wire::FullMessage;
 use zot_sdk::{
-    AssemblyError, AtStepLimit, Config, FullMessage, HttpClient, Persistence, PreferredModel,
-    Resumption, Runtime, Workspace,
+    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
+    Runtime, Workspace,
 };
 use zot_stdio::executor;
 use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};

@@ -3,8 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use zot_sdk::config_files::{ConfigError, Layers, Settings};
-use zot_sdk::{Config, Persistence, zot_home};
+use zot_sdk::configuration::{ConfigError, Layers, Settings};
+use zot_sdk::{Config, Persistence, Workspace};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) fn layers(cwd: Option<&Path>) -> Result<Layers, ConfigError> {
 }
 
 pub(crate) fn home() -> PathBuf {
-    zot_home(&variable)
+    Workspace::of_process().zot_home
 }
 
 pub(crate) fn variable(name: &str) -> Option<String> {

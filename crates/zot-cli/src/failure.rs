@@ -5,14 +5,16 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use zot_sdk::auth::{CredentialError, KeyPageError};
 use zot_sdk::configuration::ConfigError;
+use zot_sdk::credentials::CredentialError;
+use zot_sdk::credentials::KeyNotKept;
 use zot_sdk::extensions::store::{OriginError, StoreError};
+use zot_sdk::login::KeyPageError;
 use zot_sdk::login::LoginError;
 use zot_sdk::models::NoModels;
 use zot_sdk::recordings::CassetteError;
 use zot_sdk::sessions::{DeleteError, FindError, OperationError};
-use zot_sdk::{AssemblyError, Busy, KeyNotKept, extensions, skills, with_causes};
+use zot_sdk::{AssemblyError, Busy, extensions, skills, with_causes};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
 pub(crate) const FAILED: u8 = 1;

@@ -3,8 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
+use zot_sdk::credentials::Credentials;
 use zot_sdk::models::{self, ModelList};
-use zot_sdk::{Credentials, ModelInfo, today};
+use zot_sdk::models::{ModelInfo, today};
 use zot_stdio::executor;
 use zot_terminal::Print;
 

@@ -6,9 +6,9 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Parser;
 use tokio::process::Child;
-use zot_sdk::auth::KeyPage;
+use zot_sdk::credentials::{Credentials, KeyProbe};
+use zot_sdk::login::KeyPage;
 use zot_sdk::login::{self, LoginPlan, LoginPreference, OAuthLogin};
-use zot_sdk::{Credentials, KeyProbe};
 use zot_stdio::executor;
 
 use crate::failure::Failure;

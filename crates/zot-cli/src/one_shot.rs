@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use tokio::time::timeout;
 use zot_rpc::EventFilter;
 use zot_sdk::context::PromptDraft;
+use zot_sdk::wire::Event;
 use zot_sdk::{
-    AgentEvent, ApprovalScope, Config, ErrorReport, Event, EventStream, ExtensionNotice,
-    Persistence, Runtime, TurnStop, wire,
+    AgentEvent, ApprovalScope, Config, ErrorReport, EventStream, ExtensionNotice, Persistence,
+    Runtime, TurnStop, wire,
 };
 use zot_stdio::executor::{self, IdleSignal};
 use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};

@@ -147,29 +147,10 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     // Two letters that changed places count twice.
     let most = wanted.chars().count().div_ceil(3);
     KEYS.iter()
-        .map(|key| (distance(&wanted, key.name), key.name))
+        .map(|key| (strsim::levenshtein(&wanted, key.name), key.name))
         .filter(|(distance, _)| *distance <= most)
         .min()
         .map(|(_, name)| name)
-}
-
-/// How many letters have to be changed, added or removed.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = index;
-        let mut before = index + 1;
-        let mut next = vec![before];
-        for (other, above) in right.iter().zip(row.iter().skip(1)) {
-            let cost = diagonal + usize::from(letter != *other);
-            before = cost.min(before + 1).min(above + 1);
-            diagonal = *above;
-            next.push(before);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 impl Key {

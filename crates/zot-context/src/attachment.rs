@@ -171,7 +171,7 @@ impl Attached {
             return self.add_directory(shown, path);
         }
         let head = read_resolved(path, SNIFF_BYTES)?;
-        if let Some(mime_type) = image_type(&head.bytes) {
+        if let Some(mime_type) = Image::mime_type_of(&head.bytes) {
             return self.add_image(shown, path, mime_type);
         }
         if head.bytes.contains(&0) {
@@ -302,19 +302,4 @@ fn longest_run(text: &str, wanted: char) -> usize {
         longest = longest.max(run);
     }
     longest
-}
-
-/// The type of the image that starts with `head`, if it is one models can see; names lie.
-fn image_type(head: &[u8]) -> Option<&'static str> {
-    if head.starts_with(b"\x89PNG\r\n\x1a\n") {
-        Some("image/png")
-    } else if head.starts_with(b"\xff\xd8\xff") {
-        Some("image/jpeg")
-    } else if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") {
-        Some("image/gif")
-    } else if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
-        Some("image/webp")
-    } else {
-        None
-    }
 }

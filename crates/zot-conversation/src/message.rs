@@ -142,12 +142,8 @@ impl Image {
     /// Determines the format from the first bytes, because providers refuse an image that is declared
     /// as another one.
     pub fn recognised(declared: &str, data: Bytes) -> Result<Self, UnsupportedImage> {
-        let begins = |start: &[u8]| data.starts_with(start);
-        let format = IMAGE_FORMATS.iter().find(|(mime_type, start)| {
-            begins(start) && (*mime_type != "image/webp" || data.get(8..12) == Some(b"WEBP"))
-        });
-        if let Some((mime_type, _)) = format {
-            let mime_type = (*mime_type).to_owned();
+        if let Some(mime_type) = Self::mime_type_of(&data) {
+            let mime_type = mime_type.to_owned();
             return Ok(Self { mime_type, data });
         }
         let found = match Self::unsupported_format(&data) {
@@ -158,6 +154,17 @@ impl Image {
             ),
         };
         Err(UnsupportedImage { found })
+    }
+
+    /// Returns the type of the image that begins with `head`, if it is one that every provider takes.
+    pub fn mime_type_of(head: &[u8]) -> Option<&'static str> {
+        IMAGE_FORMATS
+            .iter()
+            .find(|(mime_type, start)| {
+                let is_webp = || head.get(8..12) == Some(b"WEBP");
+                head.starts_with(start) && (*mime_type != "image/webp" || is_webp())
+            })
+            .map(|(mime_type, _)| *mime_type)
     }
 
     /// The name of a format that providers do not take, from the first bytes of a file.

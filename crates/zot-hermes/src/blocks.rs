@@ -34,17 +34,17 @@ pub enum BlockItem<'a> {
     },
 }
 
-/// What stood between two tags: its deltas joined.
+/// What was found between two tags: its deltas joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockBody<'a> {
     pub text: &'a str,
-    /// How many bytes behind `text` went beyond the limit and were dropped.
+    /// How many further bytes exceeded the limit and were dropped.
     pub dropped_bytes: usize,
 }
 
 /// Finds the blocks of a fixed set of tags.
 ///
-/// An opening tag begins a block wherever it stands, and the first closing tag of the same name
+/// An opening tag begins a block wherever it occurs, and the first closing tag of the same name
 /// ends it, even inside what looks like a string; tags of other names in between are body. Tags are
 /// matched exactly: no attributes, no blanks, no other case. In `<<tool_call>` the second `<`
 /// begins the tag. A body longer than the limit is cut there; the rest is counted and dropped until
@@ -60,7 +60,7 @@ pub struct BlockParser {
     dropped_bytes: usize,
 }
 
-/// A tag as it stands in the text. Both sides have one `<`, at their beginning.
+/// A tag as it is written in the text. Both sides have one `<`, at their beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     pub name: &'static str,
@@ -87,7 +87,7 @@ enum State {
     Inside(Tag),
 }
 
-/// What the beginning of a text is to the tags that may stand there.
+/// How the beginning of a text relates to the tags that may occur there.
 enum Match {
     /// A whole tag.
     Tag(Tag),
@@ -120,7 +120,7 @@ impl BlockParser {
             && memchr(b'<', text.as_bytes()).is_none()
     }
 
-    /// Takes the next piece of text and reports what is certain now.
+    /// Takes the next piece of text and reports what can be decided now.
     pub fn feed(&mut self, text: &str, mut sink: impl FnMut(BlockItem<'_>)) {
         let mut rest = text;
         if !self.held.is_empty() {
@@ -131,7 +131,7 @@ impl BlockParser {
         }
     }
 
-    /// Ends the text and reports what was held back. The parser is as new afterwards.
+    /// Ends the text, reports what was held back and resets the parser.
     pub fn finish(&mut self, mut sink: impl FnMut(BlockItem<'_>)) {
         let held = std::mem::take(&mut self.held);
         self.plain(&held, &mut sink);
@@ -144,7 +144,7 @@ impl BlockParser {
         }
     }
 
-    /// Goes on where the last piece ended within what may be a tag; returns what is left of `rest`.
+    /// Continues a possible tag that the last piece ended in; returns what is left of `rest`.
     fn resume<'t>(&mut self, rest: &'t str, sink: &mut impl FnMut(BlockItem<'_>)) -> &'t str {
         match self.matched(&self.held, rest) {
             Match::Tag(tag) => {
@@ -219,7 +219,7 @@ impl BlockParser {
         }
     }
 
-    /// The side of `tag` that matters now.
+    /// Returns the side of `tag` that can come next.
     fn tag_text(&self, tag: Tag) -> &'static str {
         match self.state {
             State::Outside => tag.open,
@@ -227,7 +227,7 @@ impl BlockParser {
         }
     }
 
-    /// Goes through a tag, into a block or out of it.
+    /// Enters or leaves a block at a tag.
     fn cross(&mut self, tag: Tag, sink: &mut impl FnMut(BlockItem<'_>)) {
         match self.state {
             State::Outside => {
@@ -264,7 +264,7 @@ impl BlockParser {
 
     /// Adds to the body what the limit allows, and returns that.
     fn keep<'t>(&mut self, text: &'t str) -> &'t str {
-        // Once a character did not fit, a shorter one behind it must not slip in.
+        // Once a character did not fit, no shorter one may follow.
         let room = match self.dropped_bytes {
             0 => self.max_body - self.body.len(),
             _ => 0,

@@ -1,7 +1,7 @@
 //! Reads the body of a `<tool_call>` block: `{"name": …, "arguments": {…}}`.
 //!
-//! Around the object blanks are allowed, and a code fence; beside the two keys others are, and
-//! `arguments` may be missing or null. Nothing else is forgiven: the model is told what is wrong.
+//! Blanks and a code fence are allowed around the object, other keys beside the two, and `arguments`
+//! may be missing or null. Anything else is an error that the model reads.
 
 #[cfg(test)]
 mod tests;
@@ -15,12 +15,12 @@ use super::blocks::BlockBody;
 use super::scanner::CallScanner;
 
 /// The name given to a call whose own could not be read. Providers accept it as the name of a tool,
-/// for a conversation may go on with a model that calls tools natively.
+/// because a conversation may continue with a model that calls tools natively.
 pub(crate) const INVALID_CALL: &str = "invalid_tool_call";
 
 const FENCE: &str = "```";
 
-/// A call as it stands in a block.
+/// A call as it is written in a block.
 #[derive(Debug, Deserialize)]
 pub(crate) struct WrittenCall<'a> {
     #[serde(borrow)]
@@ -29,7 +29,7 @@ pub(crate) struct WrittenCall<'a> {
     pub(crate) arguments: Option<&'a RawValue>,
 }
 
-/// Why a block holds no call.
+/// Why a block is not a call.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error("it is empty")]
@@ -69,9 +69,9 @@ fn without_fence(text: &str) -> &str {
 
 /// What a finished block means: the name to call and the text of its arguments.
 ///
-/// The arguments of a body that is no call are never a JSON object, unless its name could not be
-/// read either: a call that is not wholly understood must not run. They begin with all that the
-/// scanner has handed out.
+/// The arguments of a body that is not a call are never a JSON object, unless its name could not be
+/// read either: a call that is not fully understood must not run. They begin with everything that
+/// the scanner has reported.
 pub(crate) struct FinishedCall<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) arguments: &'a str,
@@ -96,7 +96,7 @@ impl<'a> FinishedCall<'a> {
         let arguments = scanner
             .arguments_start()
             .and_then(|start| body.text.get(start..))
-            // Blanks alone would stand for no arguments.
+            // Blanks alone would mean no arguments.
             .filter(|arguments| !arguments.trim().is_empty());
         Self {
             name: name.into(),

@@ -1,4 +1,4 @@
-//! Ids for calls of models that give none.
+//! Ids for the calls of models that assign none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,9 +18,9 @@ impl CallIds {
         format!("{PREFIX}{number}").into()
     }
 
-    /// Notes an id of the conversation, so that it is not given out again.
+    /// Notes an id of the conversation, so that it is not assigned again.
     pub(crate) fn note(&self, id: &ToolCallId) {
-        // Larger numbers were not given out here, and would leave no room for others.
+        // Larger numbers were not assigned here, and would leave no room for others.
         let number = id
             .as_str()
             .strip_prefix(PREFIX)

@@ -1,4 +1,4 @@
-//! The model that wraps another.
+//! The model that wraps one without native tool calls.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use crate::ids::CallIds;
 use crate::rewriting::{Rewriting, Rewritten};
 use crate::stream::HermesStream;
 
-/// A model that is given its tools, and makes its calls, as text.
+/// Wraps a model that reads its tools and writes its calls as text.
 ///
-/// The model inside sees text and images only. What it writes becomes the events of a native
-/// call, with ids of the form `hermes_1`. A block that is not a call becomes one that fails, so
-/// that the model reads what was wrong. A request without tools gets its answer as it is: a summary
-/// may quote a call.
+/// The wrapped model sees text and images only. Its blocks become the events of native calls, with
+/// ids of the form `hermes_1`. A block that is not a valid call becomes a call that fails, so that
+/// the model reads what was wrong. The response to a request without tools is passed on unchanged: a
+/// summary may quote a call.
 pub struct HermesModel {
     pub(crate) inner: Arc<dyn Model>,
     rewriting: Mutex<Rewriting>,
@@ -30,7 +30,7 @@ impl HermesModel {
     }
 
     pub(crate) fn rewrite(&self, request: &ModelRequest<'_>) -> Rewritten {
-        // A panic while rewriting can at worst lose what was kept from earlier calls.
+        // After a panic, at worst what was kept from earlier calls is lost.
         let mut rewriting = self
             .rewriting
             .lock()

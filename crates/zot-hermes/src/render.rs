@@ -1,8 +1,8 @@
 //! Writes tools, calls and results as text, the same text for the same input every time.
 //!
-//! Calls look as models that learned this dialect write them, so that a server that keeps what it
-//! computed for an answer can use it again. In JSON, `</tool` is written as `<\/tool`: the same
-//! string to whoever reads the JSON, and no tag to whoever reads the text.
+//! Calls are formatted as models trained on this dialect write them, so that a server can reuse its
+//! prompt cache. In JSON, `</tool` is written as `<\/tool`: the same string in JSON, but not a tag in
+//! text.
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ For each function call return a JSON object with the function's name and its arg
 
 To make several calls at once, write one such block for each. Then end your message: the results come in the next one, within <tool_response></tool_response> XML tags, in the order of the calls. Inside of JSON strings write <\/tool_call> for the closing tag."#;
 
-/// The system prompt with the tools described in it.
+/// Returns the system prompt with a description of the tools.
 pub(crate) fn system(system: &str, tools: &[Arc<ToolDefinition>]) -> String {
     let mut text = system.to_owned();
     if tools.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn system(system: &str, tools: &[Arc<ToolDefinition>]) -> String {
     text
 }
 
-/// A message as a model without tools may be given it, or `None` when it may be given as it is.
+/// Returns a message in the form for a model without tools, or `None` when it needs no change.
 ///
 /// `calls` are those that the results in `message` answer.
 pub(crate) fn message(message: &Message, calls: &[&ToolCall]) -> Option<Message> {
@@ -104,13 +104,13 @@ fn call_block(call: &ToolCall) -> String {
     let written = match call.arguments.json() {
         _ if call.name == INVALID_CALL => argument_text(call).to_owned(),
         Ok(arguments) => format!(r#"{{"name": {name}, "arguments": {}}}"#, arguments.get()),
-        // As far as it went: the model is to see what was wrong.
+        // As far as it got, so that the model sees what was wrong.
         Err(malformed) => format!(r#"{{"name": {name}, "arguments": {}"#, malformed.text),
     };
     format!("<tool_call>\n{}\n</tool_call>", without_tags(&written))
 }
 
-/// All results as one text, then the images they hold.
+/// Returns all results as one text, followed by their images.
 fn results(blocks: &[ContentBlock], calls: &[&ToolCall]) -> Vec<ContentBlock> {
     let mut content = Vec::new();
     let mut images = Vec::new();
@@ -165,10 +165,10 @@ fn response_block(
     )
 }
 
-/// What to tell the model about a block in which not even a name was found.
+/// Returns the error text for a block in which not even a name was found.
 fn what_was_wrong(call: &ToolCall) -> String {
     let reason = match read_call(argument_text(call)) {
-        // Not what the model wrote: `{}` stands for nothing at all.
+        // The model did not write `{}`: it stands for a missing body.
         Err(_) if argument_text(call) == "{}" => CallError::Empty.to_string(),
         Err(error) => error.to_string(),
         Ok(_) => "it is too long".to_owned(),
@@ -191,7 +191,7 @@ fn json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Within JSON, the same JSON without anything that closes a tag of this dialect.
+/// Returns the same JSON without anything that closes a tag of this dialect.
 fn without_tags(json: &str) -> Cow<'_, str> {
     match json.contains("</tool") {
         true => json.replace("</tool", r"<\/tool").into(),

@@ -1,4 +1,4 @@
-//! Keeps what was rewritten for one call for the next.
+//! Keeps the rewritten messages of one call for the next.
 //!
 //! Model clients recognise messages they have already serialised by pointer identity, so the same
 //! message has to become the same object every time.
@@ -14,18 +14,18 @@ use zot_conversation::{Message, ModelRequest, Role, ToolCall, ToolDefinition, Tr
 use super::ids::CallIds;
 use super::render;
 
-/// The conversation at hand, and one side question such as a compaction.
+/// The current conversation, and one side request such as a compaction.
 ///
 /// Limit: older conversations are rewritten again.
 const MAX_REWRITTEN_CONVERSATIONS: usize = 2;
 
-/// A request in the words of the dialect.
+/// A request in the form of the dialect.
 pub(crate) struct Rewritten {
     pub(crate) system: Arc<str>,
     pub(crate) messages: Transcript,
 }
 
-/// What was rewritten for the last conversations.
+/// The rewritten messages of the last conversations.
 #[derive(Debug, Default)]
 pub(crate) struct Rewriting {
     head: Option<Head>,
@@ -43,9 +43,9 @@ struct Head {
 
 #[derive(Debug, Default)]
 struct Conversation {
-    /// Held so that no address can be reused by another message.
+    /// Kept alive so that no address can be reused by another message.
     given: Vec<Arc<Message>>,
-    /// One for each that was given.
+    /// One for each of `given`.
     rewritten: Transcript,
 }
 
@@ -72,7 +72,7 @@ impl Rewriting {
             return Arc::clone(&head.rewritten);
         }
         let rewritten: Arc<str> = render::system(system, tools).into();
-        // A side question has no tools, and nothing to keep.
+        // A side request has no tools, so there is nothing to keep.
         if !tools.is_empty() {
             self.head = Some(Head {
                 system: system.to_owned(),
@@ -108,7 +108,7 @@ impl Rewriting {
         rewritten
     }
 
-    /// A conversation that may share messages with those known, anywhere in them.
+    /// Returns a conversation that may share messages with known ones, at any position.
     fn branch(&self, messages: &[Arc<Message>], ids: &CallIds) -> Conversation {
         let known: HashMap<*const Message, &Arc<Message>> = self
             .conversations
@@ -128,7 +128,7 @@ impl Rewriting {
 }
 
 impl Conversation {
-    /// Whether `messages` are those given before, and perhaps more.
+    /// Whether `messages` begin with those given before.
     fn continues_as(&self, messages: &[Arc<Message>]) -> bool {
         self.given.len() <= messages.len()
             && self
@@ -151,7 +151,7 @@ impl Conversation {
         self.given.push(Arc::clone(message));
     }
 
-    /// The calls that a tool message at the end would answer.
+    /// Returns the calls that a tool message at the end would answer.
     fn open_calls(&self) -> Vec<&ToolCall> {
         self.given
             .last()

@@ -1,7 +1,7 @@
 //! Follows the body of a `<tool_call>` block while it arrives.
 //!
-//! The scanner finds the name and hands out the arguments behind it early. It does not judge: the
-//! whole body is read again, strictly, when the block has ended.
+//! The scanner finds the name and reports the arguments behind it early. It does not validate: the
+//! whole body is parsed strictly when the block has ended.
 
 #[cfg(test)]
 mod tests;
@@ -12,12 +12,12 @@ pub(crate) struct CallScanner {
     place: Place,
     /// Bytes of the body seen so far.
     offset: usize,
-    /// The key or name at hand, as JSON.
+    /// The current key or name, as JSON.
     string: Vec<u8>,
     name: Option<String>,
     named_first: bool,
     arguments_start: Option<usize>,
-    /// Bytes of the arguments handed out so far.
+    /// Bytes of the arguments reported so far.
     handed_out: usize,
 }
 
@@ -40,7 +40,7 @@ enum Place {
         key: Key,
         nesting: Nesting,
     },
-    /// Behind the object, or lost: what follows says nothing new.
+    /// Behind the object, or lost: the rest is ignored.
     Over,
 }
 
@@ -63,13 +63,13 @@ struct InString {
     escaped: bool,
 }
 
-/// What a piece of the body brought.
+/// What a piece of the body contained.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scanned<'t> {
-    /// Whether the name became known, early enough for the arguments to be handed out.
+    /// Whether the name became known, early enough to report the arguments.
     pub(crate) named: bool,
-    /// The next piece of the arguments. Their last brace is never handed out: only the end of the
-    /// block tells whether all of it was a call.
+    /// The next piece of the arguments. Their last brace is never reported: only the end of the block
+    /// shows whether all of it was a call.
     pub(crate) arguments: &'t str,
 }
 
@@ -94,12 +94,12 @@ impl CallScanner {
         }
     }
 
-    /// The first name of the object.
+    /// Returns the first name of the object.
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Where in the body the value of the first `arguments` begins.
+    /// Returns where in the body the value of the first `arguments` begins.
     pub(crate) fn arguments_start(&self) -> Option<usize> {
         self.arguments_start
     }
@@ -108,7 +108,7 @@ impl CallScanner {
         self.handed_out
     }
 
-    /// Takes one byte; whether it is one of the arguments to hand out.
+    /// Takes one byte; returns whether it is one of the arguments to report.
     fn step(&mut self, byte: u8) -> bool {
         match self.place {
             Place::Before => self.place = before_object(byte),
@@ -168,7 +168,7 @@ impl CallScanner {
             };
             return false;
         }
-        // Only an object behind the name is handed out.
+        // Only an object behind the name is reported.
         let key = match first_arguments && byte == b'{' && self.name.is_some() {
             true => Key::Arguments,
             false => Key::Other,
@@ -212,12 +212,12 @@ enum StringByte {
     Inside {
         escaped: bool,
     },
-    /// The closing quote: what the string means, if it is one.
+    /// Decodes the string at its closing quote, if it is one.
     End(Option<String>),
 }
 
 impl Nesting {
-    /// Where the value is after `byte`, or `None` when it has ended.
+    /// Returns the nesting after `byte`, or `None` when the value has ended.
     fn after(self, byte: u8) -> Option<Self> {
         let depth = self.depth;
         if let Some(InString { escaped }) = self.string {

@@ -1,23 +1,23 @@
-//! Leaves out the blanks between text and blocks: they separate, they say nothing.
+//! Drops the blanks that separate text from blocks.
 
 /// The longest run of blanks that counts as a separator. A longer one is text.
 ///
 /// Limit: further blanks beside a block are text.
 const MAX_SEPARATOR_BYTES: usize = 1024;
 
-/// Passes text on, without the blanks next to a block.
+/// Passes text on without the blanks next to a block.
 #[derive(Debug, Default)]
 pub(crate) struct Spacing {
-    /// Blanks behind the text so far. What follows decides about them.
+    /// Blanks behind the text so far, kept or dropped depending on what follows.
     held: String,
-    /// Whether a block was the last to come.
+    /// Whether a block came last.
     after_block: bool,
-    /// Whether the blanks at hand are too many for a separator.
+    /// Whether there are too many blanks for a separator.
     too_long: bool,
 }
 
 impl Spacing {
-    /// Whether `text` would be passed on as it is.
+    /// Whether `text` would be passed on unchanged.
     pub(crate) fn is_plain(&self, text: &str) -> bool {
         self.held.is_empty()
             && !self.after_block
@@ -50,7 +50,7 @@ impl Spacing {
         }
     }
 
-    /// Notes that a block stands here.
+    /// Notes a block at this position.
     pub(crate) fn block(&mut self) {
         self.held.clear();
         self.after_block = true;

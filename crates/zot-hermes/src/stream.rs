@@ -1,4 +1,4 @@
-//! The answer of a model in the Hermes dialect as it arrives.
+//! The response of a model in the Hermes dialect as it arrives.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,10 +13,10 @@ use super::translation::Translation;
 
 type Received = Result<ModelEvent, ModelError>;
 
-/// A translated answer. Dropping it drops the one inside.
+/// A translated response. Dropping it drops the wrapped one.
 pub(crate) struct HermesStream<'a> {
-    /// Asks the model inside; each time it is polled it puts at most one event into `slot`. It owns
-    /// the rewritten request, which the stream inside borrows. `None` once the answer is over.
+    /// Calls the wrapped model; each poll puts at most one event into `slot`. It owns the rewritten
+    /// request, which the wrapped stream borrows. `None` once the response has ended.
     call: Option<BoxFuture<'a, ()>>,
     slot: Slot,
     /// `None` when there are no tools to call.
@@ -58,7 +58,7 @@ async fn call(model: &HermesModel, request: ModelRequest<'_>, slot: Slot) {
     poll_fn(|context| match stream.as_mut().poll_next(context) {
         Poll::Ready(Some(received)) => {
             *slot.lock() = Some(received);
-            // Whoever polls looks into the slot next: nobody has to be woken.
+            // The poller looks into the slot next, so there is no one to wake.
             Poll::Pending
         }
         Poll::Ready(None) => Poll::Ready(()),
@@ -67,7 +67,7 @@ async fn call(model: &HermesModel, request: ModelRequest<'_>, slot: Slot) {
     .await;
 }
 
-/// The next event of the model inside, `None` when it has said all.
+/// Polls for the next event of the wrapped model; `None` at its end.
 fn poll_call(
     call: &mut Option<BoxFuture<'_, ()>>,
     slot: &Slot,

@@ -1,4 +1,4 @@
-//! Turns the events of a model that writes its calls as text into those of one that makes them.
+//! Turns the events of a model that writes its calls as text into those of native calls.
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,13 @@ use super::spacing::Spacing;
 
 const TAGS: &[Tag] = &[Tag::TOOL_CALL];
 
-/// Translates one answer. How its text is cut changes nothing but how the results are.
+/// Translates one response. How its text is cut only changes how the results are cut.
 pub(crate) struct Translation<'a> {
     parser: BlockParser,
     output: Output<'a>,
 }
 
-/// What has been found so far and not been fetched.
+/// Events that were found and not taken yet.
 struct Output<'a> {
     ids: &'a CallIds,
     events: VecDeque<ModelEvent>,
@@ -30,7 +30,7 @@ struct Output<'a> {
     calls_made: bool,
 }
 
-/// The block at hand.
+/// The current block.
 #[derive(Default)]
 struct Block {
     scanner: CallScanner,
@@ -42,7 +42,7 @@ struct Block {
 #[derive(Clone, Copy)]
 enum TextEnd {
     Complete,
-    /// The model did not get to say all it wanted.
+    /// The model was cut off.
     BrokenOff,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Translation<'a> {
             | ModelEvent::Usage(_) => {
                 self.push(event);
             }
-            // Content of its own: text before it and text behind it do not belong together.
+            // Text before and after it does not belong together.
             ModelEvent::Reasoning(_)
             | ModelEvent::ToolCallStart { .. }
             | ModelEvent::ToolCallArguments { .. }
@@ -90,13 +90,13 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// Notes that the answer broke off. Text that was held back is let go; a block without its end
-    /// leaves no trace, as half a call never does.
+    /// Notes that the response broke off. Text that was held back is reported; an unfinished block
+    /// leaves no trace, like any unfinished call.
     pub(crate) fn break_off(&mut self) {
         self.end_text(TextEnd::BrokenOff);
     }
 
-    /// The next translated event.
+    /// Returns the next translated event.
     pub(crate) fn next(&mut self) -> Option<ModelEvent> {
         self.output.events.pop_front()
     }
@@ -186,8 +186,7 @@ impl Output<'_> {
         self.events.push_back(ModelEvent::ToolCallEnd { id });
     }
 
-    /// A block whose end is missing is a call all the same when nothing else is; one of which not
-    /// even the name is known was text.
+    /// A block that lacks only its end is still a call; one without even a name was text.
     fn unclosed(&mut self, body: BlockBody<'_>) {
         let is_call = body.dropped_bytes == 0 && read_call(body.text).is_ok();
         if is_call || self.block.id.is_some() {
@@ -199,7 +198,7 @@ impl Output<'_> {
     }
 }
 
-/// Adds text, to the last event if that is text: one piece of the model's stays one.
+/// Adds text to the last event if that is text, so that one piece of the model's stays one.
 fn push_text(events: &mut VecDeque<ModelEvent>, text: &str) {
     if text.is_empty() {
         return;

@@ -256,8 +256,12 @@ async fn whatever_escapes_ends_with_the_command() {
             let mut sink = Collect::default();
             let cancel = CancellationToken::new();
             let script = format!("{escape}\n{end}");
-            let limit = Duration::from_secs(if end.contains("exec") { 1 } else { 60 });
-            let completion = run(shell(&script), limit, &cancel, &mut sink)
+            let limits = RunLimits {
+                time: Duration::from_secs(if end.contains("exec") { 1 } else { 60 }),
+                // The escapes that ignore SIGTERM would each wait for the whole usual grace.
+                termination_grace: Duration::from_millis(200),
+            };
+            let completion = run(shell(&script), limits, &cancel, &mut sink)
                 .await
                 .unwrap();
             let said = String::from_utf8(sink.0).unwrap();

@@ -34,14 +34,14 @@ pub struct ModelInfo {
     /// The most tokens a prompt may have; 0 when unknown. Where the provider limits prompt and
     /// answer together, that limit; where it takes less than the advertised window, what it takes.
     pub context_window: u64,
-    /// The most tokens an answer may have.
+    /// The most tokens of a response.
     pub max_output: u64,
     pub reasoning: bool,
     /// Zero where no price is known.
     pub prices: Prices,
-    /// Of its provider's batches, for comparison: zot sends none.
+    /// Prices of the provider's batch API, for comparison: zot does not use it.
     pub batch_rates: Option<Rates>,
-    /// Of requests that are served first, for comparison: zot does not ask for it.
+    /// Prices of the provider's priority tier, for comparison: zot does not use it.
     pub priority_rates: Option<Rates>,
     /// The wire it needs, where its provider has two; `None` for the provider's own.
     pub wire: Option<OpenAiWire>,
@@ -68,14 +68,14 @@ pub enum ToolDialect {
     Hermes,
 }
 
-/// What compatible servers of today offer at least, so that a request is not refused for asking
-/// too much.
+/// The least that today's compatible servers offer, so that a request is not refused for asking too
+/// much.
 ///
 /// Limit: the longest response requested of a model outside the catalog.
 const UNKNOWN_MODEL_MAX_OUTPUT: u64 = 8_192;
 
 impl ModelInfo {
-    /// A model that no catalog lists, with what its name tells.
+    /// Describes a model that no catalog lists, as far as its name allows.
     pub fn unknown(provider: &str, id: &str) -> Self {
         Self {
             id: Cow::Owned(id.to_owned()),
@@ -99,7 +99,7 @@ impl ModelInfo {
 }
 
 impl ModelInfo {
-    /// What its users should know when it has ended or soon will.
+    /// Returns a warning for users of a model that has ended or soon will.
     pub fn deprecation_warning(&self, today: Date) -> Option<String> {
         let deprecation = self.deprecation.as_ref()?;
         deprecation.is_near(today).then(|| {
@@ -126,7 +126,7 @@ impl Catalog {
 
     /// The built-in snapshot with the user's `models.json` merged into it.
     ///
-    /// A file that does not exist changes nothing; what cannot be used of one is left out and named.
+    /// A missing file changes nothing; unusable parts of one are skipped and reported.
     pub fn load(models_json_path: Option<&Path>) -> (Self, UserModels) {
         let mut catalog = Self::builtin();
         let said = match models_json_path {
@@ -136,8 +136,7 @@ impl Catalog {
         (catalog, said)
     }
 
-    /// Adds the models that `provider` says it has and that are not known yet. Of those that are,
-    /// it fills in what is missing.
+    /// Adds the models that `provider` lists and that are not known yet, and completes known ones.
     pub fn add_live(&mut self, provider: &str, models: &[LiveModel]) {
         for live in models {
             let known = self
@@ -157,7 +156,7 @@ impl Catalog {
             model.name = Cow::Owned(live.name.clone());
             model.context_window = live.context_window;
             model.deprecation.clone_from(&live.deprecation);
-            // A window that nearly all of an answer would fill leaves no room for a question.
+            // A window hardly larger than a response leaves no room for a prompt.
             let most = match live.context_window {
                 0 => u64::MAX,
                 window => (window / 2).max(1),
@@ -218,7 +217,7 @@ impl Catalog {
             .any(|model| model.provider == provider)
     }
 
-    /// Adds `model`, in place of the one its provider has under that id.
+    /// Adds `model` and replaces the one with the same provider and id.
     pub fn put(&mut self, model: ModelInfo) {
         let known = self
             .models
@@ -230,7 +229,7 @@ impl Catalog {
         }
     }
 
-    /// The first model of that id, whoever provides it.
+    /// Returns the first model with that id, of any provider.
     pub fn find_anywhere(&self, id: &str) -> Option<&ModelInfo> {
         self.models.iter().find(|model| model.id == id)
     }

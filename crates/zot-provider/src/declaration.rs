@@ -1,4 +1,4 @@
-//! What a provider is told about tools, and how what it says about them is understood.
+//! Tools as a provider accepts them, and the way back from its tool calls.
 //!
 //! Tools come from extensions and other programs, with any JSON Schema and any name. Vendors refuse
 //! a whole request for one declaration they do not like, so each declaration is written in the part
@@ -73,10 +73,10 @@ impl Dialect {
     }
 }
 
-/// One tool as a wire is told about it.
+/// One tool as it is declared on a wire.
 #[derive(Debug)]
 pub(crate) struct Declaration {
-    /// As it is called on the wire.
+    /// Its name on the wire.
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) parameters: Parameters,
@@ -86,7 +86,7 @@ pub(crate) struct Declaration {
 pub(crate) enum Parameters {
     AsTheyCame(Arc<ToolDefinition>),
     Written(Json),
-    /// The tool takes none, which Gemini wants left out.
+    /// The tool takes no arguments; Gemini requires the field to be absent.
     Absent,
 }
 
@@ -106,7 +106,7 @@ impl Serialize for Parameters {
     }
 }
 
-/// How the tools of a conversation and their arguments are called on a wire.
+/// The names of a conversation's tools and arguments on a wire.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Naming {
     rule: Rule,
@@ -126,12 +126,12 @@ impl Naming {
         self.tools.is_empty() && self.keys.is_empty()
     }
 
-    /// What the tool `name` is called on the wire.
+    /// Returns the wire's name of the tool `name`.
     pub(crate) fn tool<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         let known = self.tools.wire(name);
         match self.rule.accepts(known) {
             true => Cow::Borrowed(known),
-            // A tool that is gone.
+            // A tool that no longer exists.
             false => Cow::Owned(self.rule.stand_in(known)),
         }
     }
@@ -193,7 +193,7 @@ impl Serialize for WireArguments<'_> {
 pub(crate) struct Declarations {
     pub(crate) tools: Vec<Declaration>,
     pub(crate) naming: Arc<Naming>,
-    /// What people should know: which tools are left out, and why.
+    /// Notices for people: which tools are left out, and why.
     notices: Vec<String>,
     are_told: AtomicBool,
 }
@@ -245,7 +245,7 @@ impl Declarations {
         }
     }
 
-    /// What is to be told, once.
+    /// Returns the notices the first time.
     fn take_notices(&self) -> &[String] {
         match self.are_told.swap(true, Ordering::Relaxed) {
             true => &[],
@@ -361,8 +361,8 @@ pub(crate) struct DeclarationCache {
 }
 
 impl DeclarationCache {
-    /// The declarations of `tools`. Without tools those before stay, because the messages before
-    /// do: a question beside the conversation has no tools, and names them as they were.
+    /// Returns the declarations of `tools`. Without tools the previous ones remain: a side question has
+    /// no tools, but its messages still name them.
     pub(crate) fn get(
         &mut self,
         dialect: Dialect,

@@ -28,7 +28,7 @@ pub use route::{Route, WireChoice};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEntry {
     pub name: Cow<'static, str>,
-    /// Other names it may be called by.
+    /// Other names for it.
     pub aliases: Vec<Cow<'static, str>>,
     pub base_url: Cow<'static, str>,
     pub wire: Wire,
@@ -43,7 +43,7 @@ pub struct ProviderEntry {
     pub oauth: Option<Arc<OAuthEntry>>,
 }
 
-/// The language a provider speaks.
+/// The protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     Anthropic,
@@ -61,12 +61,12 @@ impl Wire {
         file::wire_named(&name.trim().to_ascii_lowercase())
     }
 
-    /// A client that speaks it with `endpoint` and judges models by their names alone.
+    /// Creates a client of `endpoint` that knows models only by their names.
     pub fn client(self, http: HttpClient, endpoint: Endpoint) -> Arc<dyn Model> {
         self.client_with(http, endpoint, AcceptedThinking::default())
     }
 
-    /// A client that speaks it with `endpoint`, to models that accept what `accepted` says.
+    /// Creates a client of `endpoint` whose models accept what `accepted` describes.
     pub fn client_with(
         self,
         http: HttpClient,
@@ -199,12 +199,12 @@ impl Providers {
         }
     }
 
-    /// What is wrong with the user's `providers.json`.
+    /// Returns the problems of the user's `providers.json`.
     pub fn problems(&self) -> &[ProvidersProblem] {
         &self.problems
     }
 
-    /// Why `name` cannot be used although the user's `providers.json` may describe it.
+    /// Returns why `name` cannot be used although the user's `providers.json` may describe it.
     pub fn problem_of(&self, name: &str) -> Option<&ProvidersProblem> {
         let is_unknown = self.get(name).is_none();
         self.problems
@@ -215,7 +215,7 @@ impl Providers {
             })
     }
 
-    /// The provider of that name, or that is also called so.
+    /// Finds a provider by its name or another name for it.
     pub fn get(&self, name: &str) -> Option<&ProviderEntry> {
         self.entries.get(self.position(name)?)
     }
@@ -229,12 +229,12 @@ impl Providers {
     }
 }
 
-/// The built-in provider called `name`, or that is also called so.
+/// Finds a built-in provider by its name or another name for it.
 pub fn provider(name: &str) -> Option<&'static ProviderEntry> {
     providers().get(position(providers(), name)?)
 }
 
-/// A name as it is comes first; then other names, and then whatever the case of the letters.
+/// An exact name comes first, then other names, then either in another case.
 fn position(entries: &[ProviderEntry], name: &str) -> Option<usize> {
     let find = |name: &str| {
         let named = entries.iter().position(|entry| entry.name == name);

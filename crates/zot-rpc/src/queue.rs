@@ -5,7 +5,8 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use zot_sdk::{Budget, Image, InvokedData};
+use zot_sdk::wire::InvokedData;
+use zot_sdk::{Budget, Image};
 use zot_wire::rpc::RequestId;
 
 /// How many prompts may wait.

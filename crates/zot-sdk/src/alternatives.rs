@@ -1,4 +1,4 @@
-//! Other providers to turn to when one fails.
+//! Other providers to use when one fails.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use zot_provider::Providers;
 
 use crate::assembly::entry_credential;
 
-/// Knows which providers have a credential. Looks only after a failure.
+/// Finds providers that have a credential. Looks only after a failure.
 pub(crate) struct ProviderAlternatives {
     pub(crate) providers: Providers,
     pub(crate) auth_file: PathBuf,
 }
 
 impl ProviderAlternatives {
-    /// The providers that may do better than the one that failed.
+    /// Returns the providers that may succeed where one failed.
     pub(crate) fn to(&self, report: &ErrorReport) -> Vec<String> {
         let Some(failed) = &report.provider else {
             return Vec::new();

@@ -1,12 +1,12 @@
-//! Giving, checking, showing and forgetting the credentials of providers.
+//! Stores, checks and lists the credentials of providers.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use zot_auth::{
-    AuthFile, CodeLogin, Credential, CredentialError, CredentialSource, DeviceLogin, OAuthClient,
-    OAuthError, StoredCredential, TokenKeeper, Tokens, masked,
+    AuthFile, CodeLogin, Credential, CredentialSource, DeviceLogin, OAuthClient, OAuthError,
+    StoredCredential, TokenKeeper, Tokens, masked,
 };
 use zot_provider::catalog::Catalog;
 use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
@@ -18,6 +18,8 @@ use crate::known_secrets::known_secrets;
 use crate::live_models::{CACHE, LiveModels};
 use crate::tables::Tables;
 
+pub use zot_auth::CredentialError;
+
 /// The credentials of a user.
 pub struct Credentials {
     home: PathBuf,
@@ -26,30 +28,30 @@ pub struct Credentials {
     http: HttpClient,
 }
 
-/// What a provider that was asked about a key said.
+/// A provider's answer about a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyCheck {
-    /// It knows the key, and has so many models.
+    /// It accepts the key, and has this many models.
     Accepted { models: usize },
-    /// It has no list of models, so the key could not be tried.
+    /// It has no list of models, so the key could not be checked.
     Unchecked,
 }
 
-/// Whether a key is tried before it is kept.
+/// Whether a key is checked before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProbe {
     Asked,
     Skipped,
 }
 
-/// A key that was given and is in `auth.json` now. Says which one in words, without the secret.
+/// A key that was stored in `auth.json`. Displays without the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKey {
     pub provider: String,
     /// The end of the key, enough to tell it from others.
     pub shown: String,
     pub file: PathBuf,
-    /// What the provider said; `None` when it was not asked.
+    /// The provider's answer; `None` when it was not asked.
     pub check: Option<KeyCheck>,
 }
 
@@ -74,7 +76,7 @@ impl fmt::Display for KeptKey {
     }
 }
 
-/// Why a key was not kept.
+/// A key was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyNotKept {
     #[error("{0}: nothing was kept")]
@@ -85,7 +87,7 @@ pub enum KeyNotKept {
     Unwritable(#[from] AssemblyError),
 }
 
-/// What is known about the credential of one provider. Holds no secret.
+/// The credential of a provider, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialStatus {
     pub provider: String,
@@ -94,9 +96,9 @@ pub struct CredentialStatus {
     pub source: String,
     /// The end of the secret, enough to tell it from others.
     pub shown: String,
-    /// When a login ends unless it is renewed; it is, where that is possible.
+    /// When a login expires unless it is renewed, which happens automatically where possible.
     pub expires: Option<SystemTime>,
-    /// Why it cannot be used, and what to do about it.
+    /// Why it cannot be used, and how to fix that.
     pub problem: Option<String>,
 }
 
@@ -112,7 +114,7 @@ pub struct CredentialReport {
 pub enum CredentialKind {
     Key,
     Login,
-    /// Only another program understands it.
+    /// An entry that only another program understands.
     Foreign,
 }
 
@@ -127,7 +129,7 @@ impl CredentialKind {
 }
 
 impl Credentials {
-    /// Those of the user whose directory `home` is; `$ZOT_HOME` when not given.
+    /// Opens the credentials below `home`; `$ZOT_HOME` when not given.
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {
@@ -138,17 +140,17 @@ impl Credentials {
         })
     }
 
-    /// The models of all providers, without those that they list themselves.
+    /// Returns the models of all providers, without those that they list themselves.
     pub fn catalog(&self) -> &Catalog {
         &self.tables.catalog
     }
 
-    /// What of `models.json` and `providers.json` is not used, and why.
+    /// Returns which entries of `models.json` and `providers.json` are ignored, and why.
     pub fn problems(&self) -> &[String] {
         &self.tables.problems
     }
 
-    /// The name of the provider that is also called `name`.
+    /// Returns the main name of the provider that is also called `name`.
     pub fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
         let entry = self.tables.providers.get(name);
         entry.map_or(name, |entry| &entry.name)
@@ -158,7 +160,7 @@ impl Credentials {
         &self.file
     }
 
-    /// Those that a key can be given for, the usual ones first.
+    /// Returns the providers that take a key, those that need one first.
     pub fn providers(&self) -> Vec<String> {
         let (needed, optional): (Vec<_>, Vec<_>) = self
             .tables
@@ -169,18 +171,18 @@ impl Credentials {
         entries.map(|entry| entry.name.to_string()).collect()
     }
 
-    /// Every secret that is known here, for any provider: to keep them out of what is shared.
+    /// Returns all known secrets of all providers, to keep them out of what is shared.
     pub fn secrets(&self) -> Vec<String> {
         known_secrets(&self.home, &self.tables.providers, &variable)
     }
 
-    /// How to log in at `provider`, if that is possible; otherwise it takes a key.
+    /// Returns how to log in to `provider`; `None` if it takes a key.
     pub fn login(&self, provider: &str) -> Result<Option<OAuthClient>, AssemblyError> {
         let entry = self.entry(provider)?;
         Ok(entry.oauth.as_deref().map(oauth_client))
     }
 
-    /// Asks the provider once whether it knows the key.
+    /// Asks the provider whether it accepts the key.
     pub async fn check(&self, provider: &str, key: &str) -> Result<KeyCheck, KeyRefused> {
         let entry = self.entry(provider).map_err(KeyRefused::from)?;
         let endpoint = Endpoint {
@@ -191,7 +193,7 @@ impl Credentials {
         match live::fetch(&self.http, entry.wire, &endpoint).await {
             Ok(models) => {
                 let count = models.len();
-                // Not being able to remember them does not make the key worse.
+                // The key is valid even if the list cannot be cached.
                 let _ = self.remember(entry, models);
                 Ok(KeyCheck::Accepted { models: count })
             }
@@ -207,8 +209,8 @@ impl Credentials {
         }
     }
 
-    /// Asks providers for their models: `only` that one, or all that have a credential. Says of each
-    /// how many it has, or why it could not be asked.
+    /// Asks providers for their models: `only` that one, or all that have a credential. Returns for
+    /// each how many it has, or why it could not be asked.
     pub async fn refresh_models(
         &self,
         only: Option<&str>,
@@ -247,7 +249,7 @@ impl Credentials {
         Ok(said)
     }
 
-    /// Adds to `catalog` what providers last said they have.
+    /// Adds the cached lists of providers to `catalog`.
     pub fn add_live_models(&self, catalog: &mut Catalog) {
         let cache = ModelCache::load(&self.home.join(CACHE));
         for entry in self.tables.providers.iter() {
@@ -257,7 +259,7 @@ impl Credentials {
         }
     }
 
-    /// What to send; a login is renewed first.
+    /// Returns the key to send; a login is renewed first.
     async fn key_of(
         &self,
         entry: &ProviderEntry,
@@ -286,7 +288,7 @@ impl Credentials {
         ModelCache::remember(&path, &entry.name, &entry.base_url, models)
     }
 
-    /// Tries a key, unless that is not wanted, and keeps it in `auth.json`.
+    /// Checks a key, unless told not to, and stores it in `auth.json`.
     pub async fn keep_checked(
         &self,
         provider: &str,
@@ -310,13 +312,13 @@ impl Credentials {
         })
     }
 
-    /// Keeps a key in `auth.json`.
+    /// Stores a key in `auth.json`.
     pub fn keep_key(&self, provider: &str, key: &str) -> Result<(), AssemblyError> {
         let entry = self.entry(provider)?;
         Ok(self.file.put_key(&entry.name, key)?)
     }
 
-    /// Waits for the browser, and keeps the login.
+    /// Waits for the browser, and stores the login.
     pub async fn finish_code(
         &self,
         provider: &str,
@@ -326,7 +328,7 @@ impl Credentials {
         self.keep_login(provider, &tokens)
     }
 
-    /// Asks for a code to be typed in elsewhere.
+    /// Requests a code that the user types in elsewhere.
     pub async fn begin_device<'a>(
         &self,
         client: &'a OAuthClient,
@@ -335,7 +337,7 @@ impl Credentials {
         DeviceLogin::begin(client, device_url, &HttpTransport(self.http.clone())).await
     }
 
-    /// Waits until the code was typed in, and keeps the login.
+    /// Waits until the code was typed in, and stores the login.
     pub async fn finish_device(
         &self,
         provider: &str,
@@ -349,7 +351,7 @@ impl Credentials {
         Ok(self.file.put_login(self.canonical(provider), tokens)?)
     }
 
-    /// The credentials in the environment, which do not depend on `auth.json`.
+    /// Returns the credentials in the environment, which do not depend on `auth.json`.
     pub fn environment(&self) -> Vec<CredentialStatus> {
         let mut found = Vec::new();
         for entry in self.tables.providers.iter() {
@@ -384,8 +386,8 @@ impl Credentials {
         }
     }
 
-    /// Every credential there is, as it would be used. Entries of `auth.json` that a variable hides
-    /// come after it.
+    /// Returns all credentials in the order they are used: a variable comes before the entry of
+    /// `auth.json` that it overrides.
     pub fn status(&self) -> Result<Vec<CredentialStatus>, CredentialError> {
         let stored = self.file.entries()?;
         let mut found = self.environment();
@@ -427,11 +429,11 @@ impl Credentials {
     }
 }
 
-/// A key that was not accepted.
+/// A key was not accepted.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct KeyRefused {
-    /// Whether the provider said so, or could not be asked.
+    /// Whether the provider refused it; otherwise it could not be asked.
     pub by_provider: bool,
     reason: String,
 }

@@ -9,13 +9,12 @@ mod surroundings;
 
 use std::error::Error;
 
-use zot_provider::network::{Plan, ProbeStep};
-
 use crate::causes::with_causes;
 use crate::config::Config;
 use crate::workspace::Workspace;
 
 pub use diagnosis::{Diagnosis, diagnose, probe};
+pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 
 /// How much is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

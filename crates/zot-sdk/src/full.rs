@@ -1,4 +1,4 @@
-//! The transcript with everything needed to go on elsewhere, out and back in.
+//! Exports and imports transcripts with everything needed to continue elsewhere.
 
 #[cfg(test)]
 mod tests;
@@ -16,13 +16,13 @@ use zot_wire::rpc::{FullBlock, FullMessage, Role};
 
 use crate::wire;
 
-/// The messages of a session file, as [`Runtime::full_messages`](crate::Runtime::full_messages)
-/// gives those of a runtime.
+/// Returns the messages of a session file, in the form of
+/// [`Runtime::full_messages`](crate::Runtime::full_messages).
 pub fn session_messages(session: &Session) -> Vec<FullMessage> {
     export(&Transcript::from(session.messages.clone()))
 }
 
-/// Why a transcript from elsewhere cannot be used.
+/// An imported transcript is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("messages[{message}]{block}: {problem}")]
 pub struct InvalidMessage {
@@ -120,7 +120,7 @@ fn import_message(index: usize, message: FullMessage) -> Result<Message, Invalid
     })
 }
 
-/// Whether a block may stand in a message of that role.
+/// Returns whether a message of that role may contain the block.
 fn fits(role: conversation::Role, block: &ContentBlock) -> Result<(), String> {
     use conversation::Role::{Assistant, Tool, User};
     let (kind, allowed) = match block {

@@ -34,9 +34,9 @@ pub enum InvalidTool {
 /// A tool that is a function.
 ///
 /// The type of the argument is the schema the model sees; its doc comments are the descriptions.
-/// Arguments that do not fit are refused for the function, in words that name the field. When the
-/// call is cancelled, the function's future is dropped; a tool that has to wind down implements
-/// [`Tool`] itself.
+/// Arguments that do not match are refused before the function runs, with an error that names the
+/// field. When the call is cancelled, the function's future is dropped; a tool that has to clean up
+/// implements [`Tool`] itself.
 ///
 /// ```
 /// use zot_sdk::FunctionTool;
@@ -63,7 +63,7 @@ type Function =
     Box<dyn Fn(&str, ToolContext) -> Result<BoxFuture<'static, ToolOutput>, String> + Send + Sync>;
 type Preview = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// What a function may use while it runs.
+/// What a function can use while it runs.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The id of the call, as in the events.
@@ -74,7 +74,7 @@ pub struct ToolContext {
 impl ToolContext {
     /// Shows a piece of output while the tool runs (`tool_progress`). Waits while the reader is behind.
     pub async fn report(&self, text: impl Into<String>) {
-        // Nobody is left to tell once the call is over.
+        // Nobody is listening once the call is over.
         let _ = self.progress.send(text.into()).await;
     }
 }
@@ -82,14 +82,19 @@ impl ToolContext {
 /// A tool that is a type: its fields are what it works with, its [`Arguments`](Self::Arguments)
 /// what the model gives.
 pub trait TypedTool: Send + Sync + 'static {
+    /// The name that the model calls.
     const NAME: &'static str;
+    /// What the model is told about the tool.
     const DESCRIPTION: &'static str;
-    /// Whether neighbouring calls may run side by side.
+    /// Whether neighbouring calls may run in parallel.
     const READ_ONLY: bool = false;
 
+    /// What the model passes.
     type Arguments: DeserializeOwned + JsonSchema + Send;
+    /// What the model gets back.
     type Output: IntoToolOutput;
 
+    /// Runs the tool.
     fn run(
         &self,
         arguments: Self::Arguments,
@@ -98,7 +103,7 @@ pub trait TypedTool: Send + Sync + 'static {
 }
 
 impl FunctionTool {
-    /// A tool that calls `function`.
+    /// Makes a tool that calls `function`.
     pub fn new<A, F, O>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -112,7 +117,7 @@ impl FunctionTool {
         Self::with_context(name, description, move |arguments, _| function(arguments))
     }
 
-    /// As [`new`](Self::new), for functions that report progress.
+    /// Like [`new`](Self::new), for functions that report progress.
     pub fn with_context<A, F, O>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -130,8 +135,8 @@ impl FunctionTool {
         Self::with_schema(name, description, schema, function)
     }
 
-    /// As [`with_context`](Self::with_context), with a schema that was made elsewhere; the
-    /// arguments may then be a [`Value`].
+    /// Like [`with_context`](Self::with_context), with a given schema; the arguments may then be a
+    /// [`Value`].
     pub fn with_schema<A, F, O>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -155,7 +160,7 @@ impl FunctionTool {
         })
     }
 
-    /// A tool that is a type.
+    /// Makes a tool from a type.
     pub fn from_type<T: TypedTool>(tool: T) -> Result<Self, InvalidTool> {
         let tool = Arc::new(tool);
         let made = Self::with_context(T::NAME, T::DESCRIPTION, move |arguments, context| {
@@ -165,14 +170,14 @@ impl FunctionTool {
         Ok(if T::READ_ONLY { made.read_only() } else { made })
     }
 
-    /// It looks but does not touch: neighbouring calls run side by side.
+    /// Declares that the tool changes nothing, so that neighbouring calls run in parallel.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         Arc::make_mut(&mut self.definition).effect = ToolEffect::ReadOnly;
         self
     }
 
-    /// What someone who is asked to allow a call is shown.
+    /// Sets what is shown to someone who is asked to allow a call.
     #[must_use]
     pub fn preview<A: DeserializeOwned>(
         mut self,
@@ -230,7 +235,7 @@ fn definition(
     schema: &Value,
 ) -> Result<ToolDefinition, InvalidTool> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    // What every provider takes.
+    // What every provider accepts.
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
         return Err(InvalidTool::Name { tool: name });
     }
@@ -252,6 +257,7 @@ fn definition(
 /// What a tool's function may return: text, JSON, a whole [`ToolOutput`], or a `Result` of one of
 /// them, whose error the model reads.
 pub trait IntoToolOutput {
+    /// Converts to what the model gets.
     fn into_tool_output(self) -> ToolOutput;
 }
 

@@ -1,4 +1,4 @@
-//! Several parties that may watch and step in, one after the other.
+//! Chains hooks.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use zot_agent::{Hooks, MessageVerdict, ToolVerdict, TurnVerdict};
 use zot_conversation::{AgentEvent, BoxFuture, ToolCall};
 
-/// Asks `first`, then `last` about what `first` has made of it. The first to block wins.
+/// Asks `first`, then `last` about the result of `first`. The first to block wins.
 pub(crate) struct ChainedHooks {
     pub(crate) first: Arc<dyn Hooks>,
     pub(crate) last: Arc<dyn Hooks>,

@@ -1,4 +1,4 @@
-//! Lets extensions look and step in, and shows them to whoever uses the runtime.
+//! Lets extensions observe and intervene, and describes them to front ends.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 use crate::toolbox::ToolBox;
 use crate::wire;
 
-/// Asks extensions where the agent can be watched or changed.
+/// Passes the agent's hooks on to extensions.
 pub(crate) struct ExtensionHooks {
     pub(crate) host: Arc<ExtensionHost>,
     pub(crate) toolbox: Arc<ToolBox>,
-    /// The agent's, which are changed when extensions register tools.
+    /// The agent's settings, which change when extensions register tools.
     pub(crate) settings: Arc<SharedSettings>,
 }
 
@@ -25,7 +25,7 @@ impl Hooks for ExtensionHooks {
     fn before_turn(&self, step: u32) -> BoxFuture<'_, TurnVerdict> {
         Box::pin(async move {
             let decision = self.host.before_turn(step).await;
-            // What was registered in the meantime counts from this model call on.
+            // Tools registered in the meantime are available from this model call on.
             self.toolbox.refresh(&self.settings);
             match decision {
                 TurnDecision::Proceed => TurnVerdict::Proceed,
@@ -104,11 +104,11 @@ fn lifecycle_event(event: &AgentEvent) -> LifecycleEvent {
 /// What the user did in a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelAction {
-    /// A key by its name, or `rune` with what it writes. `esc` closes the panel.
+    /// A key by its name, or `rune` for a character. `esc` closes the panel.
     Key {
         panel_id: String,
         key: String,
-        /// What the key writes, if it writes something.
+        /// The text that the key produces, if any.
         text: String,
     },
     Resize {

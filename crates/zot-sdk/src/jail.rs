@@ -1,4 +1,4 @@
-//! The jail of the built-in tools, and what there is to know about it.
+//! The jail of the built-in tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::surroundings::Skills;
 /// What the built-in tools are confined to, and how well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JailReport {
-    /// The working directory, without links.
+    /// The working directory, with links resolved.
     pub directory: PathBuf,
     pub commands: CommandConfinement,
-    /// zot's own directory with keys and sessions, if it lies inside.
+    /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
 }
 
 impl JailReport {
-    /// Where the jail is less than one would think, a sentence each.
+    /// Returns the gaps of the jail, a sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let commands = match &self.commands {
             CommandConfinement::Full => None,
@@ -38,15 +38,14 @@ impl JailReport {
     }
 }
 
-/// A jail and what it is around.
+/// The jail of an agent.
 pub(crate) struct Confines {
     jail: Arc<Jail>,
     home: PathBuf,
 }
 
 impl Confines {
-    /// Around `cwd`. The user's skills can be read all the same: what comes with them is for the
-    /// model.
+    /// Makes a jail around `cwd`, from which the user's skills can still be read.
     pub(crate) fn new(cwd: &Path, home: &Path, skills: Option<&Skills>) -> Self {
         let skills = skills.iter().flat_map(|skills| skills.set.iter());
         let readable = skills
@@ -95,7 +94,7 @@ impl Confines {
     }
 }
 
-/// A project's own skills are inside, or not to be had.
+/// A project's own skills are inside, or not available.
 fn is_of_user(source: SkillSource) -> bool {
     matches!(
         source,

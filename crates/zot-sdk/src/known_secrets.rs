@@ -1,4 +1,4 @@
-//! Every secret that is known here, for any provider: none of them may reach a cassette.
+//! All known secrets of all providers: none of them may reach a cassette.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use zot_provider::Providers;
 /// The files that may hold keys, below zot's home.
 const FILES: [&str; 3] = ["auth.json", "models.json", "providers.json"];
 
-/// More than any of the files may have.
+/// More than any of the files needs.
 ///
 /// Limit: a larger file is not searched for keys.
 const MAX_SECRETS_FILE_BYTES: u64 = 4 << 20;
@@ -30,8 +30,7 @@ const SECRET_NAMES: [&str; 8] = [
     "credential",
 ];
 
-/// The secrets in the files below `home`, and the values of the variables in which any provider's
-/// key may be.
+/// Returns the secrets in the files below `home` and in the variables that may hold a provider's key.
 pub(crate) fn known_secrets(
     home: &Path,
     providers: &Providers,
@@ -43,14 +42,14 @@ pub(crate) fn known_secrets(
     secrets
 }
 
-/// Files that cannot be read have been complained about where they are used.
+/// Unreadable files are reported where they are used.
 fn in_files(home: &Path) -> Vec<String> {
     let mut secrets = Vec::new();
     for name in FILES {
         let text = read_limited(&home.join(name), MAX_SECRETS_FILE_BYTES);
         let value = text.ok().flatten().map(|text| serde_json::from_str(&text));
         if let Some(Ok(value)) = value {
-            // In the file of keys, a text beside the name of a provider is its key.
+            // In `auth.json`, a text next to the name of a provider is its key.
             collect(&value, name == FILES[0], &mut secrets);
         }
     }
@@ -67,7 +66,7 @@ fn collect(value: &Value, is_secret: bool, secrets: &mut Vec<String>) {
             for (name, value) in fields {
                 let name = name.to_ascii_lowercase();
                 let is_named = SECRET_NAMES.iter().any(|part| name.contains(part));
-                // Headers of one's own often carry a key under a name of their own.
+                // Custom headers often carry a key under a custom name.
                 let is_header = name.contains("header");
                 let is_key = is_secret && is_plain_entry(&name, value);
                 collect(value, is_named || is_header || is_key, secrets);
@@ -77,14 +76,14 @@ fn collect(value: &Value, is_secret: bool, secrets: &mut Vec<String>) {
     }
 }
 
-/// Whether a text can be a key: not a word such as `optional`, nor the name of a variable, nor an address.
+/// Returns whether a text can be a key: not a word such as `optional`, a variable's name or an address.
 fn may_be_secret(text: &str) -> bool {
     let is_variable = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let is_word = text.len() < 20 && !text.bytes().any(|byte| byte.is_ascii_digit());
     !is_word && !text.bytes().all(is_variable) && !text.contains("://")
 }
 
-/// Whether an entry of the file of keys may be a key itself, and not what describes one.
+/// Returns whether an entry of `auth.json` may be a key itself, not a description of one.
 fn is_plain_entry(name: &str, value: &Value) -> bool {
     let describes = ["type", "expires", "scope", "url", "email", "account", "id"];
     let is_description = describes.iter().any(|part| name.contains(part)) && value.is_string();

@@ -2,7 +2,7 @@
 //!
 //! A [`Runtime`] is a conversation with a model in a working directory. [`Runtime::prompt`] returns
 //! the stream of [`AgentEvent`]s of one prompt: deltas, tool calls and results with their images,
-//! usage, retries, compactions. [`wire::event`] turns one into the line that `zot rpc` writes.
+//! usage, retries, compactions. [`wire::event`] converts one into what `zot rpc` writes.
 //!
 //! ```
 //! use zot_sdk::{AgentEvent, Config, ModelChoice, Runtime};
@@ -10,7 +10,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let runtime = Runtime::new(Config {
-//!     // The built-in stand-in: no key, no network. Without it, the first provider with a key.
+//!     // The built-in stand-in: no key, no network. Without this line, the first provider with a key.
 //!     model: ModelChoice::provider("offline"),
 //!     ..Config::default()
 //! })?;
@@ -28,15 +28,15 @@
 //!
 //! # One prompt at a time, and how to stop it
 //!
-//! The stream does the work: read it to its end. A second prompt meanwhile is [`Busy`];
-//! [`Runtime::steer`] puts a word into the running one instead. [`Runtime::cancel`] stops it in good
-//! order, so go on reading: the last event is [`AgentEvent::Done`]. Dropping the stream stops it at once.
-//! What goes wrong on the way is an [`AgentEvent::Failed`], and the runtime lives on.
+//! The stream does the work: read it to its end. A second prompt meanwhile is refused as [`Busy`];
+//! [`Runtime::steer`] adds a message to the running one instead. [`Runtime::cancel`] stops it in an
+//! orderly way: keep reading until the last event, [`AgentEvent::Done`]. Dropping the stream stops it at
+//! once. Errors on the way are [`AgentEvent::Failed`] events; the runtime stays usable.
 //!
 //! # Tools
 //!
-//! The agent has `read`, `write`, `edit` and `bash` ([`ToolChoice`] chooses); [`FunctionTool`]
-//! makes more from closures and types, with the schema derived:
+//! The agent has `read`, `write`, `edit` and `bash` ([`ToolChoice`] selects); [`FunctionTool`]
+//! makes more from closures and types, with a derived schema:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -44,7 +44,7 @@
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Sum {
-//!     /// What to add up
+//!     /// The numbers to add up
 //!     numbers: Vec<f64>,
 //! }
 //!
@@ -65,25 +65,31 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Who may do what
+//! # Permissions and limits
 //!
-//! [`ToolChoice::jail`] and [`Runtime::jail`] keep the built-in tools in the working directory;
-//! [`ToolChoice::approval`] makes calls wait for a [`Runtime::confirm`] (an [`AgentEvent::ConfirmationRequested`]
-//! asks for it); [`Config::hooks`] watches, blocks and rewrites; [`Config::budget`] and
-//! [`Runtime::prompt_within`] limit steps, tokens, money and time.
+//! [`ToolChoice::jail`] and [`Runtime::jail`] confine the built-in tools to the working directory;
+//! [`ToolChoice::approval`] makes calls wait for [`Runtime::confirm`] (an
+//! [`AgentEvent::ConfirmationRequested`] asks for it); [`Config::hooks`] observes, blocks and rewrites;
+//! [`Config::budget`] and [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
 //! # What the model is told
 //!
-//! [`Config::system_prompt`] replaces our system prompt or adds to it.
-//! Files of the project are read only when [`Config::context`] asks for them: instructions, skills,
-//! prompt templates. [`Runtime::context`] lists all parts with what they cost.
+//! [`Config::system_prompt`] replaces the built-in system prompt or adds to it. Files of the project
+//! (instructions, skills, prompt templates) are read only if [`Config::context`] asks for them.
+//! [`Runtime::context`] lists all parts with their cost.
 //!
-//! # Going on elsewhere
+//! # Continuing elsewhere
 //!
-//! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a conversation to another runtime
-//! or process and lose nothing; [`Config::session`] keeps it in a session file instead, which
-//! `zot` and other runtimes take up again ([`sessions`] lists, searches and exports them). Programs with many runtimes give them one [`HttpClient`].
-//! `examples/sdk` has whole programs, `docs/embedding.md` the other languages.
+//! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a complete conversation to another
+//! runtime or process; [`Config::session`] keeps it in a session file instead, which `zot` and other
+//! runtimes can resume. Programs with many runtimes give them one [`HttpClient`].
+//!
+//! # Beyond a runtime
+//!
+//! What the subcommands of `zot` do is in a module each: [`sessions`], [`configuration`],
+//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`recordings`],
+//! [`doctor`]. [`conversation`] has the types of a transcript, [`wire`] those of the pipe.
+//! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 
 mod alternatives;
 mod assembly;
@@ -91,7 +97,8 @@ mod causes;
 mod config;
 pub mod configuration;
 pub mod context;
-mod credentials;
+pub mod conversation;
+pub mod credentials;
 pub mod doctor;
 pub mod extensions;
 mod full;
@@ -123,44 +130,26 @@ pub use config::{
     Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
     Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
-pub use credentials::{
-    CredentialKind, CredentialReport, CredentialStatus, Credentials, KeptKey, KeyCheck, KeyNotKept,
-    KeyProbe, KeyRefused,
-};
-pub use full::{InvalidMessage, session_messages};
+pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
 pub use jail::JailReport;
-pub use persistence::SessionInfo;
 pub use runtime::{
-    Busy, ClearError, ContextPart, ModelChangeError, ReloadFailure, Runtime, SetMessagesError,
-    ToolChangeError, VERSION,
+    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
+    VERSION,
 };
-pub use sessions::{Durability, IfChanged, UndoError, UndoReport};
 pub use stream::EventStream;
-pub use system_prompt::ContextKind;
 pub use workspace::Workspace;
 pub use zot_agent::{
-    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, MessageVerdict,
-    NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
+    ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, JournalError,
+    MessageVerdict, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
 };
-pub use zot_auth as auth;
-pub use zot_auth::zot_home;
-pub use zot_config as config_files;
-pub use zot_conversation as conversation;
 pub use zot_conversation::{
     AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
-    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, ToolSet, TurnStop,
+    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
-pub use zot_provider::catalog::{
-    Catalog, Deprecation, Efforts, ModelInfo, OpenAiWire, Thinking, ToolDialect, today,
-};
-pub use zot_provider::network::{Plan, PlanError, ProbeStep};
+pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
+pub use zot_session::Durability;
 pub use zot_tools::{CommandConfinement, JailError};
-pub use zot_wire::rpc::{
-    CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
-    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
-    UsageData,
-};

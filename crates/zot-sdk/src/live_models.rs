@@ -1,4 +1,4 @@
-//! Models that a provider lists itself: looked up when the catalog has no answer, renewed beside the
+//! Models that a provider lists itself: looked up when the catalog lacks one, refreshed alongside the
 //! work.
 
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_provider::live::{self, LiveError, ModelCache};
 use zot_provider::{Endpoint, HttpClient, ProviderEntry, Providers, Wire};
 
-/// The name of the file below `$ZOT_HOME`.
+/// The name of the cache file in `$ZOT_HOME`.
 pub(crate) const CACHE: &str = "models-cache.json";
 
-/// Adds to `catalog` what `entry` last said it has, if it lacks `model`.
+/// Adds the cached list of `entry` to `catalog`, if that lacks `model`.
 pub(crate) fn look_up(catalog: &mut Catalog, entry: &ProviderEntry, model: &str, cache: &Path) {
     if catalog.find(&entry.name, model).is_none()
         && let Some(remembered) = ModelCache::load(cache).get(&entry.name, &entry.base_url)
@@ -20,7 +20,7 @@ pub(crate) fn look_up(catalog: &mut Catalog, entry: &ProviderEntry, model: &str,
     }
 }
 
-/// The first provider that said it has `model`.
+/// Returns the first provider whose cached list has `model`.
 pub(crate) fn owner(providers: &Providers, model: &str, cache: &Path) -> Option<String> {
     let cache = ModelCache::load(cache);
     let has = |entry: &&ProviderEntry| {
@@ -31,20 +31,20 @@ pub(crate) fn owner(providers: &Providers, model: &str, cache: &Path) -> Option<
     Some(entry.name.to_string())
 }
 
-/// Where the models of a runtime's provider can be asked for.
+/// The list of models of a runtime's provider.
 #[derive(Clone)]
 pub(crate) struct LiveModels {
     pub(crate) http: HttpClient,
     pub(crate) wire: Wire,
-    /// The key in it is renewed with that of the client.
+    /// Its key is renewed together with the client's.
     pub(crate) endpoint: Endpoint,
     pub(crate) cache: PathBuf,
-    /// Whether they may be asked for unasked.
+    /// Whether the list may be refreshed in the background.
     pub(crate) refresh: bool,
 }
 
 impl LiveModels {
-    /// `catalog` with what the provider last said it has.
+    /// Returns `catalog` with the cached list added.
     pub(crate) fn added_to(&self, catalog: &Arc<Catalog>) -> Arc<Catalog> {
         let cache = ModelCache::load(&self.cache);
         let Endpoint {
@@ -65,21 +65,21 @@ impl LiveModels {
         catalog.find(&self.endpoint.provider, model).cloned()
     }
 
-    /// Whether it is time to ask again.
+    /// Returns whether the cached list is old.
     pub(crate) fn is_due(&self) -> bool {
         let cache = ModelCache::load(&self.cache);
         let remembered = cache.get(&self.endpoint.provider, &self.endpoint.base_url);
         self.refresh && remembered.is_none_or(|list| !list.is_current())
     }
 
-    /// Asks the provider and writes down what it says; returns how many models it has.
+    /// Fetches the list and caches it; returns the number of models.
     pub(crate) async fn renew(&self) -> Result<usize, String> {
         let Endpoint {
             provider, base_url, ..
         } = &self.endpoint;
         let models = match live::fetch(&self.http, self.wire, &self.endpoint).await {
             Ok(models) => models,
-            // Remembered, too: it would be asked again and again.
+            // Cached as well, so that the provider is not asked over and over.
             Err(LiveError::NoList { .. }) => Vec::new(),
             Err(error) => return Err(error.to_string()),
         };

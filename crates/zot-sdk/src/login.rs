@@ -14,13 +14,14 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 
-use zot_auth::{CodeLogin, KeyPage, KeyPageError, OAuthClient, OAuthError};
+use zot_auth::{CodeLogin, OAuthClient};
 
 use crate::assembly::AssemblyError;
 use crate::credentials::{Credentials, KeptKey, KeyProbe};
 
 pub use browser::open_in_browser;
 pub use logout::{LogoutReport, log_out, log_out_everywhere};
+pub use zot_auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS, OAuthError};
 
 /// The way a user prefers to log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The models of all providers.
 
-use zot_provider::catalog::ModelInfo;
-
 use crate::credentials::Credentials;
+
+pub use zot_provider::catalog::{Catalog, Deprecation, Efforts, ModelInfo, Thinking, today};
 
 /// The models that can be chosen.
 #[derive(Debug, Clone)]

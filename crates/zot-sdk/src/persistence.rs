@@ -20,13 +20,13 @@ use crate::assembly::chosen::HeldWith;
 use crate::config::{Persistence, Resumption, SessionChoice};
 use crate::workspace::Workspace;
 
-/// What a runtime says about the file it writes to.
+/// The session file that a runtime writes to.
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
     pub id: String,
-    /// Where the file is, or will be: it is made with the first message. Absolute.
+    /// The absolute path of the file, which is created with the first message.
     pub path: PathBuf,
-    /// How many messages the conversation began with.
+    /// How many messages the conversation started with.
     pub resumed_messages: usize,
     /// What was wrong with the file.
     pub report: ReadReport,
@@ -222,7 +222,7 @@ impl Opened {
     }
 }
 
-/// The messages as a model can be given them.
+/// Returns the messages in a form that can be sent to a model.
 fn mended(
     messages: Vec<Arc<Message>>,
     path: &Path,
@@ -253,7 +253,7 @@ fn mended(
 /// Writes the conversation to a session file.
 struct SessionJournal {
     log: Arc<SessionLog>,
-    /// What the session had cost when it was opened.
+    /// The session's cost when it was opened.
     spent_before: Usage,
     checkpoints: Arc<Checkpoints>,
 }
@@ -285,7 +285,7 @@ fn boxed(error: SessionError) -> JournalError {
     JournalError(Box::new(error))
 }
 
-/// Keeps what the tools are about to change beside the session.
+/// Saves what the tools are about to change, next to the session.
 pub(crate) struct SessionCheckpoint(pub(crate) Arc<Checkpoints>);
 
 impl Checkpoint for SessionCheckpoint {

@@ -56,7 +56,7 @@ pub struct Runtime {
     models: Models,
     cwd: PathBuf,
     session: Option<SessionInfo>,
-    /// Where it is noted that another model is switched to.
+    /// Records switches to another model.
     session_log: Option<Arc<SessionLog>>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
@@ -71,9 +71,9 @@ pub struct Runtime {
 
 impl Runtime {
     /// Assembles a runtime. No model is contacted before the first prompt; extensions, if the
-    /// configuration wants any, are started at once, which takes a tokio runtime.
+    /// configuration asks for any, are started at once, which requires a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
-        // What earlier runs that were killed have left.
+        // Leftovers of earlier runs that were killed.
         zot_files::sweep_scratch();
         let parts = Assembled::new(&config)?;
         Ok(Self::from_parts(config, parts))
@@ -166,7 +166,7 @@ impl Runtime {
             if let Some(guard) = guard {
                 guard.lift();
             }
-            // Whoever has been told that the prompt has started may steer it.
+            // A caller that has the stream may steer at once.
             agent.expect_steering();
             Box::pin(async move {
                 if let Some(host) = extensions {
@@ -187,8 +187,8 @@ impl Runtime {
         })
     }
 
-    /// Gives the running prompt one more message: it is delivered after the running tool call,
-    /// whose later siblings are skipped, or when the model has finished its answer.
+    /// Adds a message to the running prompt: it is delivered after the running tool call, skipping
+    /// the calls that follow, or when the model has finished its response.
     pub fn steer(&self, text: &str, images: Vec<Image>) -> Result<(), SteerError> {
         if !self.occupation.is_busy() {
             return Err(SteerError::NotRunning);
@@ -196,22 +196,22 @@ impl Runtime {
         self.agent.steer(user_content(text, images))
     }
 
-    /// Answers a `tool_confirm` event.
+    /// Answers an [`AgentEvent::ConfirmationRequested`].
     pub fn confirm(&self, call_id: &str, decision: Decision) -> Result<(), NotWaiting> {
         self.agent.confirm(&call_id.into(), decision)
     }
 
-    /// Answers an [`AgentEvent::StepLimitReached`]: so many more model calls, or none.
+    /// Answers an [`AgentEvent::StepLimitReached`]: allows this many more model calls, or none.
     pub fn allow_steps(&self, more: u64) {
         self.agent.allow_steps(more);
     }
 
-    /// Refuses every call that needs a confirmation, because nobody is left to give it.
+    /// Refuses every call that needs a confirmation, because nobody can give it.
     pub fn refuse_confirmations(&self) {
         self.agent.refuse_confirmations();
     }
 
-    /// Refuses every call that needs a confirmation; `reason` is what the model reads.
+    /// Refuses every call that needs a confirmation; the model reads `reason`.
     pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
         self.agent.refuse_confirmations_because(reason);
     }
@@ -246,35 +246,38 @@ impl Runtime {
         ))
     }
 
-    /// Stops the running prompt or compaction in good order. Harmless when there is none.
+    /// Stops the running prompt or compaction in an orderly way; does nothing when there is none.
     pub fn cancel(&self) {
         self.occupation.cancel();
     }
 
+    /// Returns the name of the provider.
     pub fn provider(&self) -> &str {
         &self.models.provider
     }
 
+    /// Returns the id of the model that answers the next prompt.
     pub fn model(&self) -> String {
         self.agent.settings().model.id.clone()
     }
 
-    /// What the user should know about how the runtime was assembled.
+    /// Returns what the user should know about how the runtime was assembled.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
+    /// Returns the agent's working directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// The session the conversation is written to, if it is.
+    /// Returns the session that the conversation is written to, if any.
     pub fn session(&self) -> Option<&SessionInfo> {
         self.session.as_ref()
     }
 }
 
-/// Skills refuse before anybody is asked; the embedding program has the last word.
+/// Chains all hooks: skills refuse before anyone is asked, and the embedding program has the last word.
 fn chained_hooks(
     guard: Option<Arc<SkillGuard>>,
     extensions: Option<ExtensionHooks>,

@@ -56,6 +56,8 @@ use zot_session::Library;
 
 use crate::workspace::Workspace;
 
+pub use crate::full::session_messages;
+pub use crate::persistence::SessionInfo;
 pub use error::{DeleteError, OperationError};
 pub use export::{
     ExportFormat, ExportReport, ExportedSession, IfExists, ImportReport, export, export_to_file,

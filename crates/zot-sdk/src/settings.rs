@@ -1,4 +1,4 @@
-//! What `config.json` says, as part of a configuration.
+//! Applies `config.json` to a configuration.
 
 use zot_config::{Dialect, Effort, Settings, WireName};
 use zot_conversation::ReasoningEffort;
@@ -8,9 +8,8 @@ use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
 use zot_session::Durability;
 
 impl Config {
-    /// Fills in what has not been given. Nothing reads `config.json` for an embedding program; one
-    /// that wants it loads [`config_files::Layers`](crate::config_files::Layers) and passes on what
-    /// they come to.
+    /// Fills in what has not been given. `config.json` is not read for an embedding program; one that
+    /// wants it passes the settings of [`configuration::layers`](crate::configuration::layers).
     pub fn fill_in(&mut self, settings: Settings) {
         self.model.preferred = PreferredModel {
             provider: settings.provider,
@@ -44,7 +43,7 @@ impl Config {
             self.extensions.paths.extend(paths);
         }
         self.model.live_models &= settings.live_models != Some(false);
-        // Who names a session wants it.
+        // A session that was named explicitly is kept.
         if settings.session == Some(false) && self.session.persistence == Persistence::SessionFile {
             self.session.persistence = Persistence::Never;
         }

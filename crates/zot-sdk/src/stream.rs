@@ -11,16 +11,16 @@ use zot_conversation::{AgentEvent, BoxFuture};
 use crate::alternatives::ProviderAlternatives;
 use crate::runtime::Occupation;
 
-/// How many events may wait for a reader before the agent does.
+/// How many events may wait for the reader.
 ///
 /// Limit: the agent waits for the reader.
 pub(crate) const EVENT_QUEUE_LENGTH: usize = 128;
 
-/// How many events are handed out before others get a turn, signals and commands among them: a
-/// model that floods must not keep the user from stopping it.
+/// How many events are returned before other tasks get a turn, signals and commands included: a
+/// flooding model must not keep the user from stopping it.
 const EVENTS_PER_TURN: u32 = 128;
 
-/// What a stream does, and with it which event is its last.
+/// What a stream does; it determines the last event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     Prompt,
@@ -31,8 +31,8 @@ pub(crate) enum Work {
 /// The ordered events of one prompt or compaction.
 ///
 /// The stream does the work: nothing happens unless it is polled, and dropping it stops the agent
-/// where it is. To stop in good order (children ended, partial text kept, last events told), call
-/// [`Runtime::cancel`](crate::Runtime::cancel) and read on to the end.
+/// where it is. To stop in an orderly way (children ended, partial text kept, last events reported),
+/// call [`Runtime::cancel`](crate::Runtime::cancel) and read to the end.
 pub struct EventStream {
     /// Cleared once it has finished.
     work: Option<BoxFuture<'static, ()>>,
@@ -62,12 +62,12 @@ impl EventStream {
         }
     }
 
-    /// The next event, or `None` after the last.
+    /// Returns the next event, or `None` after the last.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The next event if it has come already; `Some(None)` after the last. Does no work.
+    /// Returns the next event if it is available; `Some(None)` after the last. Does no work.
     pub fn next_now(&mut self) -> Option<Option<AgentEvent>> {
         match self.events.try_recv() {
             Ok(event) => Some(Some(self.delivered(event))),
@@ -79,7 +79,7 @@ impl EventStream {
         }
     }
 
-    /// The event as the reader gets it.
+    /// Returns the event as the reader gets it.
     fn delivered(&mut self, mut event: AgentEvent) -> AgentEvent {
         if self.is_last(&event) {
             self.release();
@@ -98,7 +98,7 @@ impl EventStream {
         }
     }
 
-    /// A client that has been told the end may start the next prompt at once.
+    /// A client that has seen the last event may start the next prompt at once.
     fn release(&mut self) {
         if let Some(occupation) = self.occupation.take() {
             occupation.end();
@@ -137,7 +137,7 @@ impl Stream for EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // The work first: whatever it holds is gone before the runtime counts as free.
+        // The work first: everything it holds is released before the runtime counts as free.
         self.work = None;
         self.release();
     }

@@ -1,4 +1,4 @@
-//! What there is to be told about the place an agent works in, found as a configuration says.
+//! What the model is told about the project: instructions, skills, prompt templates.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ pub(crate) struct Surroundings {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The skills of an agent, and what holds it to them.
+/// The skills of an agent, and the guard that enforces them.
 #[derive(Clone)]
 pub(crate) struct Skills {
     pub(crate) set: Arc<SkillSet>,

@@ -1,9 +1,8 @@
-//! What the model is told about its situation.
+//! The system prompt.
 //!
-//! The order is that of change, so that providers can reuse what they have read before: what is the
-//! same everywhere comes first, what belongs to the project next, the day and the working directory
-//! last. These two follow whatever the prompt begins with, as users of the original expect of their
-//! `SYSTEM.md`.
+//! Parts are ordered by how often they change, so that providers can reuse their cache: what is the
+//! same everywhere comes first, then the project's parts, the day and the working directory last. The
+//! last two also follow a replaced prompt, as users of the original expect of their `SYSTEM.md`.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +22,7 @@ guessing wrong would be costly, ask.";
 
 /// The beginning of the system prompt.
 pub(crate) enum Base {
-    /// Ours, which names the tools.
+    /// The built-in one, which names the tools.
     BuiltIn,
     /// What the caller gave instead.
     Given(String),
@@ -35,17 +34,17 @@ pub(crate) enum Base {
 pub(crate) struct PromptParts {
     pub(crate) base: Base,
     pub(crate) instructions: Vec<InstructionFile>,
-    /// The skills there are; named only to a model that can load them.
+    /// All skills; named only to a model that can load them.
     pub(crate) skills: Option<Arc<SkillSet>>,
     pub(crate) appended: Vec<String>,
     pub(crate) cwd: PathBuf,
 }
 
-/// What a piece of the context is.
+/// The kind of a part of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextKind {
-    /// How the agent is to work: built in, from `SYSTEM.md`, or given.
+    /// How the agent should work: built in, from `SYSTEM.md`, or given.
     SystemPrompt,
     /// The list of skills.
     Skills,
@@ -53,13 +52,14 @@ pub enum ContextKind {
     Instructions,
     /// What the caller added.
     Appended,
-    /// Where and when it is.
+    /// The date and the working directory.
     Environment,
     /// The name, description and schema of a tool.
     Tool,
 }
 
 impl ContextKind {
+    /// Returns the name of the kind, as in `zot context --json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SystemPrompt => "system_prompt",
@@ -72,7 +72,7 @@ impl ContextKind {
     }
 }
 
-/// A piece of the system prompt.
+/// A part of the system prompt.
 pub(crate) struct Section {
     pub(crate) kind: ContextKind,
     /// Where it comes from, in words.
@@ -102,8 +102,8 @@ impl Section {
 }
 
 impl PromptParts {
-    /// The day of `began` is the one the model is told, also when the session is resumed on another:
-    /// caches and bound thinking are valid only behind the same prompt.
+    /// The model is told the day of `began`, even when the session is resumed on another: caches and
+    /// signed thinking are valid only after the same prompt.
     pub(crate) fn compose(&self, tools: &ToolSet, began: Timestamp) -> Arc<str> {
         let sections = self.sections(tools, began);
         let texts: Vec<&str> = sections

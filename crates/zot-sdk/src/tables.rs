@@ -12,13 +12,13 @@ use crate::assembly::AssemblyError;
 pub(crate) struct Tables {
     pub(crate) catalog: Catalog,
     pub(crate) providers: Providers,
-    /// What of `models.json` and `providers.json` is not used, and why.
+    /// Which entries of `models.json` and `providers.json` are ignored, and why.
     pub(crate) problems: Vec<String>,
 }
 
 impl Tables {
-    /// Those of the user whose files are in `home`. A file that is wrong is no reason to stop; a home
-    /// that is no directory is one.
+    /// Loads the tables of the user whose files are in `home`. A broken file is reported as a problem;
+    /// a home that is not a directory is an error.
     pub(crate) fn load(home: &Path) -> Result<Self, AssemblyError> {
         let path = home.join("models.json");
         let (catalog, mut said) = Catalog::load(Some(&path));

@@ -13,7 +13,7 @@ use crate::config::{ToolOrigin, ToolSelection};
 use crate::runtime::ContextPart;
 use crate::system_prompt::{ContextKind, PromptParts};
 
-/// Knows which tools there are and which of them the model has, while both can change.
+/// Tracks which tools exist and which of them the model has.
 pub(crate) struct ToolBox {
     own: ToolSet,
     host: Option<Arc<ExtensionHost>>,
@@ -23,13 +23,13 @@ pub(crate) struct ToolBox {
 
 struct Choice {
     selection: ToolSelection,
-    /// Set over the pipe, in the place of the composed one.
+    /// Set while running; replaces the composed prompt.
     system: Option<Arc<str>>,
     /// When the conversation began.
     began: Timestamp,
-    /// The state of the extensions that the agent's settings reflect.
+    /// The generation of the extensions that the agent's settings reflect.
     generation: u64,
-    /// Whether names that no tool has were reported.
+    /// Whether unknown names have been reported.
     checked: bool,
 }
 
@@ -55,7 +55,7 @@ impl ToolBox {
         }
     }
 
-    /// The tools there are, whether the model has them or not. The agent's own win a clash of names.
+    /// Returns all tools, whether or not the model has them. The agent's own win a clash of names.
     pub(crate) fn all(&self) -> ToolSet {
         match &self.host {
             None => self.own.clone(),
@@ -69,7 +69,7 @@ impl ToolBox {
         Ok(())
     }
 
-    /// A new conversation begins now.
+    /// Marks the start of a new conversation.
     pub(crate) fn begin_anew(&self) {
         self.lock().began = Timestamp::now();
     }
@@ -78,7 +78,7 @@ impl ToolBox {
         self.lock().system = system;
     }
 
-    /// Puts the tools of extensions that have changed since into the agent's settings.
+    /// Updates the agent's settings if the tools of extensions have changed.
     pub(crate) fn refresh(&self, settings: &SharedSettings) {
         let Some(host) = &self.host else { return };
         let generation = host.generation();
@@ -92,7 +92,7 @@ impl ToolBox {
         settings.change(|settings| self.apply(settings));
     }
 
-    /// Reports names that no tool has, once all extensions had their chance.
+    /// Reports unknown names once, after all extensions have registered their tools.
     pub(crate) fn check_selection(&self) {
         let Some(host) = &self.host else { return };
         let mut choice = self.lock();
@@ -121,7 +121,7 @@ impl ToolBox {
         settings.tools = Arc::new(tools);
     }
 
-    /// What every request begins with, in its parts.
+    /// Returns the parts that every request starts with.
     pub(crate) fn context(&self) -> Vec<ContextPart> {
         let choice = self.lock();
         let tools = self.chosen(&choice.selection);
@@ -160,7 +160,7 @@ impl ToolBox {
         parts
     }
 
-    /// The skills there are, for a model that has the tool for them.
+    /// Returns all skills.
     pub(crate) fn skills(&self) -> Vec<Skill> {
         let skills = self.prompt.skills.iter();
         skills.flat_map(|set| set.iter().cloned()).collect()

@@ -1,15 +1,22 @@
-//! The wire form of what the agent reports: for front ends that write it down, and for no others.
+//! The wire form of events and messages, for front ends that write them to a pipe.
 
 use zot_conversation::{self as conversation, AgentEvent, Arguments, Transcript, Usage};
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
-use zot_wire::rpc::{ContentBlock, CumulativeUsage, Event, Message, Role, ToolDetails};
+use zot_wire::rpc::ToolDetails;
 
-/// Whose notices those are that come from no extension.
+pub use zot_wire::rpc::{
+    CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
+    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
+    UsageData,
+};
+
+/// The source of notices that come from no extension.
 const NOTICE_SOURCE: &str = "zot";
 
-/// The wire form of an event; `None` for one that the protocol does not have.
+/// Converts an event to its wire form; `None` if the protocol has none.
 pub fn event(event: AgentEvent) -> Option<Event> {
+    // Flat table: the wire form of each event.
     Some(match event {
         AgentEvent::UserMessage(message) => Event::UserMessage {
             content: content(&message.content),
@@ -107,7 +114,7 @@ pub fn event(event: AgentEvent) -> Option<Event> {
     })
 }
 
-/// The wire form of what an extension says; `None` for what is for people only.
+/// Converts a notice of an extension to its wire form; `None` for those meant for people only.
 pub fn notice(notice: Notice) -> Option<Event> {
     Some(match notice {
         Notice::Notify {
@@ -194,8 +201,8 @@ fn block(block: &conversation::ContentBlock) -> Option<ContentBlock> {
     })
 }
 
-/// Clients are always given an object: malformed arguments show as `{}`, and the call's result
-/// says what was wrong.
+/// Clients always get an object: malformed arguments appear as `{}`, and the call's result names the
+/// problem.
 pub(crate) fn arguments(arguments: &Arguments) -> RawJson {
     match arguments.json() {
         Ok(raw) => raw.into(),

@@ -1,6 +1,5 @@
 //! The `read` tool: a window of a text file, or an image.
 
-mod image;
 mod window;
 
 use std::fs::File;
@@ -76,7 +75,7 @@ impl ReadTool {
 
         let mut chunk = Vec::new();
         read_chunk(&mut file, path, &mut chunk)?;
-        if let Some(mime_type) = image::mime_type(&chunk) {
+        if let Some(mime_type) = Image::mime_type_of(&chunk) {
             return read_image(file, path, mime_type, chunk, metadata.len());
         }
         if memchr::memchr(0, &chunk[..chunk.len().min(SNIFF_BYTES)]).is_some() {

@@ -48,7 +48,7 @@ fn values_as_python_dotenv_reads_them() {
 }
 
 #[test]
-fn what_is_no_assignment_is_left_out_by_its_line() {
+fn invalid_lines_are_left_out_and_named() {
     let found = parsed("A=1\nnot an assignment\nB='open\nC=3\n");
     assert_eq!(found.bad_lines, [2, 3]);
     assert_eq!(found.variables.len(), 2);

@@ -171,10 +171,10 @@ impl Locked {
         self.inspect_while(&|| true, known, each)
     }
 
-    /// The same, while `goes_on` returns true.
+    /// The same, while `keep_going` returns true.
     pub(super) fn inspect_while(
         &self,
-        goes_on: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
         known: Option<&Inspected>,
         each: &mut impl FnMut(u64, &[u8]),
     ) -> Result<Inspected, StoreError> {
@@ -186,7 +186,7 @@ impl Locked {
         let mut position = known.map_or(0, |known| known.whole_end);
         let mut block = vec![0; BLOCK_BYTES];
         while position < stamp.length {
-            if !goes_on() {
+            if !keep_going() {
                 return Err(StoreError::Stopped);
             }
             let wanted = BLOCK_BYTES.min((stamp.length - position) as usize);

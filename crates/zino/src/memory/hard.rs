@@ -177,13 +177,13 @@ impl HardMemories {
 
     /// Builds the index of a long file before the first search; searches wait for it meanwhile. The
     /// index of a short file is built on demand, and costs nothing until then.
-    pub(super) fn build_ahead(&self, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
+    pub(super) fn build_ahead(&self, keep_going: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let length = self.path.metadata().map_or(0, |metadata| metadata.len());
         if length < BUILT_AHEAD_BYTES {
             return Ok(());
         }
         let mut state = self.state();
-        self.current_while(goes_on, &mut state, Access::Read)
+        self.current_while(keep_going, &mut state, Access::Read)
             .map(drop)
     }
 
@@ -221,7 +221,7 @@ impl HardMemories {
 
     fn current_while(
         &self,
-        goes_on: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
         state: &mut State,
         access: Access,
     ) -> Result<Option<Locked>, StoreError> {
@@ -235,7 +235,7 @@ impl HardMemories {
                 return Ok(Some(locked));
             }
             if !state.follow(&locked)? {
-                state.build(goes_on, &locked)?;
+                state.build(keep_going, &locked)?;
             }
             match state.seen.map(|seen| seen.shape) {
                 Some(Shape::Canonical | Shape::Whole) => return Ok(Some(locked)),
@@ -280,11 +280,11 @@ impl State {
         Ok(found.shape == Shape::Canonical)
     }
 
-    fn build(&mut self, goes_on: &dyn Fn() -> bool, locked: &Locked) -> Result<(), StoreError> {
+    fn build(&mut self, keep_going: &dyn Fn() -> bool, locked: &Locked) -> Result<(), StoreError> {
         *self = Self::default();
         let mut index = Index::filling();
         let mut starts = Vec::new();
-        let found = locked.inspect_while(goes_on, None, &mut |start, bytes| {
+        let found = locked.inspect_while(keep_going, None, &mut |start, bytes| {
             take_in(&mut index, bytes);
             starts.push(start);
         })?;

@@ -43,7 +43,7 @@ impl Service for Hesitant {
     }
 }
 
-/// Each piece has the whole limit; who takes longer for one is given up.
+/// Each piece has the whole limit; a service that takes longer for one is abandoned.
 async fn check(peer: Peer<Request>) {
     let peer = peer.within(LIMIT);
     let mut call = peer.call(Request::Run(Run::default())).await.unwrap();
@@ -76,7 +76,7 @@ async fn silence_is_limited_between_frames() {
     check(Peer::local(Arc::new(Hesitant(waits.to_vec())), log)).await;
 }
 
-/// Also while nobody accepts, and for an answer as a whole.
+/// Also while no connection is accepted, and for a response as a whole.
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_is_answered_in_time_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();

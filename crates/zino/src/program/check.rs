@@ -210,11 +210,15 @@ fn check_environment_file(config: &Config, findings: &mut Findings) -> Environme
             .collect();
         names.sort_unstable();
         names.dedup();
-        let told = match names.as_slice() {
+        let found = match names.as_slice() {
             [] => "no key that is not set already".to_owned(),
             names => names.join(", "),
         };
-        findings.add(Verdict::Good, ".env", format!("{}: {told}", path.display()));
+        findings.add(
+            Verdict::Good,
+            ".env",
+            format!("{}: {found}", path.display()),
+        );
     }
     file
 }
@@ -251,7 +255,7 @@ async fn check_model(config: &Config, variables: &EnvironmentFile, findings: &mu
     let http = HttpClient::with_network(Timeouts::default(), network);
     for step in probe(&plan, &http).await {
         match step.outcome {
-            Ok(told) => findings.add(Verdict::Good, "model", format!("{}: {told}", step.stage)),
+            Ok(result) => findings.add(Verdict::Good, "model", format!("{}: {result}", step.stage)),
             Err(error) => findings.add(Verdict::Bad, "model", format!("{}: {error}", step.stage)),
         }
     }

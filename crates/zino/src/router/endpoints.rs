@@ -31,12 +31,12 @@ pub(super) struct Target {
     pub(super) collecting: Arc<dyn Model>,
     pub(super) model: String,
     pub(super) max_output: u64,
-    pub(super) speech: Speech,
+    pub(super) dialect: Dialect,
 }
 
 /// How a conversation is put to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speech {
+pub(super) enum Dialect {
     Text(Ending),
     /// The offline stand-in, which knows only native tool calls.
     StandIn,
@@ -161,7 +161,7 @@ fn target(
             collecting: Arc::new(OfflineModel),
             model: given.model.unwrap_or(OfflineModel::NAME).to_owned(),
             max_output: ModelInfo::unknown(OfflineModel::NAME, "").max_output,
-            speech: Speech::StandIn,
+            dialect: Dialect::StandIn,
         }),
         Some(name) => {
             let entry = provider(name).ok_or_else(|| unknown(&given.section, name))?;
@@ -298,7 +298,7 @@ fn over_network(
         collecting,
         model: model.id.to_string(),
         max_output: model.max_output,
-        speech: Speech::Text(match route.wire() {
+        dialect: Dialect::Text(match route.wire() {
             Wire::OpenAiChat(_) => Ending::Anyone,
             Wire::Anthropic | Wire::OpenAiResponses | Wire::Gemini => Ending::UserOnly,
         }),

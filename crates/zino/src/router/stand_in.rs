@@ -53,7 +53,7 @@ pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut calls = 0;
     for message in messages {
         match message.role {
-            Role::Assistant => translated.extend(said(message, &mut calls)),
+            Role::Assistant => translated.extend(translate(message, &mut calls)),
             Role::User | Role::Tool => translated.push(Arc::clone(message)),
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
 }
 
 /// Translates a message of the model; tool results become a second message.
-fn said(message: &Message, calls: &mut usize) -> Vec<Arc<Message>> {
+fn translate(message: &Message, calls: &mut usize) -> Vec<Arc<Message>> {
     let mut content = Vec::new();
     let mut results = Vec::new();
     let mut open: Option<ToolCallId> = None;

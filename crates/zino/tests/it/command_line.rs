@@ -151,7 +151,7 @@ fn the_configuration_is_found() {
 }
 
 #[test]
-fn a_bad_configuration_is_told() {
+fn a_bad_configuration_is_reported() {
     let installation = Installation::new(NOBODY, "");
     let missing = installation.run(&["up", "--config", "nowhere.toml"]);
     let (code, _, complaint) = told(&missing);
@@ -205,7 +205,7 @@ fn a_bad_configuration_is_told() {
 }
 
 #[test]
-fn a_misspelt_key_is_told_with_the_nearest() {
+fn a_misspelt_key_is_reported_with_the_nearest() {
     let more = "agr.max_iteration = 3\nmemm.socket = \"x\"\n\
         [[api.fallback]]\nbase_urll = \"http://127.0.0.1:1/v1\"\n";
     let installation = Installation::new(NOBODY, more);
@@ -343,7 +343,7 @@ fn the_client_shows_a_stream_live() {
 }
 
 #[test]
-fn the_supervisor_is_told() {
+fn the_supervisor_is_notified() {
     let installation = Installation::new(NOBODY, "");
     let path = installation.path("notify");
     let supervisor = UnixDatagram::bind(&path).unwrap();
@@ -376,7 +376,7 @@ fn the_supervisor_is_told() {
 }
 
 #[test]
-fn requests_are_logged_without_what_was_said() {
+fn requests_are_logged_without_their_messages() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let process = installation.up();
@@ -431,7 +431,7 @@ fn requests_are_logged_without_what_was_said() {
 
 /// For who goes back to the original: it cannot read what was cut off.
 #[test]
-fn files_that_were_cut_off_are_named_and_mended() {
+fn files_that_were_cut_off_are_named_and_repaired() {
     let installation = Installation::new(NOBODY, "");
     let channels = installation.path("data/mem/channels");
     fs::create_dir_all(&channels).unwrap();

@@ -272,8 +272,8 @@ fn a_service_that_stalls_is_like_one_that_is_missing() {
             assert_eq!(long, stalled != Context, "{stalled:?}: {asked}");
         }
         if stalled != AgentLoop {
-            let told = processes.iter().map(Process::log).collect::<String>();
-            assert!(told.contains("nothing came within 0.2s") || stalled == Context);
+            let message = processes.iter().map(Process::log).collect::<String>();
+            assert!(message.contains("nothing came within 0.2s") || stalled == Context);
         }
     }
 }
@@ -357,9 +357,9 @@ fn a_message_too_long_for_the_next_service() {
             let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
             let answer = installation.ask(Daemon, &ask);
             assert_eq!(answer.len(), 1, "{answer:?}");
-            let told = answer[0]["message"].as_str().unwrap();
+            let message = answer[0]["message"].as_str().unwrap();
             let expected = format!("bytes is too long: the limit is {limit}");
-            assert!(told.contains(&expected), "{told}");
+            assert!(message.contains(&expected), "{message}");
         }
         assert_eq!(history(&installation, "c"), Vec::<Value>::new());
     }

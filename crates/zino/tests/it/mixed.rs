@@ -97,7 +97,7 @@ fn with_a_loop_of_someone_else() {
 
 /// The router alone would run no tools.
 #[test]
-fn a_full_queue_is_no_missing_service() {
+fn a_full_queue_is_not_a_missing_service() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[AgentLoop]);
@@ -165,12 +165,12 @@ fn with_others_of_someone_else() {
                 .map(|request| request.body["messages"].clone())
                 .collect(),
         );
-        let told = match kind {
+        let message = match kind {
             SystemPrompt => "You are a stand-in's.",
             Context => "from a stand-in",
             _ => "not really run",
         };
-        assert!(sent.to_string().contains(told), "{kind:?}: {sent}");
+        assert!(sent.to_string().contains(message), "{kind:?}: {sent}");
     }
 }
 

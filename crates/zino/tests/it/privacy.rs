@@ -89,10 +89,10 @@ fn files_that_are_none_are_refused_by_name() {
     fs::rename(&config, installation.path("kept")).unwrap();
     pipe(&config);
     let refused = installation.run(&["check"]);
-    let told = format!("{}{}", text(&refused.stdout), text(&refused.stderr));
+    let message = format!("{}{}", text(&refused.stdout), text(&refused.stderr));
     assert!(
-        told.contains("ZINO.toml") && told.contains("a named pipe"),
-        "{told}"
+        message.contains("ZINO.toml") && message.contains("a named pipe"),
+        "{message}"
     );
     fs::remove_file(&config).unwrap();
     fs::rename(installation.path("kept"), &config).unwrap();
@@ -109,8 +109,11 @@ fn files_that_are_none_are_refused_by_name() {
             _ => pipe(&path),
         }
         let checked = installation.run(&["check"]);
-        let told = format!("{}{}", text(&checked.stdout), text(&checked.stderr));
-        assert!(told.contains(name) && told.contains(kind), "{name}: {told}");
+        let message = format!("{}{}", text(&checked.stdout), text(&checked.stderr));
+        assert!(
+            message.contains(name) && message.contains(kind),
+            "{name}: {message}"
+        );
     }
 
     let data = installation.path("data/mem");

@@ -398,8 +398,11 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
     for arguments in [&["sys"][..], &["up"]] {
         let second = installation.run(arguments);
         assert_eq!(second.status.code(), Some(1));
-        let told = text(&second.stderr);
-        assert!(told.contains("run/sys.sock is served already"), "{told}");
+        let message = text(&second.stderr);
+        assert!(
+            message.contains("run/sys.sock is served already"),
+            "{message}"
+        );
     }
     // Nobody who could not start has left a socket or taken the live one away.
     let left = fs::read_dir(installation.path("run")).unwrap().count();
@@ -447,10 +450,10 @@ fn a_file_in_the_sockets_place_is_not_touched() {
     fs::write(installation.socket(SystemPrompt), "precious").unwrap();
     let output = installation.run(&["sys"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = text(&output.stderr);
+    let message = text(&output.stderr);
     assert!(
-        told.contains("run/sys.sock is there and is no socket"),
-        "{told}"
+        message.contains("run/sys.sock is there and is no socket"),
+        "{message}"
     );
     let kept = fs::read_to_string(installation.socket(SystemPrompt)).unwrap();
     assert_eq!(kept, "precious");

@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// `text`, what it is in JSON, and what that is in JSON again.
+/// Returns `text`, `text` escaped for JSON, and that escaped once more.
 pub(super) fn in_json(text: &str) -> [String; 3] {
     let escaped = escape(text);
     let twice = escape(&escaped);
     [text.to_owned(), escaped, twice]
 }
 
-/// `text` in base64 and hexadecimal digits.
+/// Returns `text` in base64 and in hexadecimal digits.
 pub(super) fn encoded(text: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for before in 0..3 {
@@ -31,7 +31,7 @@ pub(super) fn encoded(text: &str) -> Vec<String> {
     forms
 }
 
-/// The digits that `text` alone decides when `before` bytes, and whatever else, stand before it.
+/// Returns the base64 digits that depend on `text` only, when it follows `before` other bytes.
 fn base64(text: &str, before: usize, engine: &impl base64::Engine) -> String {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(text.as_bytes());
@@ -86,14 +86,14 @@ impl Unescaped {
         self.places.push(place);
     }
 
-    /// Where a part of it is in the text.
+    /// Returns the position of `part` in the original text.
     pub(super) fn place(&self, part: Range<usize>) -> Range<usize> {
         let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
         place(part.start)..place(part.end)
     }
 }
 
-/// The character that an escape at the beginning of `bytes` means, and the escape's length.
+/// Decodes an escape at the beginning of `bytes`; returns the character and the length of the escape.
 fn character(bytes: &[u8]) -> Option<(char, usize)> {
     if bytes.first() == Some(&b'%') {
         return Some((char::from(u8::try_from(number(bytes.get(1..3)?)?).ok()?), 3));
@@ -120,7 +120,7 @@ fn number(digits: &[u8]) -> Option<u32> {
     is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
-/// `text` as it stands between the quotes of JSON.
+/// Returns `text` as it is written between quotes in JSON.
 fn escape(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inner = quoted.strip_prefix('"').and_then(|q| q.strip_suffix('"'));

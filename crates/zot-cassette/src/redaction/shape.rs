@@ -1,7 +1,7 @@
 //! What keys of well-known services look like.
 //!
-//! A text is looked through for a few telling bytes, all shapes at once: every text of every
-//! request passes here. The text may be JSON, so a match never takes in a quote or a backslash that
+//! A text is searched for a few telling bytes, for all shapes at once, because every text of every
+//! request is searched. The text may be JSON, so a match never takes in a quote or a backslash that
 //! ends a string.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(super) struct Shapes {
     bearer: Finder<'static>,
 }
 
-/// What a header with a key says before it, first letter aside.
+/// What precedes a key in a header, without the first letter.
 const BEARER: &str = "earer ";
 const MIN_BEARER: usize = 16;
 
@@ -26,7 +26,7 @@ const PRIVATE_KEY_END: &[u8] = b"-----END ";
 /// Limit: a PEM header with a longer label does not count as a private key.
 const MAX_PEM_LABEL_BYTES: usize = 64;
 
-/// A key that begins with `prefix` and goes on with at least so many bytes.
+/// A key: `prefix`, then at least this many bytes.
 struct Token {
     prefix: &'static [u8],
     at_least: usize,

@@ -1,5 +1,5 @@
 //! Compares requests with the recorded ones at a cost that does not grow with the transcript:
-//! messages that were compared once are recognised by their identity.
+//! messages compared before are recognised by pointer identity.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::reader::{RecordedConversation, RecordedHead};
 use crate::recorder::same_pointers;
 use crate::request::{append_message, append_tools};
 
-/// The request that is due.
+/// The request that the recording expects next.
 pub(super) struct Expected {
-    /// Of a fallback.
+    /// The provider of a backup model.
     provider: Option<String>,
     model: String,
     reasoning: Option<String>,
@@ -38,7 +38,7 @@ impl Expected {
         }
     }
 
-    /// How whom the request went to differs from who is asked now.
+    /// Returns the difference between the recorded provider and the current one.
     pub(super) fn compare_provider(&self, fallback: Option<&str>) -> Option<Difference> {
         let recorded = self.provider.as_deref();
         (recorded != fallback).then(|| {
@@ -52,7 +52,7 @@ impl Expected {
     }
 }
 
-/// Requests that were found to be the recorded ones.
+/// Requests that matched the recorded ones.
 #[derive(Default)]
 pub(super) struct Verified(Conversations<VerifiedHead, Arc<Message>>);
 
@@ -72,7 +72,7 @@ impl VerifiedHead {
 }
 
 impl Verified {
-    /// Where `request` first differs from the recorded one.
+    /// Returns where `request` first differs from the recorded one.
     pub(super) fn compare(
         &mut self,
         expected: &Expected,
@@ -102,7 +102,7 @@ impl Verified {
         compare_messages(&masks, recorded, request, same)
     }
 
-    /// Remembers that `request` is the recorded one.
+    /// Remembers that `request` matched the recorded one.
     pub(super) fn accept(&mut self, expected: &Expected, request: &ModelRequest<'_>) {
         let exchange = expected.request.exchange;
         let head = |recorded: &Arc<RecordedHead>| VerifiedHead {
@@ -140,7 +140,7 @@ impl Verified {
     }
 }
 
-/// How many messages at the beginning are those that were compared before.
+/// Returns how many leading messages were compared before.
 fn same_messages(
     known: &Conversation<VerifiedHead, Arc<Message>>,
     expected: &Expected,
@@ -229,7 +229,7 @@ fn compare_messages(
     None
 }
 
-/// The same bytes are the same; only others are looked at closely.
+/// Equal bytes need no closer comparison.
 fn compare_json(
     masks: &Masks<'_>,
     path: &str,
@@ -242,7 +242,7 @@ fn compare_json(
     masks.compare(path, &parse(recorded.get().as_bytes()), &parse(now))
 }
 
-/// Both sides were written by a JSON writer or read by a JSON reader before.
+/// Both sides are known to be valid JSON.
 fn parse(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap_or_default()
 }

@@ -11,21 +11,21 @@ use zot_conversation::{ModelError, ModelEvent};
 use super::{ReplayPace, invalid};
 use crate::exchange::{DeltaKind, EventLine, ExchangeLine, Played};
 
-/// How long an exchange that was aborted waits to be aborted again. A test that never does should
-/// fail and say why, not hang.
+/// How long the replay of an aborted exchange waits to be aborted again. A test that never aborts it
+/// should fail with a reason instead of hanging.
 ///
 /// Limit: the replay of an aborted response that nobody aborts fails.
 const ABORT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// After so many events the stream lets other tasks of the thread run.
+/// How many events are replayed before other tasks of the thread may run.
 const EVENTS_BETWEEN_YIELDS: usize = 32;
 
-/// An exchange on its way to the reader.
+/// An exchange being replayed.
 pub(super) struct Playback {
     exchange: usize,
     started: Option<Instant>,
     lines: std::vec::IntoIter<EventLine>,
-    /// The line that is being waited for.
+    /// The line that is due next.
     due: Option<EventLine>,
     deltas: Option<(DeltaKind, std::vec::IntoIter<String>)>,
     duration: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Playback {
 enum Ending {
     Complete,
     Failed(ModelError),
-    /// Nothing more came until the reader went away.
+    /// The recorded reader went away before the end.
     Aborted,
 }
 
@@ -65,7 +65,7 @@ impl Playback {
         self.exchange
     }
 
-    /// The next event when it is due. Not to be polled again after an error or the end.
+    /// Polls for the next event. Must not be polled again after an error or the end.
     pub(super) fn poll(
         &mut self,
         pace: ReplayPace,
@@ -127,7 +127,7 @@ impl Playback {
         }
     }
 
-    /// Waits until `at` after the request, where the pace asks for it.
+    /// Waits until `at` after the request, if the pace requires it.
     fn poll_due(&mut self, pace: ReplayPace, at: Duration, context: &mut Context<'_>) -> Poll<()> {
         if pace == ReplayPace::FullSpeed {
             return Poll::Ready(());

@@ -245,6 +245,6 @@ async fn a_cassette_that_cannot_be_written_fails_the_call() {
     for _ in 0..2 {
         let (_, error) = drain(&model, &talk).await;
         let message = error.expect("the call fails").message;
-        assert!(message.contains("cannot go on recording"), "{message}");
+        assert!(message.contains("cannot continue recording"), "{message}");
     }
 }

@@ -1,14 +1,14 @@
-//! The flags about what the model is told of the project.
+//! The flags about what the model is told about the project.
 
 use clap::Args;
 use zot_sdk::{ContextSearch, SkillSearch};
 
 #[derive(Args)]
 pub(super) struct ContextArguments {
-    /// Offer the skills of the project and the user, too, not only the built-in ones
+    /// Offer the skills of the project and the user, not only the built-in ones
     #[arg(long, alias = "with-skill")]
     with_skills: bool,
-    /// Offer no skills and no `skill` tool, whatever --with-skills says
+    /// Offer no skills and no `skill` tool, overriding --with-skills
     #[arg(long, alias = "no-skills")]
     no_skill: bool,
     /// Do not read AGENTS.md, CLAUDE.md and .zot/instructions.md

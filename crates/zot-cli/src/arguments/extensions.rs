@@ -9,10 +9,10 @@ use super::values;
 
 #[derive(Args)]
 pub(super) struct ExtensionArguments {
-    /// Load this extension, too (repeatable); it wins over an installed one of the same name
+    /// Also load this extension (repeatable); it wins over an installed one of the same name
     #[arg(short, long, value_name = "DIR", value_parser = values::path())]
     ext: Vec<PathBuf>,
-    /// Load no extensions but those of --ext
+    /// Load no extensions except those of --ext
     #[arg(long, alias = "no-extensions", action = ArgAction::SetTrue)]
     no_ext: bool,
 }

@@ -43,13 +43,13 @@ pub(super) struct ModeArguments {
     /// Serve the rpc protocol on standard input and output (same as `zot rpc`)
     #[arg(long, overrides_with_all = ["print", "json"])]
     rpc: bool,
-    /// Leave standard input alone: for -p and --json in `while read` loops and cron jobs
+    /// Do not read standard input: for -p and --json in `while read` loops and cron jobs
     #[arg(short, long)]
     pub(super) no_stdin: bool,
     /// List the known models and their prices
     #[arg(long)]
     list_models: bool,
-    /// With --list-models: ask the providers first which they have
+    /// With --list-models: ask the providers for their models first
     #[arg(long, requires = "list_models")]
     pub(super) refresh: bool,
 }

@@ -16,16 +16,16 @@ pub(super) struct ModelArguments {
     /// The model's id; see --list-models
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// Who goes on when the provider fails: provider/model, or a provider for its default model
+    /// Models that take over when the provider fails: provider/model, or a provider for its default model
     #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
     fallback: Vec<String>,
     /// The provider's key, visible to all processes (better: its variable, or `zot login`)
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     api_key: Option<String>,
-    /// A compatible server instead of the provider's own
+    /// Use a compatible server instead of the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Which of OpenAI's two wires to use; without it, the one that the model needs
+    /// Which of OpenAI's two wires to use [default: the one that the model needs]
     #[arg(long, value_name = "WIRE", value_parser = PossibleValuesParser::new(OpenAiWire::NAMES))]
     wire: Option<String>,
 }

@@ -9,7 +9,7 @@ use zot_sdk::{Recording, Replay};
 
 #[derive(Args)]
 pub(super) struct RecordingArguments {
-    /// Write all model exchanges to a cassette; FILE must not hold anything yet
+    /// Record all model exchanges to a cassette; FILE must be new or empty
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Answer from a cassette, without network or key (--provider replay)
@@ -18,7 +18,7 @@ pub(super) struct RecordingArguments {
     /// strict: a request that differs from the recorded one fails; by-order: answer whatever is asked
     #[arg(long, value_name = "MODE", requires = "cassette", value_parser = PossibleValuesParser::new(["strict", "by-order"]))]
     replay_mode: Option<String>,
-    /// Replay as fast as it was recorded, not at full speed
+    /// Replay at the recorded speed instead of full speed
     #[arg(long, requires = "cassette")]
     realtime: bool,
 }

@@ -10,25 +10,25 @@ use super::values;
 
 #[derive(Args)]
 pub(super) struct SessionArguments {
-    /// Neither read nor write a session file, whatever else is said about sessions (rpc writes one
-    /// only if asked to)
+    /// Neither read nor write a session file, overriding all other session flags (rpc writes one only
+    /// if asked to)
     #[arg(long, conflicts_with_all = ["fork", "durable"])]
     pub(super) no_session: bool,
-    /// Go on with the newest session of this directory
+    /// Continue the newest session of this directory
     #[arg(short, long = "continue")]
     pub(super) continue_newest: bool,
-    /// Go on with this session; the beginning of its id is enough. Without one: pick it from a list.
-    /// What can be neither an id nor a path begins the prompt
+    /// Resume this session; the beginning of its id is enough. Without an id, pick one from a list. A
+    /// value that is neither an id nor a path starts the prompt
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, action = ArgAction::Append)]
     pub(super) resume: Option<Vec<String>>,
-    /// Keep the conversation in this file: go on with what is in it, or make it. Comes before
-    /// --continue, and that before --resume
+    /// Keep the conversation in this file: continue it, or create it. Takes precedence over
+    /// --continue, and that over --resume
     #[arg(long, value_name = "PATH", value_parser = values::path())]
     pub(super) session: Option<PathBuf>,
-    /// With --continue, --resume or --session: go on in a copy, and leave the original as it is
+    /// With --continue, --resume or --session: continue in a copy and leave the original unchanged
     #[arg(long)]
     pub(super) fork: bool,
-    /// Wait for the disk after every turn, so that a session survives a power failure
+    /// Sync to disk after every turn, so that a session survives a power failure
     #[arg(long)]
     durable: bool,
 

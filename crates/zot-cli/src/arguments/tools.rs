@@ -13,7 +13,7 @@ pub(super) struct ToolArguments {
     /// Give the model no built-in tools, whatever --tools says; those of extensions stay (--no-ext)
     #[arg(long)]
     no_tools: bool,
-    /// Give the model these built-in tools only; -NAME takes a tool away, also one of an extension
+    /// Give the model only these built-in tools; -NAME removes a tool, also one of an extension
     #[arg(long, value_name = "A,-B", value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
     tools: Option<Vec<String>>,
     /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
@@ -22,7 +22,7 @@ pub(super) struct ToolArguments {
     /// Confine read, write, edit and bash to the working directory
     #[arg(long)]
     jail: bool,
-    /// Ask before a tool runs, all tools or those named. With -p and --json nobody can be asked:
+    /// Ask before running a tool: all tools, or those named. With -p and --json nobody can be asked, so
     /// these tools are refused
     #[arg(
         long,
@@ -36,7 +36,7 @@ pub(super) struct ToolArguments {
     #[arg(long)]
     no_yolo: bool,
     /// How long to wait for a confirmation before it counts as no [default: 300; 60 for an rpc client
-    /// that has not said that it gives any]
+    /// that has not announced that it confirms]
     #[arg(long, value_name = "SECONDS")]
     pub(super) confirm_timeout: Option<u64>,
 }

@@ -1,8 +1,8 @@
 //! Asks for a key in the terminal; the page in a browser is an offer beside it.
 
-use zot_sdk::Credentials;
-use zot_sdk::auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
+use zot_sdk::credentials::Credentials;
 use zot_sdk::login;
+use zot_sdk::login::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Secret, Typed};
 
 use super::LoginArguments;

@@ -161,6 +161,6 @@ fn describe(session: &Session) -> Value {
             "cost_usd": usage.cost_usd,
         },
         "findings": session.report.findings(),
-        "messages": zot_sdk::session_messages(session),
+        "messages": zot_sdk::sessions::session_messages(session),
     })
 }

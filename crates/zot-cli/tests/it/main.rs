@@ -30,6 +30,7 @@ mod extensions;
 mod extensions_hostile;
 mod fallback;
 mod flags;
+mod function_order;
 mod hostile;
 mod images;
 mod input;

@@ -1,9 +1,10 @@
 use std::fs;
 use std::path::Path;
+use zot_conversation::Image;
 
 use super::{
     Attached, MAX_MENTIONED_DIRECTORY_ENTRIES, MAX_MENTIONED_FILE_BYTES, MAX_MENTIONED_TEXT_BYTES,
-    MAX_MENTIONS, attach, image_type,
+    MAX_MENTIONS, attach,
 };
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
@@ -75,7 +76,7 @@ fn the_images_that_models_can_see() {
         (b"RIFF\0\0\0\0WAVE", None),
         (b"BM", None),
     ] {
-        assert_eq!(image_type(head), expected);
+        assert_eq!(Image::mime_type_of(head), expected);
     }
 }
 
@@ -185,7 +186,7 @@ fn what_became_of_every_mention_is_told_and_read_back() {
     let told: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
     let read = [
         "empty 0 B",
-        "a [b].txt 67 B",
+        "a [b].txt 66 B",
         "bin.dat: a binary file of 3 bytes",
         "long.txt 64.0 KiB of 195.3 KiB",
         "pic.png image",

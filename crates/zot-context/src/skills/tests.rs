@@ -102,8 +102,8 @@ fn broken_ones_are_reported_by_path_and_skipped() {
     assert_eq!(problems.len(), 3, "{problems:?}");
     for (problem, expected) in problems.iter().zip([
         "cwd/.zot/skills/bad/SKILL.md: line 2: ",
-        "home/skills/empty/SKILL.md: it needs a description",
         "home/skills/directory/SKILL.md: is a directory, expected a regular file",
+        "home/skills/empty/SKILL.md: it needs a description",
     ]) {
         assert!(problem.contains(expected), "{problem}");
     }

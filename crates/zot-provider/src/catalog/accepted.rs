@@ -7,7 +7,7 @@ use super::{Catalog, rules};
 
 /// How a model is asked to think, looked up for the model of each request.
 ///
-/// Holds only the models whose names would suggest something else.
+/// Holds only models that the rules for names would get wrong.
 #[derive(Debug, Clone, Default)]
 pub struct AcceptedThinking(Arc<[(Box<str>, Accepted)]>);
 
@@ -35,7 +35,7 @@ impl AcceptedThinking {
 }
 
 impl Catalog {
-    /// What the models of `provider` accept. Models it does not list are judged by their names.
+    /// Collects what the models of `provider` accept. The rules for names decide on all others.
     pub fn accepted_thinking(&self, provider: &str) -> AcceptedThinking {
         let listed = self.models(provider).filter_map(|model| {
             let accepted = Accepted {

@@ -51,7 +51,7 @@ struct Model<'a> {
     thinking: Option<Thinking>,
     /// Separated by blanks.
     efforts: Option<&'a str>,
-    /// Where it is, unless its provider's other models are there, too.
+    /// Present where it differs from that of the provider's other models.
     base_url: Option<&'a str>,
     #[serde(borrow)]
     deprecated: Option<Deprecated<'a>>,

@@ -1,4 +1,4 @@
-//! What a model accepts and how long it will be there: values of the catalog's fields.
+//! What a model accepts and how long it is available: values of the catalog's fields.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ impl OpenAiWire {
     /// What `--wire`, config.json and models.json call them.
     pub const NAMES: [&str; 2] = ["openai", "openai-responses"];
 
-    /// The wire of that name, in any of the spellings that providers may be given with.
+    /// Returns the wire of that name, in any of its spellings.
     pub fn named(name: &str) -> Option<Self> {
         match crate::Wire::named(name)? {
             crate::Wire::OpenAiChat(_) => Some(Self::Chat),
@@ -94,7 +94,8 @@ impl Efforts {
             .filter(move |effort| self.contains(*effort))
     }
 
-    /// The accepted effort nearest to `wanted`: that one, else the next higher, else the next lower.
+    /// Returns the accepted effort nearest to `wanted`: that one, else the next higher, else the next
+    /// lower.
     ///
     /// A request for some reasoning never becomes `none`.
     pub fn nearest(self, wanted: ReasoningEffort) -> Option<ReasoningEffort> {
@@ -115,7 +116,7 @@ impl TryFrom<Vec<Cow<'_, str>>> for Efforts {
     }
 }
 
-/// That a model will be, or has been, switched off.
+/// The end of a model that will be, or has been, switched off.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Deprecation {
     /// The day from which its provider refuses it.
@@ -125,7 +126,7 @@ pub struct Deprecation {
     pub replacement: Option<Cow<'static, str>>,
 }
 
-/// How long before its end a model's users are warned, and no default may be.
+/// How long before its end users of a model are warned and it may no longer be a default.
 ///
 /// Limit: users of a model are warned this long before it ends; a test fails if it is a default.
 pub const DEPRECATION_NOTICE_DAYS: i64 = 60;

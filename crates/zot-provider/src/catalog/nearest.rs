@@ -18,7 +18,7 @@ pub fn nearest_names<'a>(
         .into_iter()
         .filter_map(|candidate| {
             let name = candidate.to_ascii_lowercase();
-            let distance = edit_distance(&wanted, &name);
+            let distance = strsim::levenshtein(&wanted, &name);
             let related = name.contains(&wanted) || wanted.contains(&name);
             let near = related || distance * 3 <= name.len().max(3);
             near.then_some(((distance, !related), candidate))
@@ -28,25 +28,6 @@ pub fn nearest_names<'a>(
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.truncate(MAX_SUGGESTIONS);
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
-}
-
-/// Levenshtein's distance over bytes, with one row of memory.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, from) in left.bytes().enumerate() {
-        let mut diagonal = line;
-        let mut before = line + 1;
-        for (cell, to) in row.iter_mut().skip(1).zip(right.bytes()) {
-            let replaced = diagonal + usize::from(from != to);
-            diagonal = *cell;
-            before = replaced.min(before + 1).min(diagonal + 1);
-            *cell = before;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

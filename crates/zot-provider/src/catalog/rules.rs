@@ -177,12 +177,12 @@ pub(super) fn efforts(id: &str) -> Efforts {
             Some((3, 0)) if name.contains("mini") => {
                 Efforts::of(&[ReasoningEffort::Low, ReasoningEffort::High])
             }
-            // grok-4.20 came before 4.3 and reasons without being told how much.
+            // grok-4.20 came before 4.3 and takes no effort.
             Some(version) if version < (4, 3) || version == (4, 20) => Efforts::NONE,
             _ => LOW_TO_XHIGH,
         };
     }
-    // Whatever else: what all servers that know the parameter understand.
+    // Otherwise the values that all servers with this parameter understand.
     LOW_TO_HIGH
 }
 
@@ -212,7 +212,7 @@ fn gpt_efforts(name: &str, version: Version) -> Efforts {
 
 enum OpenAiFamily {
     Gpt(Version),
-    /// o1, o3, o4-mini and their like.
+    /// o1, o3, o4-mini and similar.
     O(u32),
     /// A name of OpenAI's without a version, as `chat-latest`.
     NewGpt,
@@ -284,7 +284,7 @@ fn leading_version(text: &str) -> Option<Version> {
     ))
 }
 
-/// The name without who sells it: `openai/gpt-5` and `ft:gpt-5:me::1` are `gpt-5`.
+/// Returns the name without its vendor: `openai/gpt-5` and `ft:gpt-5:me::1` are `gpt-5`.
 fn bare_name(id: &str) -> &str {
     let id = id.rsplit('/').next().unwrap_or(id);
     match id.strip_prefix("ft:") {

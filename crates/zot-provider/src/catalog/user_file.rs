@@ -1,7 +1,7 @@
 //! `$ZOT_HOME/models.json`: models the user adds, fields the user corrects, servers of their own.
 //!
-//! The file may have been written for the original zot or by hand. What cannot be used is left out
-//! with a problem that names it; everything else stays in force.
+//! The file may have been written for the original zot or by hand. Unusable parts are skipped and
+//! reported as problems; everything else applies.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -44,12 +44,12 @@ pub enum CatalogProblem {
     },
 }
 
-/// What `models.json` says besides models.
+/// What `models.json` contains besides models.
 #[derive(Debug, Default)]
 pub struct UserModels {
     /// Providers that have an address or a wire of their own.
     pub providers: Vec<UserProvider>,
-    /// What is not used, and why.
+    /// The parts that are ignored, and why.
     pub problems: Vec<CatalogProblem>,
 }
 
@@ -204,7 +204,7 @@ impl Reader<'_> {
             .is_some_and(|url| !url.is_null());
         let own_url = fields.text("baseUrl");
         if given_url && own_url.is_none() && !fields.problems.is_empty() {
-            // It is meant for another server than the one that would be asked without it.
+            // The entry is meant for another server than the default one.
             fields.problem("left out");
             return self.take_problems(fields);
         }
@@ -288,7 +288,7 @@ fn apply_prices(fields: &mut Fields, known: &mut ModelInfo) {
             known.prices.tiers.sort_by_key(|tier| tier.above);
         }
         Some(_) => fields.problem("\"priceTiers\" is ignored: a price must not be negative"),
-        // Tiers of the built-in price do not go with another price.
+        // Tiers of the built-in price do not apply to another price.
         None if is_priced => known.prices.tiers.clear(),
         None => {}
     }
@@ -351,7 +351,7 @@ impl Fields {
         }
     }
 
-    /// A text that says something.
+    /// Returns a text that is not empty.
     fn text(&mut self, name: &str) -> Option<String> {
         let text = self.value(name, "a string", |value| value.as_str().map(str::to_owned))?;
         (!text.trim().is_empty()).then_some(text)

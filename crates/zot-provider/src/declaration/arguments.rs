@@ -1,4 +1,4 @@
-//! Arguments whose keys are called otherwise on the wire.
+//! Arguments whose keys have other names on the wire.
 
 use super::json::{Fields, Json};
 use super::keys::Keys;

@@ -11,7 +11,7 @@ use super::schema::{Additional, Schema};
 /// Limit: a longer tool name or property key is shortened, with a hash at its end.
 const MAX_WIRE_NAME_LENGTH: usize = 64;
 
-/// What tells two names apart that would be the same otherwise.
+/// The suffix that distinguishes two names that would be the same otherwise.
 const MARK_LENGTH: usize = 8;
 
 /// What a name may look like.
@@ -55,7 +55,7 @@ impl Rule {
             .take(MAX_WIRE_NAME_LENGTH)
             .collect();
         if !adapted.chars().any(|letter| letter.is_ascii_alphanumeric()) {
-            // Nothing of it is left, as of one in another script.
+            // Nothing of it is left, as with a name in another script.
             return format!("{}_{}", self.noun(), mark(name));
         }
         if !adapted
@@ -135,12 +135,12 @@ impl Names {
         self.to_wire.is_empty()
     }
 
-    /// What `name` is called on the wire.
+    /// Returns the wire's name for `name`.
     pub(crate) fn wire<'a>(&'a self, name: &'a str) -> &'a str {
         self.to_wire.get(name).map_or(name, String::as_str)
     }
 
-    /// What is called `name` on the wire.
+    /// Returns the name that is `name` on the wire.
     pub(crate) fn original<'a>(&'a self, name: &'a str) -> &'a str {
         self.to_true.get(name).map_or(name, String::as_str)
     }

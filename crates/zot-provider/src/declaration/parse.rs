@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
         schema
     }
 
-    /// The types of a definition that is not read any further.
+    /// Returns the types of a definition that is not read any further.
     fn shallow(&self, fields: &Fields) -> Option<Kinds> {
         let reference = fields.get("$ref").and_then(Json::as_str)?;
         let target = self.target(reference)?.as_object()?;
@@ -471,7 +471,7 @@ fn values(fields: &Fields, schema: &mut Schema) {
     schema.values = Some(values);
 }
 
-/// Puts into words what no wire is told in keywords.
+/// Adds remarks for keywords that no wire takes.
 fn remarks(fields: &Fields, schema: &mut Schema) {
     let mut quote = |lead: &str, value: &Json| {
         let text = value.text();

@@ -1,4 +1,4 @@
-//! Calls as the agent knows them, out of calls as the wire has them.
+//! Turns the names of a wire's tool calls back into the agent's.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::Declarations;
 use crate::call::{Decoder, Progress};
 use crate::sse::SseEvent;
 
-/// A decoder whose calls have the true names of tools and arguments, and which tells what had to be
+/// A decoder whose calls have the agent's names of tools and arguments, and which reports what was
 /// left out of the request.
 pub(crate) struct Restoring<D> {
     decoder: D,
@@ -38,7 +38,7 @@ impl<D> Restoring<D> {
         }
     }
 
-    /// Tells once what had to be left out of the request.
+    /// Reports once what was left out of the request.
     fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
         if !std::mem::replace(&mut self.begun, true) {
             let notices = self.declarations.take_notices().iter().cloned();
@@ -46,7 +46,7 @@ impl<D> Restoring<D> {
         }
     }
 
-    /// Puts the events from `first` on in the agent's words.
+    /// Renames the tools and arguments in the events from `first` on.
     fn restore(&mut self, first: usize, events: &mut VecDeque<ModelEvent>) {
         if self.declarations.naming.is_plain() || first == events.len() {
             return;

@@ -70,7 +70,7 @@ pub(super) enum ProvidersError {
     Reserved { path: PathBuf, name: String },
 }
 
-/// Names that stand for something other than a server.
+/// Names that are reserved for something other than a server.
 const RESERVED_NAMES: [&str; 3] = ["offline", "replay", ""];
 
 #[derive(Deserialize)]
@@ -290,7 +290,7 @@ pub(super) fn merge(
             }
         }
         Err(problem) => {
-            // One entry at a time, so that the others stay in force.
+            // One entry at a time, so that the others still apply.
             let Ok(loose) = serde_json::from_slice::<LooseFile>(json) else {
                 return Err(malformed(problem));
             };
@@ -308,7 +308,7 @@ pub(super) fn merge(
                 }
             }
             if refused.is_empty() {
-                // Nothing is wrong with the entries, so something is wrong around them.
+                // The entries are valid, so the problem is around them.
                 return Err(malformed(problem));
             }
         }
@@ -316,7 +316,7 @@ pub(super) fn merge(
     Ok((entries, refused))
 }
 
-/// Adds one entry of the user's, or says why not.
+/// Adds one entry of the user's file, or returns why it cannot be used.
 fn add(
     entries: &mut Vec<ProviderEntry>,
     path: &Path,
@@ -430,7 +430,7 @@ fn wire(
 ) -> Result<Wire, Problem> {
     let before = before.map(|before| before.wire);
     let wire = match (named, before) {
-        // Naming the wire that it is anyway keeps its quirks.
+        // Naming the wire that it already has keeps its quirks.
         (Some(WireName::OpenAi), Some(wire @ Wire::OpenAiChat(_))) | (None, Some(wire)) => wire,
         (Some(WireName::OpenAi), _) => Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE),
         (Some(WireName::Anthropic), _) => Wire::Anthropic,

@@ -1,4 +1,4 @@
-//! How to log in at a provider, as `providers.json` describes it. Only users do: none is built in.
+//! How to log in at a provider, as the user's `providers.json` describes it; none is built in.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde::Deserialize;
 pub struct OAuthEntry {
     pub client_id: String,
     pub client_secret: Option<String>,
-    /// Where a browser is sent.
+    /// The address that a browser opens.
     pub authorize_url: Option<String>,
     pub token_url: String,
-    /// Where a code for another device is asked for.
+    /// The address for logging in with a code on another device.
     pub device_url: Option<String>,
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// What else the provider wants in the browser's address.
+    /// Further parameters of the browser's address.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
     /// Where the provider insists on one; otherwise any that is free.
@@ -32,7 +32,7 @@ fn default_redirect_path() -> String {
 }
 
 impl OAuthEntry {
-    /// What is wrong with it.
+    /// Returns what is wrong with the entry, if anything.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let urls = [&self.authorize_url, &self.device_url];
         let mut urls = urls.into_iter().flatten().chain([&self.token_url]);

@@ -1,4 +1,4 @@
-//! On which wire a model is asked.
+//! Which wire a model is used on.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use crate::openai::{EitherClient, OpenAiQuirks};
 
-/// Who decides on which of OpenAI's two wires a model is asked.
+/// What decides which of OpenAI's two wires a model is used on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireChoice {
-    /// What the catalog says of the model, for OpenAI itself.
+    /// The catalog's entry of the model, for OpenAI itself.
     Model,
-    /// The provider's wire, unless models.json says otherwise of a model.
+    /// The provider's wire, unless models.json names another for a model.
     Provider,
 }
 
-/// The way to one model.
+/// The wire, or wires, for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// This wire and no other.
@@ -32,7 +32,7 @@ pub enum Route {
 }
 
 impl ProviderEntry {
-    /// The way to `model`; `forced` is what the user says, whatever the tables say.
+    /// Returns the wires for `model`; `forced` is the user's choice, which overrides the tables.
     pub fn route(&self, model: &ModelInfo, forced: Option<OpenAiWire>) -> Route {
         let quirks = match self.wire {
             Wire::OpenAiChat(quirks) => quirks,
@@ -100,7 +100,7 @@ impl Route {
         }
     }
 
-    /// A client that goes this way to `endpoint`, to models that accept what `accepted` says.
+    /// Creates a client of `endpoint` whose models accept what `accepted` describes.
     pub fn client(
         self,
         http: HttpClient,

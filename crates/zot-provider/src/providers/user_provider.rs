@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{KeyRequirement, OpenAiQuirks, ProviderEntry, Wire, WireChoice};
 use crate::catalog::UserProvider;
 
-/// A provider that is known only from there; one without an address cannot be asked.
+/// Describes a provider that only this file defines; one without an address cannot be used.
 pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
     let name: Cow<'static, str> = Cow::Owned(user.name.clone());
     Some(ProviderEntry {
@@ -16,7 +16,7 @@ pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
             .unwrap_or(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE)),
         wire_choice: WireChoice::Provider,
         key_variables: vec![Cow::Owned(key_variable(&user.name))],
-        // A server of one's own often wants none.
+        // A user's own server often needs no key.
         key: match user.keyless {
             true => KeyRequirement::Unused,
             false => KeyRequirement::Optional,
@@ -28,7 +28,7 @@ pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
     })
 }
 
-/// Changes what is said of a provider that is known anyway.
+/// Changes the entry of a known provider.
 pub(super) fn change(entry: &mut ProviderEntry, user: &UserProvider) {
     if let Some(base_url) = user.base_url.as_ref().filter(|_| user.is_for_all) {
         entry.base_url = Cow::Owned(base_url.clone());
@@ -41,7 +41,7 @@ pub(super) fn change(entry: &mut ProviderEntry, user: &UserProvider) {
         entry.wire_choice = WireChoice::Provider;
     }
     match (user.wire, entry.wire) {
-        // Naming the wire that it is anyway keeps its quirks.
+        // Naming the wire that it already has keeps its quirks.
         (Some(Wire::OpenAiChat(_)), Wire::OpenAiChat(_)) | (None, _) => {}
         (Some(wire), _) => entry.wire = wire,
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
-use zot_sdk::{Event, InvokeError, InvokedData, ReloadFailure, RequestError};
+use zot_sdk::wire::{Event, InvokedData};
+use zot_sdk::{InvokeError, ReloadFailure, RequestError};
 use zot_wire::rpc::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, RequestId};
 
 use super::Server;

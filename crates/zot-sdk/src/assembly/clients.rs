@@ -1,4 +1,4 @@
-//! The clients of a runtime: one for every way to the models that it speaks to.
+//! The clients of a runtime: one for every address and wire that its models are reached on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use zot_provider::{KeyRequirement, ProviderEntry, Route};
 
 use super::connecting::Connection;
 
-/// Where a model is asked, and how.
+/// The address and the wire that a model is reached on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) route: Route,
@@ -39,8 +39,7 @@ impl Ways {
     }
 }
 
-/// Whether requests to `base_url` reach a server of the user's own: one whose models nobody else can
-/// list.
+/// Returns whether `base_url` is a server of the user's own, whose models no catalog can list.
 pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
     let known = zot_provider::provider(&entry.name);
     let is_elsewhere = known.is_none_or(|known| known.base_url != base_url);
@@ -48,7 +47,7 @@ pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
     is_elsewhere || entry.key != KeyRequirement::Needed
 }
 
-/// What clients are made from.
+/// Where clients come from.
 pub(super) enum Source {
     /// One client for all models: the stand-in and a replay.
     Only(Arc<dyn Model>),
@@ -63,13 +62,13 @@ pub(super) struct Reached {
     pub(super) first: (String, Way),
 }
 
-/// Makes clients, and keeps them: what they have serialised is not serialised again.
+/// Creates clients and keeps them, because they cache what they have serialised.
 pub(crate) struct Clients {
     source: Source,
     recorder: Option<Arc<Recorder>>,
-    /// What the user said, whatever the catalog says.
+    /// Overrides the catalog.
     forced: Option<ToolDialect>,
-    /// As many as there are ways, which is few.
+    /// One for each way; there are few.
     made: Mutex<Vec<(Option<Way>, Client)>>,
 }
 
@@ -89,13 +88,13 @@ impl Clients {
         }
     }
 
-    /// Writes everything that is asked from now on to a cassette.
+    /// Records all model calls from now on.
     pub(super) fn record_to(&mut self, recorder: Arc<Recorder>) {
         self.recorder = Some(recorder);
         self.made = Mutex::default();
     }
 
-    /// The client for `model` before anything is recorded.
+    /// Returns the client for `model` without a recording around it.
     pub(super) fn native(&self, model: &ModelInfo) -> Arc<dyn Model> {
         self.made_for(model, |client| Arc::clone(&client.native))
     }
@@ -150,7 +149,7 @@ impl Clients {
         chosen
     }
 
-    /// Whether the models are those of a server of the user's own.
+    /// Returns whether the models are on a server of the user's own.
     pub(crate) fn reach_own_server(&self) -> bool {
         match &self.source {
             Source::Only(_) => false,

@@ -1,4 +1,4 @@
-//! Model clients from what was selected; those with a login renew it before they ask.
+//! Model clients of a provider; with a login, they renew it before each request.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// Where requests are sent to; its key is renewed with those of the clients.
+    /// Returns where requests are sent; its key is renewed together with the clients'.
     pub(super) fn endpoint(&self, base_url: &str) -> Endpoint {
         Endpoint {
             provider: self.provider.clone(),
@@ -104,7 +104,7 @@ pub(crate) fn oauth_client(entry: &OAuthEntry) -> OAuthClient {
     }
 }
 
-/// Sends the forms of logins as model clients send their requests: by proxy, with the same trust.
+/// Sends login forms the way model clients send requests: same proxy, same certificates.
 pub(crate) struct HttpTransport(pub(crate) HttpClient);
 
 impl TokenTransport for HttpTransport {
@@ -122,7 +122,7 @@ impl TokenTransport for HttpTransport {
     }
 }
 
-/// A login, and the key that all clients send in its name.
+/// A login, and the key that all clients share.
 struct Login {
     provider: String,
     keeper: TokenKeeper,
@@ -157,7 +157,7 @@ impl Model for LoggedIn {
     }
 }
 
-/// An answer that is not asked for before the token is good: clients send nothing until polled.
+/// A response that is requested once the token is valid: clients send nothing until polled.
 struct RenewedStream<'a> {
     renewing: Option<BoxFuture<'a, Result<(), ModelError>>>,
     answer: ModelStream<'a>,

@@ -25,7 +25,7 @@ pub enum AssemblyError {
     UnknownModel {
         model: String,
         provider: String,
-        /// The provider that does have this model.
+        /// The provider that has this model.
         elsewhere: Option<String>,
         nearest: Vec<String>,
     },
@@ -39,7 +39,7 @@ pub enum AssemblyError {
     NoCredential { auth_file: PathBuf },
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// The provider that is asked for is described in a way that cannot be used.
+    /// The provider's entry in `providers.json` is invalid.
     #[error(transparent)]
     Providers(#[from] ProvidersProblem),
     #[error("provider {provider} has no default model: name one with --model")]

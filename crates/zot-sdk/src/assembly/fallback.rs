@@ -17,7 +17,7 @@ use super::recording::model_info;
 use super::selection::{Network, Selector};
 use crate::config::{Config, ModelChoice};
 
-/// A model that takes over, before it is known whether it is recorded.
+/// A model that takes over, before it may be wrapped for recording.
 pub(super) struct Substitute {
     pub(super) provider: String,
     pub(super) model: ModelInfo,
@@ -32,7 +32,7 @@ impl From<Substitute> for ConnectedModel {
     }
 }
 
-/// Those of a recording, which a replay goes on with as it did.
+/// Returns the fallbacks of a recording, which a replay repeats.
 pub(super) fn recorded(
     config: &Config,
     replay: &Arc<ReplayModel>,
@@ -63,7 +63,7 @@ pub(super) fn recorded(
         .collect()
 }
 
-/// Chooses each as if it alone had been asked for, before anything is started.
+/// Selects each fallback as if it were the only model asked for.
 pub(super) fn chosen(
     config: &Config,
     first: &Chosen,

@@ -1,4 +1,4 @@
-//! Cassettes: answering from one, and writing one.
+//! Cassettes: replaying one, and recording one.
 
 use std::borrow::Cow;
 use std::env;
@@ -20,7 +20,7 @@ use crate::config::{Config, Replay};
 /// The name of the provider that answers from a cassette.
 pub(super) const REPLAY: &str = "replay";
 
-/// The cassette to answer from, if that is what was asked for.
+/// Returns the cassette to replay, if one was asked for.
 pub(super) fn cassette(config: &Config) -> Result<Option<&Replay>, AssemblyError> {
     match (config.model.provider.as_deref(), &config.recording.replay) {
         (Some(REPLAY), None) => Err(AssemblyError::NoCassette),
@@ -31,8 +31,8 @@ pub(super) fn cassette(config: &Config) -> Result<Option<&Replay>, AssemblyError
     }
 }
 
-/// Opens the cassette. Its provider's models appear in `catalog` as those of `replay`, so that
-/// switching between them and what they cost is as it was.
+/// Opens the cassette. Its provider's models are added to `catalog` as those of `replay`, so that
+/// switching between them works and costs as recorded.
 pub(super) fn select(
     config: &Config,
     replay: &Replay,
@@ -67,8 +67,8 @@ pub(super) fn select(
     Ok((selected, Arc::new(player)))
 }
 
-/// Begins a cassette for `client` and makes those that take over from it write to it. One made of a
-/// replay names the provider that was recorded.
+/// Creates a cassette for `client` and its substitutes. A recording of a replay names the provider
+/// that was recorded first.
 pub(super) fn record(
     client: &dyn Model,
     path: &Path,

@@ -1,9 +1,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::wire::StateData;
 use crate::{
     AgentEvent, CommandConfinement, Config, ContextSearch, JailReport, ModelChoice, Runtime,
-    SkillSearch, StateData, ToolChoice,
+    SkillSearch, ToolChoice,
 };
 
 struct Places {

@@ -1,7 +1,7 @@
 use zot_auth::AuthFile;
 
 use super::{LoginError, LoginPlan, LoginPreference, log_out, log_out_everywhere, plan};
-use crate::Credentials;
+use crate::credentials::Credentials;
 
 fn credentials(home: &std::path::Path) -> Credentials {
     Credentials::open(Some(home.to_owned())).unwrap()

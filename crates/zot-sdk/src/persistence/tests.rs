@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{AgentEvent, Config, ModelChoice, Persistence, Role, Runtime};
+use crate::wire::Role;
+use crate::{AgentEvent, Config, ModelChoice, Persistence, Runtime};
 
 /// Every so many cuts the conversation also goes on.
 const PROMPTED: usize = 211;

@@ -16,7 +16,7 @@ use zot_conversation::{BoxFuture, Message, ToolCall, Transcript, Usage};
 use super::{Occupation, Runtime, user_content};
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 
-/// One answer, and a second chance for a model that called a tool all the same.
+/// One response, and a second chance for a model that called a tool anyway.
 const MAX_ASIDE_STEPS: u32 = 2;
 
 const NO_TOOLS: &str =
@@ -26,10 +26,10 @@ const PREFACE: &str = "(A question on the side, which will not be part of the co
      what you know by now, without any tool, and do not go on with the work.)\n\n";
 
 impl Runtime {
-    /// Asks the model something about the conversation so far. Question and answer enter neither the
-    /// transcript nor the session, nothing is run, and a prompt may be under way; what the answer
-    /// costs is told by its `usage` event and counted by [`cost`](Self::cost) and
-    /// [`usage`](Self::usage). Dropping the stream ends it.
+    /// Asks the model something about the conversation so far, also during a prompt. Question and
+    /// answer enter neither the transcript nor the session, and no tool runs. The cost is reported by
+    /// the usage event and counted by [`cost`](Self::cost) and [`usage`](Self::usage). Dropping the
+    /// stream ends it.
     pub fn ask_aside(&self, question: &str) -> EventStream {
         let mut settings = (*self.agent.settings()).clone();
         // The tools stay: without them some providers refuse a history of calls, and none finds it
@@ -47,8 +47,7 @@ impl Runtime {
             transcript: Transcript::default(),
             budget: Budget::default(),
         });
-        // A running prompt may have calls without results by now, which are mended. It cannot fail:
-        // nothing is written.
+        // Repairs calls of a running prompt that have no result yet. It cannot fail: nothing is written.
         let _ = agent.set_transcript(self.agent.transcript().messages().to_vec());
         let content = user_content(&format!("{PREFACE}{question}"), Vec::new());
         let occupation = Arc::<Occupation>::default();
@@ -70,7 +69,7 @@ impl Runtime {
     }
 }
 
-/// Writes nothing down, but what is spent is spent by the one whose conversation it is about.
+/// Writes nothing, but charges the cost to the agent whose conversation it is about.
 struct Bill {
     agent: Arc<Agent>,
     model: String,

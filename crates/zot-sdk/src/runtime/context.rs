@@ -1,4 +1,4 @@
-//! What a runtime tells its model besides the conversation, and what prompts can refer to.
+//! What a runtime tells its model in addition to the conversation, and what prompts can refer to.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use zot_context::{Attached, Problem, Skill, attach, project_root};
 use super::Runtime;
 use crate::system_prompt::ContextKind;
 
-/// A piece of what every request begins with.
+/// A part of what every request starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPart {
     pub kind: ContextKind,
-    /// A tool's name, or where the piece comes from.
+    /// The tool's name, or where the part comes from.
     pub name: String,
     /// The file it comes from, if it comes from one.
     pub path: Option<PathBuf>,
-    /// Whose tool it is, if it is not the agent's own.
+    /// The extension that the tool belongs to, if any.
     pub extension: Option<String>,
     pub bytes: usize,
     /// An estimate: four bytes make a token.
@@ -24,7 +24,7 @@ pub struct ContextPart {
 }
 
 impl Runtime {
-    /// The system prompt in its parts, then the tools, with what each costs.
+    /// Returns the parts of the system prompt, then the tools, each with its cost.
     pub fn context(&self) -> Vec<ContextPart> {
         if !self.occupation.is_busy() {
             self.toolbox.refresh(&self.settings);
@@ -32,21 +32,21 @@ impl Runtime {
         self.toolbox.context()
     }
 
-    /// The skills that the model can load.
+    /// Returns the skills that the model can load.
     pub fn skills(&self) -> Vec<Skill> {
         self.toolbox.skills()
     }
 
-    /// What a text that begins with `/name` expands to, if that is a [template]. Prompts are not
-    /// expanded without being asked for: this is for what a user typed.
+    /// Expands a text that starts with `/name`, if that is a [template]. This is for text typed by a
+    /// user; prompts are not expanded on their own.
     ///
     /// [template]: crate::ContextSearch::templates
     pub fn expand_template(&self, text: &str) -> Result<Option<String>, Problem> {
         self.templates.expand(text)
     }
 
-    /// The files and directories that a text mentions as `@path`, to be put behind it. This is for what
-    /// a user typed: text from elsewhere could mention what its author is not to see.
+    /// Reads the files and directories that a text mentions as `@path`, to be appended to it. Only for
+    /// text typed by a user: other text could mention files that its author must not see.
     pub fn attach_mentions(&self, text: &str) -> Attached {
         let root = match self.jail.directory() {
             Some(directory) => directory.to_owned(),

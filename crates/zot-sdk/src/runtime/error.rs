@@ -1,4 +1,4 @@
-//! What a runtime refuses, and why.
+//! Why a runtime refuses an operation.
 
 use zot_agent::JournalError;
 use zot_session::SessionError;
@@ -26,7 +26,7 @@ pub enum ModelChangeError {
     Session(#[from] SessionError),
 }
 
-/// The transcript could not be dropped.
+/// The transcript could not be cleared.
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
     #[error(transparent)]
@@ -44,7 +44,7 @@ pub enum ToolChangeError {
     Unknown(#[from] UnknownTool),
 }
 
-/// A transcript could not be put back.
+/// A transcript could not be replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum SetMessagesError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What a runtime does with its extensions.
+//! The extensions of a runtime.
 
 use zot_extension_host::{InvokeError, Notice, ReloadError, RequestError};
 use zot_wire::extension::HostFrame;
@@ -7,11 +7,11 @@ use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 use super::{Busy, Occupation, Runtime};
 use crate::hosting::{self, PanelAction};
 
-/// How a command that is no extension's says so.
+/// The source of a command that is a prompt template.
 const TEMPLATE: &str = "template";
 
 impl Runtime {
-    /// The extensions and how they are doing.
+    /// Returns the extensions and their states.
     pub fn extensions(&self) -> Vec<ExtensionEntry> {
         let hosted = self.extensions.as_ref().map(|host| host.extensions());
         hosted
@@ -21,15 +21,15 @@ impl Runtime {
             .collect()
     }
 
-    /// Returns when every extension is ready or has failed.
+    /// Waits until every extension is ready or has failed.
     pub async fn extensions_settled(&self) {
         if let Some(host) = &self.extensions {
             host.settled_quietly().await;
         }
     }
 
-    /// The slash commands of all extensions that have started, for which it waits a short while after
-    /// the start, then the prompt templates. An extension's command hides a template of its name.
+    /// Returns the slash commands of all running extensions, then the prompt templates. Waits a moment
+    /// for extensions that are starting. An extension's command hides a template of the same name.
     pub async fn commands(&self) -> Vec<CommandEntry> {
         let mut commands = match &self.extensions {
             None => Vec::new(),
@@ -38,7 +38,7 @@ impl Runtime {
                 hosting::commands(host)
             }
         };
-        // Broken ones tell when they are invoked.
+        // Broken ones are reported when they are invoked.
         let (templates, _) = self.templates.list();
         for template in templates {
             if commands.iter().all(|command| command.name != template.name) {
@@ -53,7 +53,7 @@ impl Runtime {
         commands
     }
 
-    /// Runs a slash command. What it asks for is up to the caller.
+    /// Runs a slash command. Acting on its result is up to the caller.
     pub async fn invoke_command(
         &self,
         name: &str,
@@ -84,14 +84,13 @@ impl Runtime {
         })
     }
 
-    /// Reads all manifests again and starts every extension anew. When one fails, the old ones run
-    /// on.
+    /// Reads all manifests again and restarts every extension. If one fails, the old ones keep running.
     pub async fn reload_extensions(&self) -> Result<Vec<ExtensionEntry>, ReloadFailure> {
         let Some(host) = &self.extensions else {
             return Ok(Vec::new());
         };
         let cancel = self.occupation.begin()?;
-        // Ended also when this future is dropped.
+        // Released also when this future is dropped.
         let occupied = Occupied(&self.occupation);
         host.reload(&cancel).await?;
         drop(occupied);
@@ -119,8 +118,8 @@ impl Runtime {
         }
     }
 
-    /// The next thing extensions have to say; never returns when there are none. May be dropped and
-    /// called again.
+    /// Waits for the next notice of an extension; never returns when there are no extensions.
+    /// Cancel-safe.
     pub async fn next_notice(&self) -> Notice {
         match &self.extensions {
             None => std::future::pending().await,
@@ -128,13 +127,13 @@ impl Runtime {
         }
     }
 
-    /// What extensions have said that nobody has read.
+    /// Returns the next unread notice of an extension, if there is one.
     pub fn take_notice(&self) -> Option<Notice> {
         let host = self.extensions.as_ref()?;
         host.take_notice()
     }
 
-    /// Lets extensions go in good order. A runtime that is dropped instead kills them.
+    /// Shuts extensions down in an orderly way. Dropping the runtime instead kills them.
     pub async fn close(&self) {
         if let Some(host) = &self.extensions {
             host.shut_down().await;

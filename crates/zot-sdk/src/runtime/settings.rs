@@ -1,4 +1,4 @@
-//! What a runtime works with, and how that is changed between prompts.
+//! The settings of a runtime, and how they are changed between prompts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::config::ToolSelection;
 use crate::jail::JailReport;
 
 impl Runtime {
-    /// Changes which calls need a confirmation, from the next call on: also within a running
-    /// prompt. Answers that were to be remembered are forgotten.
+    /// Changes which calls need a confirmation, from the next call on, even within a running prompt.
+    /// Remembered answers are forgotten.
     pub fn set_approval(&self, policy: ApprovalPolicy) {
         self.agent.set_approval(policy);
     }
@@ -26,23 +26,23 @@ impl Runtime {
         self.agent.set_approval_timeout(timeout);
     }
 
-    /// Which calls need a confirmation.
+    /// Returns which calls need a confirmation.
     pub fn approval(&self) -> ApprovalPolicy {
         self.agent.settings().approval.clone()
     }
 
     /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
-    /// Tools of extensions and of the embedding program are not: they run elsewhere, or as part of it.
+    /// Tools of extensions and of the embedding program are not confined.
     pub fn jail(&self) -> Result<JailReport, JailError> {
         self.jail.close()
     }
 
-    /// Lets them out again, from the next call on.
+    /// Ends the confinement, from the next call on.
     pub fn unjail(&self) {
         self.jail.open();
     }
 
-    /// What they are confined to, if they are.
+    /// Returns what the built-in tools are confined to, if they are.
     pub fn jailed(&self) -> Option<JailReport> {
         self.jail.report()
     }
@@ -53,8 +53,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// The same for a name that a user typed: on a server of their own any name is taken. Returns what
-    /// to tell them about one that nothing is known of.
+    /// Switches to a model that a user typed: on a server of their own any name is accepted. Returns a
+    /// warning about a name that is not in the catalog.
     pub fn set_typed_model(&self, model: &str) -> Result<Option<String>, ModelChangeError> {
         let info = self.change_model(model, self.models.accepted_typed_names())?;
         let (catalog, provider) = (self.catalog(), self.provider());
@@ -84,23 +84,23 @@ impl Runtime {
         Ok(info)
     }
 
-    /// Asks the provider which models it has, if the configuration allows it and what is remembered
-    /// is old. To be awaited beside the work; it changes nothing but the file that remembers.
+    /// Asks the provider which models it has, if the configuration allows it and the cached list is
+    /// old. To be awaited alongside the work; it changes nothing but the cache.
     pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
         let live = self.models.live.as_ref().filter(|live| live.is_due())?;
         let live = live.clone();
         Some(Box::pin(async move {
-            // Nobody asked for it, so nobody is told: the next time may go better.
+            // A background refresh: a failure is not reported, the next one may succeed.
             let _ = live.renew().await;
         }))
     }
 
-    /// All that is known of models, also what the provider says it has.
+    /// Returns everything known about models, including what the provider lists itself.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.models.catalog()
     }
 
-    /// The models known for this provider.
+    /// Returns the known models of this provider.
     pub fn list_models(&self) -> Vec<ModelEntry> {
         self.catalog()
             .models(self.provider())
@@ -119,7 +119,7 @@ impl Runtime {
         self.change(|settings| settings.reasoning = effort)
     }
 
-    /// Replaces the system prompt; `None` puts back the one the runtime was made with.
+    /// Replaces the system prompt; `None` restores the original one.
     pub fn set_system_prompt(&self, prompt: Option<&str>) -> Result<(), Busy> {
         if self.occupation.is_busy() {
             return Err(Busy);
@@ -128,7 +128,7 @@ impl Runtime {
         self.change(|settings| self.toolbox.apply(settings))
     }
 
-    /// Gives the model exactly these tools; `None` gives it all there are.
+    /// Gives the model exactly these tools; `None` gives it all.
     pub fn set_tools(&self, names: Option<&[String]>) -> Result<(), ToolChangeError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());
@@ -140,9 +140,9 @@ impl Runtime {
         Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }
 
-    /// The tools there are, and whether the model has them.
+    /// Returns all tools, and whether the model has them.
     pub fn tools(&self) -> Vec<ToolEntry> {
-        // Nothing waits for these while a prompt runs: it looks itself before each model call.
+        // A running prompt refreshes them itself before each model call.
         if !self.occupation.is_busy() {
             self.toolbox.refresh(&self.settings);
         }

@@ -1,4 +1,4 @@
-//! What a runtime says about itself, at any moment.
+//! Snapshots of a runtime.
 
 use zot_wire::rpc::{CumulativeUsage, ModelUsage, SessionData, StateData, TurnUsage, UsageData};
 
@@ -6,7 +6,7 @@ use super::Runtime;
 use crate::wire;
 
 impl Runtime {
-    /// A snapshot, available at any moment.
+    /// Returns a snapshot, also during a prompt.
     pub fn state(&self) -> StateData {
         StateData {
             provider: self.provider().to_owned(),
@@ -23,7 +23,7 @@ impl Runtime {
         }
     }
 
-    /// What was spent, by model and by model call.
+    /// Returns what was spent, by model and by model call.
     pub fn usage(&self) -> UsageData {
         let ledger = self.agent.ledger();
         UsageData {
@@ -46,7 +46,7 @@ impl Runtime {
         }
     }
 
-    /// Everything spent since the runtime was made.
+    /// Returns everything spent since the runtime was created.
     pub fn cost(&self) -> CumulativeUsage {
         wire::usage(&self.agent.usage())
     }

@@ -1,4 +1,4 @@
-//! The conversation: looked at, replaced, dropped.
+//! Reading, replacing and clearing the conversation.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use super::{Busy, ClearError, Runtime, SetMessagesError};
 use crate::{full, wire};
 
 impl Runtime {
-    /// The conversation so far.
+    /// Returns the conversation so far.
     pub fn transcript(&self) -> Vec<Arc<conversation::Message>> {
         self.agent.transcript().messages().to_vec()
     }
 
-    /// The conversation in its wire form.
+    /// Returns the conversation in its wire form.
     pub fn messages(&self) -> Vec<Message> {
         wire::messages(&self.agent.transcript())
     }
 
-    /// The transcript with everything needed to go on elsewhere.
+    /// Returns the transcript with everything needed to continue elsewhere.
     pub fn full_messages(&self) -> Vec<FullMessage> {
         full::export(&self.agent.transcript())
     }
 
-    /// Puts a transcript in the place of this one, mended where it is broken.
+    /// Replaces the transcript, repairing the new one where it is broken.
     pub fn set_messages(
         &self,
         messages: Vec<FullMessage>,
@@ -32,7 +32,7 @@ impl Runtime {
         self.put_messages(Vec::new(), messages)
     }
 
-    /// Adds messages to the transcript, mended where they are broken.
+    /// Appends messages to the transcript, repairing them where they are broken.
     pub fn append_messages(
         &self,
         messages: Vec<FullMessage>,
@@ -57,7 +57,7 @@ impl Runtime {
         })
     }
 
-    /// Drops the transcript. Usage stays; the model is told today's date from here on.
+    /// Clears the transcript but not the usage. The model is told today's date from then on.
     pub fn clear(&self) -> Result<(), ClearError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());

@@ -2,11 +2,11 @@ use std::fs;
 use std::path::Path;
 
 use super::{
-    ExportFormat, ForkPoint, IfExists, OperationError, Scope, delete, export, export_to_file, find,
-    fork, import, list, search, show, statistics, tree, undo,
+    ExportFormat, ForkPoint, IfChanged, IfExists, OperationError, Scope, delete, export,
+    export_to_file, find, fork, import, list, search, show, statistics, tree, undo,
 };
 use crate::config::ModelChoice;
-use crate::{Config, IfChanged, Persistence, Runtime, SessionChoice, Workspace};
+use crate::{Config, Persistence, Runtime, SessionChoice, Workspace};
 
 fn workspace(directory: &Path) -> Workspace {
     Workspace {

@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{Config, ContextKind, ContextSearch, ModelChoice, Runtime, SkillSearch};
+use crate::context::ContextKind;
+use crate::{Config, ContextSearch, ModelChoice, Runtime, SkillSearch};
 
 fn runtime(cwd: &Path, context: ContextSearch) -> Runtime {
     Runtime::new(Config {

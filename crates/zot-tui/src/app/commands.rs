@@ -88,7 +88,7 @@ impl Commands {
         let wanted = name.to_lowercase();
         let nearest = choices
             .iter()
-            .map(|choice| (changes_between(&wanted, choice.name), choice.name))
+            .map(|choice| (strsim::levenshtein(&wanted, choice.name), choice.name))
             .min()
             .filter(|(changes, _)| *changes <= MAX_TYPOS);
         let advice = match nearest {
@@ -123,21 +123,6 @@ pub(super) fn run(app: &mut App, text: &str) -> Option<Vec<Effect>> {
             arguments: arguments.to_owned(),
         })]
     })
-}
-
-/// How many letters have to be put in, left out or exchanged to make one of the other.
-fn changes_between(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (above, letter) in one.chars().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (left, wanted) in other.chars().enumerate() {
-            let replaced = diagonal + usize::from(letter != wanted);
-            diagonal = row[left + 1];
-            row[left + 1] = replaced.min(diagonal + 1).min(row[left] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// Whether this can be the name of a command rather than a path.

@@ -1,8 +1,9 @@
 //! What the chat wants done outside of its state.
 
+use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
 use zot_sdk::sessions::IfChanged;
-use zot_sdk::{ApprovalScope, Decision, KeyProbe};
+use zot_sdk::{ApprovalScope, Decision};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;

@@ -17,7 +17,8 @@ mod working;
 mod writing;
 
 use serde_json::json;
-use zot_sdk::{AgentEvent, ApprovalScope, Decision, Event};
+use zot_sdk::wire::Event;
+use zot_sdk::{AgentEvent, ApprovalScope, Decision};
 
 use super::*;
 use crate::renderer::Renderer;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zot_sdk::{ExtensionEntry, InvokedData, PanelAction, Runtime};
+use zot_sdk::wire::{ExtensionEntry, InvokedData};
+use zot_sdk::{PanelAction, Runtime};
 
 use super::Chat;
 use crate::app::{ExtensionEffect, Input, PanelInput, PanelView, Prompt};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use zot_sdk::conversation::{ContentBlock, Message};
-use zot_sdk::{ApprovalScope, CredentialKind, CredentialStatus, Credentials, Runtime};
+use zot_sdk::credentials::{CredentialKind, CredentialStatus, Credentials};
+use zot_sdk::{ApprovalScope, Runtime};
 
 use crate::app::{Input, Listed, LogAction};
 

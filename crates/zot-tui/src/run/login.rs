@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use tokio::process::Child;
 use tokio::sync::mpsc;
-use zot_sdk::auth::{KeyPage, KeyPageError};
+use zot_sdk::credentials::{Credentials, KeptKey, KeyProbe};
 use zot_sdk::login::{self, LoginPlan, LoginStep, OAuthLogin};
-use zot_sdk::{Credentials, KeptKey, KeyProbe};
+use zot_sdk::login::{KeyPage, KeyPageError};
 
 use super::{Chat, listings};
 use crate::app::{Input, LoginEffect, LoginInput, LoginRequest};

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use zot_sdk::config_files::{ConfigError, Layers, Origin, Place, key, set, set_model};
+use zot_sdk::configuration::{self, ConfigError, Layers, Origin, Place, set_model};
+
+use zot_sdk::Workspace;
 
 use super::Chat;
 use crate::app::Input;
@@ -44,8 +46,10 @@ impl Chat {
     /// when that failed.
     pub(super) fn keep_setting(&self, name: &str, value: &str) -> Option<Input> {
         let choice = self.options.model_choice.as_ref()?;
-        let path = Place::User.path(&choice.home, self.runtime.cwd());
-        let kept = key(name).and_then(|key| set(&path, Place::User, key, value));
+        let workspace = Workspace::of_process()
+            .in_directory(self.runtime.cwd())
+            .with_zot_home(&choice.home);
+        let kept = configuration::set(&workspace, Place::User, name, value);
         let error = kept.err()?;
         let text = format!("{name} is used now, but could not be kept for the next start: {error}");
         Some(Input::failure(text))

@@ -7,10 +7,12 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use zot_sdk::Runtime;
 use zot_sdk::conversation::Timestamp;
 use zot_sdk::conversation::{ContentBlock, Message, Role};
+use zot_sdk::credentials::Credentials;
+use zot_sdk::models::today;
 use zot_sdk::sessions::{Summary, last_prompts};
-use zot_sdk::{Credentials, Runtime, today};
 
 use super::listings::{credential, first_line, turns};
 use super::themes;

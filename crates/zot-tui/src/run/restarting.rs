@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use zot_sdk::ApprovalPolicy;
 use zot_sdk::sessions::check_free;
-use zot_sdk::{ApprovalPolicy, FullMessage};
+use zot_sdk::wire::FullMessage;
 
 use super::effects::Performed;
 use super::{Chat, Ending, listings};

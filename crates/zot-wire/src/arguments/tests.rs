@@ -95,7 +95,7 @@ fn flattened_and_tagged_types_are_no_exception() {
 }
 
 #[test]
-fn arguments_that_are_no_object_are_refused() {
+fn arguments_that_are_not_an_object_are_refused() {
     let text = complaint::<Trip>(&json!("Bonn"));
     assert!(text.starts_with("invalid arguments: "), "{text}");
 }

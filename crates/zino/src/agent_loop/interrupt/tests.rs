@@ -70,7 +70,10 @@ fn the_model_is_told_what_is_wrong() {
         r#"{"name": 5}"#,
         r#"{"name":"execute_bash","arguments":{"code":5}}"#,
     ] {
-        let told = read("tool_call", body, &definitions).unwrap_err();
-        assert!(told.starts_with("Malformed tool_call JSON: "), "{told}");
+        let message = read("tool_call", body, &definitions).unwrap_err();
+        assert!(
+            message.starts_with("Malformed tool_call JSON: "),
+            "{message}"
+        );
     }
 }

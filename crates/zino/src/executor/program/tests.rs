@@ -64,7 +64,7 @@ async fn what_stays_in_the_background_is_ended() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_said_so() {
+async fn a_program_that_does_not_exist_is_reported() {
     let limits = Limits {
         time: Duration::from_secs(1),
         output_bytes: 1,

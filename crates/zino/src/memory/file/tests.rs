@@ -7,7 +7,7 @@ use super::{Access, PAGE_BYTES, SEPARATOR, Shape, create, lock, normalise, unfin
 use crate::memory::element::Elements;
 
 #[test]
-fn cut_anywhere_it_is_mended() {
+fn a_file_cut_anywhere_is_repaired() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a.json");
     let values = [
@@ -35,7 +35,7 @@ fn cut_anywhere_it_is_mended() {
 }
 
 #[test]
-fn what_is_no_array_is_not_touched() {
+fn a_file_that_is_not_an_array_is_not_touched() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a.json");
     fs::write(&path, "{\"a\": 1}").unwrap();
@@ -44,7 +44,7 @@ fn what_is_no_array_is_not_touched() {
 }
 
 #[test]
-fn the_last_are_read_from_behind() {
+fn the_last_elements_are_read_backwards() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a.json");
     let values: Vec<Value> = (0..3000)

@@ -16,7 +16,7 @@ use crate::memory::MAX_STORED_BYTES;
 
 const PURPOSE: &str = "append";
 
-/// Only for who holds the file's lock. That there can be no note is no reason not to write: without,
+/// Writes the note. The caller holds the file's lock. If the note cannot be written, the append goes ahead: without it,
 /// what is whole is kept.
 pub(super) fn announce(locked: &Locked, whole_end: u64, bytes: &[u8]) {
     let heading = format!("{whole_end} {}\n", bytes.len());
@@ -26,7 +26,7 @@ pub(super) fn announce(locked: &Locked, whole_end: u64, bytes: &[u8]) {
     });
 }
 
-/// Only for who holds the file's lock.
+/// Removes the note. The caller holds the file's lock.
 pub(super) fn withdraw(path: &Path) {
     let _ = fs::remove_file(beside(path, PURPOSE));
 }

@@ -51,7 +51,7 @@ fn models_and_keys_of_fallbacks_are_their_own() {
     let targets = set_up(text, &keys).unwrap();
     let models: Vec<&str> = targets.iter().map(|target| target.model.as_str()).collect();
     assert_eq!(models, ["mine", "mine", "claude-sonnet-5-5"]);
-    assert_eq!(targets[0].speech, Speech::Text(Ending::Anyone));
-    assert_eq!(targets[2].speech, Speech::Text(Ending::UserOnly));
+    assert_eq!(targets[0].dialect, Dialect::Text(Ending::Anyone));
+    assert_eq!(targets[2].dialect, Dialect::Text(Ending::UserOnly));
     assert!(set_up(text, &keys[..1]).is_err());
 }

@@ -1,19 +1,4 @@
-use super::{edit_distance, nearest_names};
-
-#[test]
-fn distances_are_levenshteins() {
-    for (left, right, distance) in [
-        ("", "", 0),
-        ("", "abc", 3),
-        ("abc", "", 3),
-        ("kitten", "sitting", 3),
-        ("flaw", "lawn", 2),
-        ("gpt-4o", "gpt-4o", 0),
-    ] {
-        assert_eq!(edit_distance(left, right), distance, "{left} {right}");
-        assert_eq!(edit_distance(right, left), distance, "{right} {left}");
-    }
-}
+use super::nearest_names;
 
 #[test]
 fn names_are_ranked_by_likelihood() {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 /// Schemas as extensions and other programs have them.
 fn corpus() -> Vec<(&'static str, Value)> {
+    // Flat table: a name and a schema each.
     let mut recursive = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/Node"}}});
     recursive["$defs"]["Node"] = json!({"type": "object", "properties": {
         "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}});

@@ -1,6 +1,6 @@
 //! `/login` and `/logout`.
 
-use zot_sdk::KeyProbe;
+use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
 
 use crate::app::{App, Effect, LogAction, LoginEffect, LoginRequest};

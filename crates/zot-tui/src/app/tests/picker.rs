@@ -1,6 +1,6 @@
 //! Lists to choose from: keys, previews, and how they fit.
 
-use zot_sdk::KeyProbe;
+use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
 
 use super::*;

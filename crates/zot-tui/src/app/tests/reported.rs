@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use zot_sdk::conversation::{Message, Role, Timestamp, ToolResult, Usage};
+use zot_sdk::wire::{ContentBlock, Event};
 use zot_sdk::{
-    AgentEvent, Arguments, ContentBlock, ErrorCode, ErrorReport, Event, ExtensionNotice, Image,
-    ToolCall, TurnStop, conversation,
+    AgentEvent, Arguments, ErrorCode, ErrorReport, ExtensionNotice, Image, ToolCall, TurnStop,
+    conversation,
 };
 
 use super::super::Input;
@@ -56,12 +57,12 @@ pub(super) fn aside(frame: Value) -> Input {
 
 /// An earlier part of the conversation, from the messages of `get_messages`.
 pub(super) fn messages(frames: Value) -> Vec<Arc<Message>> {
-    let frames: Vec<zot_sdk::Message> = serde_json::from_value(frames).unwrap();
+    let frames: Vec<zot_sdk::wire::Message> = serde_json::from_value(frames).unwrap();
     let messages = frames.iter().map(|frame| {
         let role = match frame.role {
-            zot_sdk::Role::User => Role::User,
-            zot_sdk::Role::Assistant => Role::Assistant,
-            zot_sdk::Role::Tool => Role::Tool,
+            zot_sdk::wire::Role::User => Role::User,
+            zot_sdk::wire::Role::Assistant => Role::Assistant,
+            zot_sdk::wire::Role::Tool => Role::Tool,
         };
         message(role, &frame.content)
     });
@@ -69,6 +70,7 @@ pub(super) fn messages(frames: Value) -> Vec<Arc<Message>> {
 }
 
 fn agent_event(event: Event) -> AgentEvent {
+    // Flat table: the event of each wire form.
     match event {
         Event::UserMessage { content, .. } => {
             AgentEvent::UserMessage(message(Role::User, &content))
