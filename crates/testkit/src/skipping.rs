@@ -50,6 +50,7 @@ pub fn skip(reason: &str) {
     note("other", reason);
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn note(feature: &str, reason: &str) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("unnamed");

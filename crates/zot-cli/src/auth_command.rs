@@ -1,4 +1,4 @@
-//! `zot auth status`: which credentials there are, without showing them.
+//! `zot auth status`: lists credentials without showing them.
 
 use std::io;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::output::{print, say, say_json};
 /// Exit code when there is no credential at all.
 const NONE: u8 = 1;
 
-/// Shows which credentials there are.
+/// Shows the available credentials.
 #[derive(Parser)]
 #[command(name = "zot auth", bin_name = "zot auth")]
 pub(crate) struct Arguments {
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 enum Action {
     /// List the credentials, masked, and where they come from
     Status {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -102,7 +102,10 @@ fn expiry(status: &CredentialStatus) -> String {
         return String::new();
     };
     match expires.duration_since(SystemTime::now()) {
-        Ok(left) => format!(" (renewed in time; ends in {} min)", left.as_secs() / 60),
-        Err(_) => " (over; renewed when it is used)".to_owned(),
+        Ok(left) => format!(
+            " (expires in {} min; renewed automatically)",
+            left.as_secs() / 60
+        ),
+        Err(_) => " (expired; renewed when it is used)".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! `zot cassette`: shows, checks and edits recordings.
+//! `zot cassette`: inspects and edits recordings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use zot_terminal::Print;
 use crate::failure::Failure;
 use crate::output::{print, say};
 
-/// Show, check and edit recordings of model exchanges
+/// Inspects and edits recordings of model exchanges.
 #[derive(Parser)]
 #[command(
     name = "zot cassette",
     bin_name = "zot cassette",
-    after_help = "Exit codes: 0 valid, 1 invalid or unreadable, 2 usage."
+    after_help = "Exit codes: 0 valid, 1 invalid or not readable, 2 usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -31,22 +31,22 @@ enum Action {
     /// Check every line, and look for secrets
     Verify {
         file: PathBuf,
-        /// Count this text as a secret, too (repeatable)
+        /// Also count this text as a secret (repeatable)
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-    /// Remove secrets: values of variables named like one, and what looks like a key
+    /// Redact secrets: values of variables with secret-like names, and text that looks like a key
     Redact {
         file: PathBuf,
-        /// Remove this text, too (repeatable)
+        /// Also redact this text (repeatable)
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-    /// Keep some exchanges, or drop the timing
+    /// Keep only some exchanges, or drop the timing
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Trim {
         file: PathBuf,
-        /// The exchanges to keep, both ends included: 2..5, 2.., ..5 or 2
+        /// The exchanges to keep, inclusive: 2..5, 2.., ..5 or 2
         #[arg(long, value_name = "A..B", group = "what", value_parser = range)]
         keep: Option<ExchangeRange>,
         /// Set all times to zero

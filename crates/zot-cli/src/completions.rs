@@ -1,4 +1,4 @@
-//! `zot completions` and `zot man`: made from the definitions of the flags themselves.
+//! `zot completions` and `zot man`: generated from the definitions of the flags.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
     skills_command,
 };
 
-/// Prints what a shell needs to complete commands and flags.
+/// Prints a completion script for a shell.
 #[derive(Parser)]
 #[command(
     name = "zot completions",
@@ -23,12 +23,12 @@ use crate::{
                   fish: zot completions fish > ~/.config/fish/completions/zot.fish"
 )]
 pub(crate) struct CompletionArguments {
-    /// Which shell
+    /// The shell
     #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"]))]
     shell: String,
 }
 
-/// Prints the manual page, for man -l.
+/// Prints a manual page in roff format.
 #[derive(Parser)]
 #[command(
     name = "zot man",
@@ -36,7 +36,7 @@ pub(crate) struct CompletionArguments {
     after_help = "zot man | man -l -"
 )]
 pub(crate) struct ManArguments {
-    /// The page of this command
+    /// Print the page of this command
     command: Option<String>,
 }
 
@@ -83,10 +83,13 @@ fn tree() -> Command {
     };
     Arguments::command().subcommands([
         run("rpc", "Serve the rpc protocol on standard input and output"),
-        run("doctor", "Look for what is wrong, and say how to mend it"),
+        run("doctor", "Check the installation and suggest fixes"),
         named(ext_command::Arguments::command(), "ext"),
         named(cassette_command::Arguments::command(), "cassette"),
-        run("context", "Show what the model is told, and what it costs"),
+        run(
+            "context",
+            "Show what every request begins with, and what it costs",
+        ),
         named(skills_command::Arguments::command(), "skills"),
         named(sessions_command::Arguments::command(), "sessions"),
         named(config_command::Arguments::command(), "config"),

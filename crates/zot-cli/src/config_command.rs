@@ -20,7 +20,7 @@ const UNSET: u8 = 1;
 #[command(
     name = "zot config",
     bin_name = "zot config",
-    after_help = "Flags win over variables (ZOT_MODEL, …), variables over .zot/config.json, that over \
+    after_help = "Flags override variables (ZOT_MODEL, …), variables override .zot/config.json, and that overrides \
                   $ZOT_HOME/config.json.\n\
                   Exit codes: 0 done, 1 not set, 2 usage or a file that cannot be used."
 )]
@@ -34,37 +34,37 @@ enum Action {
     /// Print the value of a setting
     Get {
         key: String,
-        /// As JSON, with where it comes from
+        /// Print JSON, including where the value comes from
         #[arg(long)]
         json: bool,
     },
-    /// Change a setting; lists have commas between, an empty value unsets
+    /// Change a setting; separate list items with commas; an empty value unsets it
     Set {
         key: String,
         value: String,
-        /// For this project (.zot/config.json) instead of for you
+        /// Change the project's file (.zot/config.json) instead of yours
         #[arg(long)]
         project: bool,
     },
-    /// Forget a setting
+    /// Remove a setting
     Unset {
         key: String,
-        /// In this project's file instead of yours
+        /// Change the project's file instead of yours
         #[arg(long)]
         project: bool,
     },
     /// Show every setting and where it comes from
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print where the file is
+    /// Print the path of the settings file
     Path {
-        /// The project's
+        /// Print the path of the project's file
         #[arg(long)]
         project: bool,
-        /// Both, as JSON
+        /// Print both paths as JSON
         #[arg(long)]
         json: bool,
     },

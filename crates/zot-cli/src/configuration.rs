@@ -1,4 +1,4 @@
-//! Flags, variables and files together.
+//! Combines flags, variables and files.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::warn;
 
-/// What the command line says, filled in with what the files and variables say.
+/// Returns the configuration of the command line, completed from files and variables.
 pub(crate) fn read(arguments: Arguments, persistence: Persistence) -> Result<Config, Failure> {
     Ok(read_with_settings(arguments, persistence)?.0)
 }
 
-/// The same, with the settings that are the front end's.
+/// As [`read`], with the settings for the front end.
 pub(crate) fn read_with_settings(
     arguments: Arguments,
     persistence: Persistence,
@@ -28,7 +28,7 @@ pub(crate) fn read_with_settings(
     Ok((config, settings))
 }
 
-/// What the files and variables say for work in `cwd`.
+/// Reads the settings of files and variables for `cwd`.
 pub(crate) fn layers(cwd: Option<&Path>) -> Result<Layers, ConfigError> {
     Layers::load(&home(), cwd.unwrap_or(Path::new(".")), &variable)
 }

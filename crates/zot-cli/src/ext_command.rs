@@ -24,13 +24,13 @@ use crate::failure::Failure;
 use crate::output::{Format, say};
 use consent::Consent;
 
-/// Extensions: programs in any language that add commands and tools, watch events and step in.
+/// Extensions: programs in any language that add commands and tools, watch events and intercept them.
 #[derive(Parser)]
 #[command(
     name = "zot ext",
     bin_name = "zot ext",
-    after_help = "Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); of two with \
-                  one name the project's wins.\n\n\
+    after_help = "Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); if two have \
+                  the same name, the project's wins.\n\n\
                   To write one:    zot ext new hello --lang python && zot ext dev hello\n\
                   To check it:     zot ext test hello\n\
                   To use it:       zot ext install hello\n\n\
@@ -43,12 +43,12 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the extensions found from here: their state, what they may do and what they add
+    /// List the extensions found from here, with their state, permissions, commands and tools
     List {
-        /// Do not start the enabled ones to learn their commands and tools
+        /// Do not start enabled extensions to learn their commands and tools
         #[arg(long)]
         no_start: bool,
-        /// Print an array for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -57,7 +57,7 @@ enum Action {
         /// A directory with an extension.json, or a URL: https://host/name.git, git@host:name.git@v1.2
         #[arg(value_name = "PATH | GIT-URL[@REF]")]
         origin: String,
-        /// Agree to what it asks for, without being asked (nobody is asked without a terminal)
+        /// Accept the requested permissions without asking (without a terminal, zot never asks)
         #[arg(long, short)]
         yes: bool,
         /// Replace an installed extension of the same name
@@ -68,48 +68,48 @@ enum Action {
     #[command(alias = "rm")]
     Remove {
         name: String,
-        /// Do not ask first
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Start an installed extension with zot again
+    /// Enable an installed extension, so that it starts with zot
     Enable { name: String },
-    /// Keep an installed extension, but do not start it
+    /// Disable an installed extension without removing it
     Disable { name: String },
     /// Show what an extension wrote to standard error
     Logs {
         name: String,
-        /// Go on showing what is added, until Ctrl-C
+        /// Keep printing new lines until Ctrl-C
         #[arg(long, short)]
         follow: bool,
-        /// Only the last lines
+        /// Show only the last N lines
         #[arg(long, short = 'n', value_name = "N")]
         lines: Option<usize>,
     },
-    /// Make a working extension with a test to start from
+    /// Create a working extension with a test
     New {
         name: String,
         #[arg(long)]
         lang: Language,
-        /// The directory to make instead of ./NAME
+        /// The directory to create instead of ./NAME
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Try everything an extension registers against a scripted host and report what is wrong
+    /// Test everything an extension registers against a scripted host
     Test {
         /// The extension's directory
         path: PathBuf,
         /// How long a tool may take
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         timeout: u64,
-        /// Print the report for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Run an extension, restart it on every save, and talk to it by hand
+    /// Run an extension, restart it on every save, and send it input by hand
     #[command(
         after_help = "Lines of standard input:\n  /command args       invokes a command\n  \
-                            tool NAME {\"a\": 1}   calls a tool; NAME may be left out if there is but one\n  \
+                            tool NAME {\"a\": 1}   calls a tool; NAME is optional if there is only one\n  \
                             panel KEY           sends a key to the open panel (up, down, enter, esc, a letter …)"
     )]
     Dev {
@@ -218,8 +218,8 @@ fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs something that a signal may cut short: dropped, it ends its processes and removes what is
-/// not finished.
+/// Runs a future until it is done or a signal arrives. Dropping the future ends its processes and
+/// removes unfinished files.
 fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
 where
     F: Future<Output = Result<ExitCode, Failure>>,

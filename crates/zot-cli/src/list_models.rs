@@ -66,7 +66,7 @@ fn write(output: &mut dyn Print, list: &ModelList) -> io::Result<()> {
     )
 }
 
-/// The prices of long prompts, and the end of the model.
+/// Describes the prices of long prompts and the model's deprecation.
 fn notes(model: &ModelInfo) -> String {
     let tiers = model.prices.tiers.iter().map(|tier| {
         let rates = &tier.rates;

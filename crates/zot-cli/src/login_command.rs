@@ -19,35 +19,35 @@ use crate::output::write_line;
 /// Limit: a longer key on standard input is refused.
 const MAX_API_KEY_BYTES: u64 = 64 * 1024;
 
-/// Gives zot the key of a provider, or logs in there.
+/// Stores the key of a provider, or logs in to the provider.
 #[derive(Parser)]
 #[command(
     name = "zot login",
     bin_name = "zot login",
-    after_help = "In a terminal the key is typed or pasted there, and not shown; a page on 127.0.0.1 takes it \
-                  as well.\nIt is tried once and kept in $ZOT_HOME/auth.json.\n\
-                  Providers with \"oauth\" in $ZOT_HOME/providers.json are logged in to instead.\n\
-                  Exit codes: 0 kept, 1 refused or not reachable, 2 usage, 130 given up."
+    after_help = "In a terminal, type or paste the key, which is not shown; a page on 127.0.0.1 accepts it \
+                  as well.\nThe key is tried once and stored in $ZOT_HOME/auth.json.\n\
+                  Providers with \"oauth\" in $ZOT_HOME/providers.json use a login instead of a key.\n\
+                  Exit codes: 0 stored, 1 rejected or unreachable, 2 usage, 130 cancelled."
 )]
 pub(crate) struct LoginArguments {
-    /// The provider; without one it is asked for
+    /// The provider; zot asks for it if it is not given
     provider: Option<String>,
-    /// What is not to be here: a key
+    /// Catches a key given as an argument, which is refused
     #[arg(hide = true)]
     surplus: Vec<String>,
     /// Read the key from standard input
     #[arg(long)]
     stdin: bool,
-    /// Keep the key without asking the provider whether it knows it
+    /// Store the key without trying it first
     #[arg(long)]
     no_probe: bool,
-    /// Print the address and open no browser
+    /// Print the address without opening a browser
     #[arg(long)]
     no_browser: bool,
-    /// Log in with a code that is typed in on another device
+    /// Log in with a code that is entered on another device
     #[arg(long, conflicts_with_all = ["stdin", "key"])]
     device: bool,
-    /// Give a key although there is a login
+    /// Use a key even if the provider has a login
     #[arg(long)]
     key: bool,
 }
@@ -76,14 +76,14 @@ impl LoginArguments {
     }
 }
 
-/// Forgets credentials.
+/// Removes stored credentials.
 #[derive(Parser)]
 #[command(name = "zot logout", bin_name = "zot logout")]
 pub(crate) struct LogoutArguments {
     /// The provider
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     provider: Option<String>,
-    /// All that is in auth.json
+    /// Remove all credentials in auth.json
     #[arg(long)]
     all: bool,
 }
@@ -92,8 +92,8 @@ pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
     if !arguments.surplus.is_empty() {
         // It is most likely a key, which is not repeated.
         return Err(Failure::usage(
-            "a key is not given as an argument, where others can see it: zot login PROVIDER asks for \
-             it, and --stdin reads it"
+            "a key must not be given as an argument, where others can see it: zot login PROVIDER asks \
+             for it, and --stdin reads it"
                 .to_owned(),
         ));
     }
@@ -180,7 +180,7 @@ fn read_key() -> Result<String, Failure> {
         .read_to_string(&mut text)?;
     let key = text.lines().next().unwrap_or_default().trim();
     if key.is_empty() {
-        return Err(Failure::usage("no key came from standard input".to_owned()));
+        return Err(Failure::usage("standard input contained no key".to_owned()));
     }
     Ok(key.to_owned())
 }

@@ -30,7 +30,7 @@ use arguments::{Arguments, Mode};
 
 fn main() -> ExitCode {
     zot_process::forbid_dumps();
-    // The code of a command that nobody asked for is not even loaded: idle memory is mostly code.
+    // The code of other commands is not even loaded: idle memory is mostly code.
     let word = std::env::args_os().nth(1);
     match word.as_deref().and_then(OsStr::to_str) {
         Some("cassette") => return command::run(cassette_command::run),
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Tells people what they should know, beside the output that programs read.
+/// Prints warnings on standard error, apart from output that programs read.
 fn warn(warnings: &[impl std::fmt::Display]) {
     for warning in warnings {
         let _ = writeln!(zot_terminal::stderr(), "zot: warning: {warning}");

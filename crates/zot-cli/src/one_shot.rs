@@ -1,4 +1,4 @@
-//! `zot -p` and `zot --json`: one prompt, then the end.
+//! `zot -p` and `zot --json`: one prompt.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ async fn run_prompt(
             Step::Written(Ok(())) => {}
             Step::Written(Err(error)) => {
                 if report.may_lose(&error, &output) {
-                    // It has all it waited for.
+                    // The reader has all it waited for.
                     output.discard();
                     break;
                 }
@@ -86,11 +86,11 @@ async fn run_prompt(
             }
         }
     }
-    warn(report.doubts());
+    warn(report.warnings());
     if format == Format::Text {
         report.finish(&mut output)?;
     }
-    // Nobody who waits for the answer or for `done` waits for extensions to end.
+    // A reader who waits for the answer or for `done` need not wait for extensions to end.
     let written = tokio::select! {
         written = output.flush() => written,
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
@@ -119,7 +119,7 @@ async fn run_prompt(
     }
 }
 
-/// Nobody can be asked, so tools that need approval must not run.
+/// Makes tools that need approval fail, because nobody can be asked.
 fn refuse_confirmations(runtime: &Runtime, format: Format) {
     let mode = match format {
         Format::Text => "-p",
@@ -130,8 +130,7 @@ fn refuse_confirmations(runtime: &Runtime, format: Format) {
         ApprovalScope::Tools(names) => format!("calls of {} are", names.join(", ")),
     };
     warn(&[format!(
-        "{mode} has nobody to ask for a confirmation: {tools} refused (--no-yolo or --confirm was \
-         given)"
+        "{mode} cannot ask for confirmation: {tools} refused (--no-yolo or --confirm was given)"
     )]);
     runtime.refuse_confirmations_because(
         "refused: the user wants to confirm this tool's calls, but cannot be asked in this mode. Do \
@@ -139,7 +138,7 @@ fn refuse_confirmations(runtime: &Runtime, format: Format) {
     );
 }
 
-/// Reports what a cancelled run still has to say, as far as the reader takes it.
+/// Reports the remaining events of a cancelled run, as far as the reader accepts them.
 async fn wind_down(
     runtime: &Runtime,
     mut events: EventStream,
@@ -148,13 +147,13 @@ async fn wind_down(
 ) {
     let ending = async {
         while let Some(event) = events.next().await {
-            // Only a serialisation bug fails here, and there is nobody left to tell.
+            // Only a serialisation bug fails here, and nobody is left to report it to.
             let _ = report.add(event, &mut output);
         }
         runtime.close().await;
     };
     let _ = timeout(SIGNAL_GRACE, ending).await;
-    // An interrupted run has no answer: what it said on the way must not be taken for one.
+    // An interrupted run has no answer; partial text must not be mistaken for one.
     if report.format == Format::Json {
         let _ = report.finish(&mut output);
     }
@@ -189,16 +188,16 @@ struct Report {
     filter: EventFilter,
     /// The text of the last assistant message.
     answer: String,
-    /// What a model said in this turn before it failed and another went on.
-    begun: String,
-    /// Whether an answer has come since the turn began, or since a model failed.
-    said_in_turn: bool,
+    /// The text of this turn from a model that failed, before another one took over.
+    partial: String,
+    /// Whether there was an answer since the turn began or a model failed.
+    has_answer_in_turn: bool,
     /// Written last.
     error: Option<ErrorReport>,
     /// How the last turn ended.
     last_stop: Option<TurnStop>,
-    /// Where the reader was told that the work is done.
-    told_end: Option<Mark>,
+    /// Where in the output `done` was written.
+    done_mark: Option<Mark>,
 }
 
 impl Report {
@@ -207,29 +206,29 @@ impl Report {
             format,
             filter: EventFilter::with_details(),
             answer: String::new(),
-            begun: String::new(),
-            said_in_turn: false,
+            partial: String::new(),
+            has_answer_in_turn: false,
             error: None,
             last_stop: None,
-            told_end: None,
+            done_mark: None,
         }
     }
 
     fn add(&mut self, event: AgentEvent, output: &mut Output) -> io::Result<()> {
         match &event {
-            AgentEvent::TurnStarted { .. } => self.begun.clear(),
+            AgentEvent::TurnStarted { .. } => self.partial.clear(),
             AgentEvent::AssistantMessage(message) => {
-                self.answer = format!("{}{}", self.begun, message.text());
-                self.said_in_turn = true;
+                self.answer = format!("{}{}", self.partial, message.text());
+                self.has_answer_in_turn = true;
             }
             AgentEvent::TurnEnded { stop, .. } => {
-                self.said_in_turn = false;
+                self.has_answer_in_turn = false;
                 self.last_stop = Some(*stop);
             }
-            // Somebody who waits for the answer alone should know whose it is.
+            // A reader of the answer alone should know which model gave it.
             AgentEvent::FellBack { from, to, error } => {
-                if std::mem::take(&mut self.said_in_turn) {
-                    self.begun.clone_from(&self.answer);
+                if std::mem::take(&mut self.has_answer_in_turn) {
+                    self.partial.clone_from(&self.answer);
                 }
                 if self.format == Format::Text {
                     warn(&[format!("{from} failed ({}); {to} goes on", error.message)]);
@@ -252,12 +251,12 @@ impl Report {
         let is_end = event == AgentEvent::Done;
         self.write(wire::event(event), output)?;
         if is_end && self.format == Format::Json {
-            self.told_end = Some(output.mark());
+            self.done_mark = Some(output.mark());
         }
         Ok(())
     }
 
-    /// Writes an event where events are what is asked for.
+    /// Writes an event if the format is JSON.
     fn write(&self, event: Option<Event>, output: &mut Output) -> io::Result<()> {
         match event.and_then(|event| self.filter.admit(event)) {
             Some(event) if self.format == Format::Json => output.push(&event),
@@ -265,15 +264,15 @@ impl Report {
         }
     }
 
-    /// Whether the reader has gone away, but was told before that the work is done.
+    /// Whether the reader has gone away after it received `done`.
     fn may_lose(&self, error: &io::Error, output: &Output) -> bool {
         error.kind() == io::ErrorKind::BrokenPipe
-            && self.told_end.is_some_and(|end| output.has_written(end))
+            && self.done_mark.is_some_and(|end| output.has_written(end))
     }
 
-    /// Shows what an extension has to say: with the events, or beside the answer.
+    /// Shows a notice of an extension: among the events, or on standard error.
     fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
-        // When even standard error is gone, there is nobody to tell.
+        // When even standard error is gone, nobody can be told.
         match &notice {
             ExtensionNotice::Problem(problem) => {
                 let _ = writeln!(zot_terminal::stderr(), "{problem}");
@@ -287,14 +286,14 @@ impl Report {
                 let note = format!("[{extension}] {level}: {message}");
                 let _ = writeln!(zot_terminal::stderr(), "{note}");
             }
-            // Panels need a place to be shown.
+            // Panels need a terminal.
             _ => {}
         }
         self.write(wire::notice(notice), output)
     }
 
-    /// What someone who trusts the answer should know.
-    fn doubts(&self) -> &'static [&'static str] {
+    /// Warnings about the answer.
+    fn warnings(&self) -> &'static [&'static str] {
         if self.error.is_some() {
             &[]
         } else if self.last_stop == Some(TurnStop::Length) {
@@ -306,7 +305,7 @@ impl Report {
         }
     }
 
-    /// Writes what is left.
+    /// Writes what comes last: the answer, or the error.
     fn finish(&self, output: &mut Output) -> io::Result<()> {
         match (self.format, &self.error) {
             (Format::Json, Some(report)) => {

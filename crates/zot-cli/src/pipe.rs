@@ -22,7 +22,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
         (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIMEOUT);
     let token = arguments.take_rpc_token()?;
-    // The embedding program owns persistence, unless it hands it over.
+    // The embedding program keeps the conversation, unless a flag asks for a session.
     let mut config = configuration::read(arguments, Persistence::Never)?;
     config.recording.secrets.extend(token.clone());
     let options = ServeOptions {

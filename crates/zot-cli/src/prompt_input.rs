@@ -76,22 +76,22 @@ pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft
     }
 }
 
-/// Whether something is piped in, or its end is known, before patience is lost.
+/// Waits briefly, and returns whether standard input has data or has ended.
 pub(crate) fn stdin_speaks() -> io::Result<bool> {
     stdin_is_readable_within(PIPED_PROMPT_PATIENCE)
 }
 
-/// Nobody should have to find out why a slow producer was not waited for.
+/// Warns that a slow producer was not waited for.
 fn left_alone() -> bool {
     let seconds = PIPED_PROMPT_PATIENCE.as_secs();
     warn(&[format!(
-        "nothing came on standard input within {seconds} s, so it is no part of the prompt; -n \
-         leaves it alone at once, and a word - waits for its end"
+        "nothing came on standard input within {seconds} s, so it is not part of the prompt; -n \
+         ignores it at once, and the word - waits for its end"
     )]);
     false
 }
 
-/// Everything up to the end of standard input, unless that is blank.
+/// Reads standard input to its end; blank input counts as none.
 fn read_piped() -> Result<Option<String>, Failure> {
     let mut piped = Vec::new();
     io::stdin()
@@ -100,12 +100,12 @@ fn read_piped() -> Result<Option<String>, Failure> {
         .read_to_end(&mut piped)?;
     if piped.len() as u64 > MAX_PIPED_PROMPT_BYTES {
         return Err(Failure::usage(format!(
-            "more than {MAX_PIPED_PROMPT_BYTES} bytes were piped in: give the agent a file to read instead"
+            "standard input has more than {MAX_PIPED_PROMPT_BYTES} bytes: give the agent a file to read instead"
         )));
     }
     let piped = String::from_utf8(piped).map_err(|error| {
         let position = error.utf8_error().valid_up_to();
-        Failure::usage(format!("what was piped in is not UTF-8 at byte {position}"))
+        Failure::usage(format!("standard input is not UTF-8 at byte {position}"))
     })?;
     Ok(Some(piped).filter(|piped| !piped.trim().is_empty()))
 }

@@ -1,5 +1,5 @@
-//! `zot sessions`: lists, shows, searches, exports, forks and deletes sessions, and undoes what
-//! their tools changed.
+//! `zot sessions`: lists, shows, searches, exports, forks and deletes sessions, and undoes the
+//! changes of their tools.
 
 mod export;
 mod list;
@@ -22,13 +22,13 @@ use crate::output::{Format, say, say_json};
 
 pub(crate) use list::Columns;
 
-/// The conversations on this machine. Without a command: those of this directory.
+/// Manages the sessions on this machine. Without a command, lists those of this directory.
 #[derive(Parser)]
 #[command(
     name = "zot sessions",
     bin_name = "zot sessions",
-    after_help = "A session is named by its id, the beginning of it, or the path of its file.\n\
-                  To go on with one: zot -p --continue PROMPT, or zot -p --resume ID PROMPT.\n\n\
+    after_help = "Name a session by its id, the beginning of its id, or the path of its file.\n\
+                  To resume one: zot -p --continue PROMPT, or zot -p --resume ID PROMPT.\n\n\
                   Exit codes: 0 done, 1 failed or nothing found, 2 usage."
 )]
 pub(crate) struct Arguments {
@@ -38,69 +38,69 @@ pub(crate) struct Arguments {
 
 #[derive(Args)]
 struct ListArguments {
-    /// Those of all directories
+    /// Include the sessions of all directories
     #[arg(long, short)]
     all: bool,
-    /// Print JSON for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Subcommand)]
 enum Action {
-    /// List the sessions of this directory, the newest first
+    /// List the sessions of this directory, newest first
     List(ListArguments),
-    /// Show what was said, with the number of every prompt
+    /// Show the messages of a session, with a number for each prompt
     Show {
         id: String,
-        /// Only what it is, not what was said
+        /// Show only the metadata, not the messages
         #[arg(long, conflicts_with = "json")]
         summary: bool,
         #[arg(long)]
         json: bool,
     },
-    /// Find messages that have all these words
+    /// Find messages that contain all these words
     Search {
         #[arg(required = true)]
         words: Vec<String>,
-        /// In this directory only
+        /// Search only the sessions of this directory
         #[arg(long)]
         here: bool,
-        /// The most messages to show
+        /// Show at most N messages
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
         #[arg(long)]
         json: bool,
     },
-    /// Write a session for others: portable, as Markdown, or as one HTML page
+    /// Export a session as a portable file, Markdown, or a single HTML page
     Export(export::Arguments),
-    /// Make a session of this directory from a .zotsession file
+    /// Import a .zotsession file as a session of this directory
     Import {
         file: PathBuf,
         #[arg(long)]
         json: bool,
     },
-    /// Begin a new session with the messages before a prompt of another, or with all of them
+    /// Start a new session with the messages of another, up to a prompt or all of them
     Fork {
         id: String,
-        /// The number of the prompt, as `show` counts
+        /// Copy only the messages before this prompt, numbered as in `show`
         #[arg(long, value_name = "N")]
         at: Option<usize>,
         #[arg(long)]
         json: bool,
     },
-    /// Draw which session was forked from which
+    /// Show which session was forked from which
     Tree(ListArguments),
-    /// Bring back files that `write` and `edit` changed for the last prompts
+    /// Restore the files that `write` and `edit` changed for the last prompts
     Undo(undo::Arguments),
-    /// Delete sessions and what is kept beside them
+    /// Delete sessions and the files kept with them
     Delete {
         #[arg(required = true)]
         ids: Vec<String>,
         #[arg(long)]
         json: bool,
     },
-    /// Add up what was said and spent
+    /// Add up messages, tokens and cost
     Stats(ListArguments),
 }
 
@@ -113,7 +113,7 @@ impl ListArguments {
     }
 }
 
-/// The sessions of a directory, the newest first.
+/// Returns the sessions of a directory, newest first.
 pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
     let workspace = Workspace::of_process().in_directory(cwd.unwrap_or(Path::new(".")));
     sessions::list(&workspace, Scope::Here).unwrap_or_default()

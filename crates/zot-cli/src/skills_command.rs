@@ -1,4 +1,4 @@
-//! `zot skills`: shows the skills there are, and makes new ones.
+//! `zot skills`: lists, shows and creates skills.
 
 mod list;
 mod show;
@@ -17,8 +17,8 @@ use crate::output::{Format, say, say_json};
     name = "zot skills",
     bin_name = "zot skills",
     after_help = "A skill is a directory with a SKILL.md. They are found in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills,\n\
-                  ~/.claude/skills, ./.agents/skills and ~/.agents/skills; of two with one name the first wins.\n\
-                  Without --with-skills, zot offers the built-in ones only.\n\n\
+                  ~/.claude/skills, ./.agents/skills and ~/.agents/skills; if two have the same name, the first wins.\n\
+                  Without --with-skills, zot offers only the built-in skills.\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]
 pub(crate) struct Arguments {
@@ -28,29 +28,29 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the skills found from here, and what is wrong with those that cannot be used
+    /// List the skills found from here, and report those that cannot be used
     List {
-        /// Print an object for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what a skill says
+    /// Show the instructions of a skill
     Show {
         name: String,
-        /// Print an object for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make a skill to start from, in ./.zot/skills
+    /// Create a skill in ./.zot/skills
     New {
         name: String,
-        /// Make it in $ZOT_HOME/skills instead, for all your projects
+        /// Create it in $ZOT_HOME/skills instead, for all projects
         #[arg(long)]
         global: bool,
-        /// When to use it: all a model sees before it decides
+        /// When to use the skill; the model sees only this until it loads the skill
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// Print an object for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A skill for programs.
+/// A skill as JSON.
 fn as_json(skill: &Skill) -> Value {
     let allowed = skill.allowed_tools.as_ref();
     json!({

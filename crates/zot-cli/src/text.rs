@@ -5,12 +5,12 @@ use std::io::{self, Write as _};
 
 use zot_terminal::Print;
 
-/// Says what is going on, beside the output.
+/// Reports progress on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(zot_terminal::stderr(), "{text}");
 }
 
-/// What others say, on one line.
+/// Returns `text` on one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.replace(['\n', '\r', '\t'], " ")
 }

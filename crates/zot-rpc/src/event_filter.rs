@@ -22,7 +22,7 @@ pub struct UnknownEvent {
 }
 
 impl EventFilter {
-    /// For a reader that is sent details.
+    /// Returns a filter that keeps details.
     pub fn with_details() -> Self {
         Self {
             types: None,
@@ -30,7 +30,7 @@ impl EventFilter {
         }
     }
 
-    /// Sends the events with these names from now on, or the usual ones.
+    /// Admits only the events with these names from now on, or the default ones.
     pub fn subscribe(&mut self, names: Option<&[String]>) -> Result<(), UnknownEvent> {
         let known = |name: &String| {
             let known = Event::TYPES.into_iter().find(|known| known == name);
@@ -47,7 +47,7 @@ impl EventFilter {
         self.details = details;
     }
 
-    /// The names of the events that are sent, in the order of the documentation.
+    /// Returns the names of the admitted events, in the order of the documentation.
     pub fn names(&self) -> Vec<String> {
         let mut names = Event::TYPES.to_vec();
         names.retain(|name| self.includes(name));
@@ -61,7 +61,7 @@ impl EventFilter {
         }
     }
 
-    /// The event as the reader is sent it, if it is.
+    /// Returns the event as it is sent, if it is admitted.
     pub fn admit(&self, mut event: Event) -> Option<Event> {
         if !self.includes(event.type_name()) {
             return None;

@@ -19,7 +19,7 @@ const MAX_QUEUED_COMMANDS: usize = 10_000;
 /// Limit: the prompt is refused.
 const MAX_QUEUED_COMMAND_BYTES: usize = 64 * 1024 * 1024;
 
-/// Work that has been accepted but not begun.
+/// Work that was accepted and has not started.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Job {
     pub(crate) id: Option<RequestId>,
@@ -69,7 +69,7 @@ pub(crate) struct JobQueue {
 }
 
 impl JobQueue {
-    /// Takes a job, or gives it back when the queue is full.
+    /// Adds a job, or returns it when the queue is full.
     pub(crate) fn push(&mut self, job: Job) -> Result<(), Box<Job>> {
         let bytes = job.bytes();
         if self.jobs.len() >= MAX_QUEUED_COMMANDS || self.bytes + bytes > MAX_QUEUED_COMMAND_BYTES {

@@ -31,23 +31,23 @@ use zot_stdio::{Input, Mark, Output};
 use confirming::Confirming;
 use replies::{Replies, Reply};
 
-/// How long a reader may take nothing once standard input has ended.
+/// How long a reader may stall once standard input has ended.
 ///
 /// Limit: with its input closed, `zot rpc` exits when nobody reads its output.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 
-/// How often to look whether standard input has ended while it is not read.
+/// How often to check whether standard input has ended while it is not read.
 ///
 /// Limit: a closed input is noticed this late while commands wait.
 const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How the server is to behave.
+/// Options of the server.
 #[derive(Default)]
 pub struct ServeOptions {
-    /// When set, the first line must be a `hello` that shows it.
+    /// When set, the first line must be a `hello` with this token.
     pub token: Option<String>,
-    /// How long a call waits for the confirmation of a client that has not said that it gives any;
-    /// as long as for others when not set.
+    /// How long a call waits for the confirmation of a client that has not announced that it gives
+    /// any; when not set, as long as for any other client.
     pub unannounced_confirm_time: Option<Duration>,
 }
 
@@ -56,7 +56,7 @@ pub struct ServeOptions {
 pub enum Exit {
     /// Standard input ended and all work is done.
     Finished,
-    /// The first line did not show the token.
+    /// The first line did not contain the token.
     BadToken,
     /// Nobody reads standard output any more.
     ReaderGone,
@@ -86,7 +86,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
     let exit = match server.run(&mut input, &mut signals).await {
         Ok(exit) => exit,
         Err(error) => {
-            // Whatever failed, what is running has to end in good order.
+            // Whatever failed, running work must end in good order.
             server.wind_down(Exit::ReaderGone, &mut signals).await?;
             return Err(error);
         }
@@ -96,7 +96,7 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
 
 struct Server {
     runtime: Arc<Runtime>,
-    /// Present until it has been shown.
+    /// Present until the client has sent it.
     token: Option<Token>,
     confirming: Confirming,
     output: Output,
@@ -106,19 +106,19 @@ struct Server {
     aborted: bool,
     /// The events the client wants.
     filter: EventFilter,
-    /// Commands that take their time.
+    /// Commands that are answered later.
     replies: Replies,
-    /// What is done beside the work. Dropping it leaves it undone.
+    /// Background work. Dropping it leaves it undone.
     background: JoinSet<()>,
     /// Whether a prompt has ended yet.
     worked: bool,
-    /// Work has begun whose end was not told yet.
+    /// Whether work has started whose end was not reported yet.
     unfinished: bool,
-    /// Where the end of the last work was told.
+    /// Where in the output the end of the last work was reported.
     told_end: Option<Mark>,
 }
 
-/// What one turn of the loop found.
+/// What one iteration of the loop found.
 enum Happening {
     Input(io::Result<()>),
     Event(Option<AgentEvent>),
@@ -168,11 +168,11 @@ impl Server {
     }
 
     /// Waits for the next thing to do. A reader that is behind stops first events, then input, so
-    /// that what waits for it stays bounded. An aborted job has little left to say and runs on: what
-    /// it started must end although nobody reads.
+    /// that what waits for it stays bounded. An aborted job has little output left and continues: its
+    /// processes must end even if nobody reads.
     ///
-    /// Once standard input has ended, nobody may be left who would ever read: the wait for the reader
-    /// has a limit then. While input is not read, its end is looked for now and then.
+    /// Once standard input has ended, the reader may be gone for good, so the wait for it is limited.
+    /// While input is not read, its end is checked for now and then.
     async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
         let is_overfull = self.output.is_overfull();
         let is_alone = input.has_ended() || is_overfull && input.is_hung_up();
@@ -191,7 +191,7 @@ impl Server {
         }
     }
 
-    /// Once there is time: nothing is in the way of a start.
+    /// Runs when idle, so that it does not delay the start.
     fn after_work(&mut self) {
         if !std::mem::replace(&mut self.worked, true)
             && let Some(refresh) = self.runtime.refresh_models()
@@ -236,8 +236,8 @@ impl Server {
         }
     }
 
-    /// A reader that has gone away is an end like others, and no loss once it was told of the end of
-    /// all work; a disk that is full is a failure.
+    /// A reader that has gone away is a normal end, and no loss if the end of all work was reported
+    /// before; a full disk is a failure.
     fn reader_gone(&self, error: io::Error) -> io::Result<Exit> {
         if error.kind() != io::ErrorKind::BrokenPipe {
             return Err(error);
@@ -254,7 +254,7 @@ impl Server {
 
     fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
         if let ExtensionNotice::Problem(problem) = &notice {
-            // When even standard error is gone, there is nobody to warn.
+            // When even standard error is gone, nobody can be warned.
             let _ = writeln!(zot_terminal::stderr(), "{problem}");
         }
         match wire::notice(notice) {
@@ -263,7 +263,7 @@ impl Server {
         }
     }
 
-    /// Begins the next queued job when nothing runs.
+    /// Starts the next queued job when nothing runs.
     fn start_next(&mut self) -> io::Result<()> {
         if self.running.is_some() || self.replies.is_reloading() {
             return Ok(());
@@ -278,7 +278,7 @@ impl Server {
                 mentions,
                 budget,
             } => {
-                // As late as this: what ran before may have changed the files.
+                // Attached only now: earlier work may have changed the files.
                 let (text, images) = match mentions {
                     true => self.runtime.with_mentions(text, images),
                     false => (text, images),
@@ -342,14 +342,14 @@ impl Server {
         Ok(None)
     }
 
-    /// Ends what is running in good order and writes what the reader still takes. A signal cuts it
+    /// Ends running work in good order and writes what the reader still accepts. A signal cuts this
     /// short.
     async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
                 self.output.limit_waiting(Some(UNREAD_TIME));
                 self.close_extensions().await;
-                // A reader may take its time for what it asked for, but not stand still.
+                // The reader may be slow, but must not stall.
                 return match self.output.flush().await {
                     Ok(()) => Ok(exit),
                     Err(error) => self.reader_gone(error),
@@ -378,7 +378,7 @@ impl Server {
         }
     }
 
-    /// Lets extensions go; what they say meanwhile is written, too.
+    /// Shuts extensions down and writes their last notices.
     async fn close_extensions(&mut self) {
         let runtime = Arc::clone(&self.runtime);
         let mut closing = pin!(runtime.close());
@@ -387,7 +387,7 @@ impl Server {
             let notice = tokio::select! {
                 () = &mut closing => break,
                 notice = runtime.next_notice() => notice,
-                // A failure shows again when the rest is written.
+                // A failure is reported when the rest is written.
                 written = self.output.drive(), if is_read => {
                     is_read = written.is_ok();
                     continue;
@@ -400,19 +400,19 @@ impl Server {
         }
     }
 
-    /// Reads what the running job still has to say.
+    /// Forwards the remaining events of the running job.
     async fn read_to_end(&mut self) {
         if let Some(mut stream) = self.running.take() {
             while let Some(event) = stream.next().await {
-                // Only a serialisation bug fails here, and there is nobody left to tell.
+                // Only a serialisation bug fails here, and nobody is left to report it to.
                 let _ = self.report(event);
             }
         }
     }
 }
 
-/// Whether commands to work have come already that a client who has stopped reading will hear
-/// nothing of.
+/// Whether commands that start work are waiting whose output a client that has stopped reading will
+/// miss.
 async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
     loop {
         while let Some(line) = input.take_line() {
@@ -436,7 +436,7 @@ async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
     }
 }
 
-/// The next event of the running job; never returns while there is none.
+/// Waits for the next event of the running job, for ever if none runs.
 async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
     match running {
         Some(stream) => stream.next().await,
@@ -444,7 +444,7 @@ async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
     }
 }
 
-/// The command on a line; `None` for a blank one.
+/// Parses the command on a line; `None` for a blank line.
 fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
     match line {
         Line::Complete(line) if line.trim_ascii().is_empty() => None,
@@ -461,7 +461,7 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
     }
 }
 
-/// What to answer a first line that does not show the token.
+/// Returns the answer to a first line without the token.
 fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Option<Response<()>> {
     let (id, command, error) = match frame {
         Ok(CommandFrame {

@@ -1,4 +1,4 @@
-//! The shared secret that a client may have to show first.
+//! The shared secret that a client may have to send first.
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -11,8 +11,8 @@ impl Token {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
 
-    pub(crate) fn matches(&self, shown: &str) -> bool {
-        let shown: [u8; 32] = Sha256::digest(shown.as_bytes()).into();
-        self.0.ct_eq(&shown).into()
+    pub(crate) fn matches(&self, candidate: &str) -> bool {
+        let candidate: [u8; 32] = Sha256::digest(candidate.as_bytes()).into();
+        self.0.ct_eq(&candidate).into()
     }
 }

@@ -38,10 +38,9 @@ pub enum LoginPreference {
 #[derive(Debug, Clone)]
 pub enum LoginPlan {
     /// The provider takes a key.
-    Key {
-        provider: String,
-    },
-    OAuth(OAuthLogin),
+    Key { provider: String },
+    /// The provider issues tokens.
+    OAuth(Box<OAuthLogin>),
 }
 
 /// A login at a provider that issues tokens.
@@ -95,11 +94,11 @@ pub fn plan(
     let provider = provider.to_owned();
     match (credentials.login(&provider)?, preference) {
         (Some(client), LoginPreference::Usual | LoginPreference::Device) => {
-            Ok(LoginPlan::OAuth(OAuthLogin {
+            Ok(LoginPlan::OAuth(Box::new(OAuthLogin {
                 provider,
                 client,
                 preference,
-            }))
+            })))
         }
         (None, LoginPreference::Device) => Err(LoginError::NoOAuth { provider }),
         (None, LoginPreference::Usual) | (_, LoginPreference::Key) => {

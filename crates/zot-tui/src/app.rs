@@ -183,7 +183,7 @@ impl App {
             Input::Note { text, .. } => return self.error(text),
             Input::Panicked(what) => {
                 self.transcript.ask_redraw(Redraw::Screen);
-                return self.error(format!("a bug in zot, which goes on: {what}"));
+                return self.error(format!("a bug in zot, which continues: {what}"));
             }
         }
         Vec::new()
@@ -198,16 +198,16 @@ impl App {
             }
             Listed::ForkPoints(prompts) => return commands::offer_fork_points(self, prompts),
             Listed::Prompts(prompts) if prompts.is_empty() => {
-                return self.remark("nothing was said yet");
+                return self.remark("there are no prompts yet");
             }
             Listed::Sessions(sessions) if sessions.is_empty() => {
-                return self.note("there is no session of this directory yet");
+                return self.note("there are no sessions of this directory yet");
             }
             Listed::Skills(skills) if skills.is_empty() => {
                 return self.note("there are no skills: docs/skills.md says where to put some");
             }
             Listed::Providers { providers, .. } if providers.is_empty() => {
-                return self.note("no key is kept: there is nothing to take away");
+                return self.note("no credential is stored: there is nothing to remove");
             }
             Listed::Models(models) => (PickerKind::Models, Choices::named(models)),
             Listed::Prompts(prompts) => (PickerKind::Prompts, Choices::named(prompts)),

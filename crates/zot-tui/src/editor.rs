@@ -48,12 +48,12 @@ pub(crate) enum Edit {
     Transpose,
     DeleteWordLeft,
     DeleteWordRight,
-    /// Back to a blank, whatever is between.
+    /// Deletes back to a blank.
     DeleteUnbrokenLeft,
     KillToLineEnd,
     KillToLineStart,
     Yank,
-    /// Puts an older kill in the place of the one just yanked.
+    /// Replaces the text just yanked with an older kill.
     YankOlder,
     Undo,
     Redo,
@@ -66,7 +66,7 @@ struct Snapshot {
     begins_pasted: bool,
 }
 
-/// What was done last, as far as the next edit minds.
+/// The last edit, as far as the next one depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Last {
     #[default]
@@ -91,21 +91,21 @@ pub(crate) struct Editor {
     redo: Vec<Snapshot>,
     kills: Vec<String>,
     chips: Vec<Chip>,
-    /// Of the chip made last.
+    /// The mark of the newest chip.
     last_mark: Option<char>,
-    /// The first character was pasted, so it means nothing but itself.
+    /// The first character was pasted, so it does not begin a command.
     begins_pasted: bool,
     has_paste: bool,
     last: Last,
 }
 
 impl Editor {
-    /// The text as it is sent: chips are what was pasted.
+    /// The text as it is sent, with the pastes in place of their chips.
     pub(crate) fn content(&self) -> String {
         self.draft().content()
     }
 
-    /// What is written, to come back to.
+    /// A copy of the text with its chips.
     pub(crate) fn draft(&self) -> Draft {
         let used = |chip: &&Chip| self.text.contains(chip.mark);
         Draft {
@@ -123,12 +123,12 @@ impl Editor {
         self.text.trim().is_empty()
     }
 
-    /// Whether what is written begins with something pasted.
+    /// Whether the text begins with a paste.
     pub(crate) fn begins_pasted(&self) -> bool {
         self.begins_pasted
     }
 
-    /// The text before the cursor, for whoever completes it.
+    /// The text before the cursor.
     pub(crate) fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
@@ -157,7 +157,7 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// Adds a line below, with its chips; can be undone together with what was done last.
+    /// Adds a line below, with its chips; undone together with the edit before.
     pub(crate) fn append_line(&mut self, draft: Draft) {
         let upper = self.text.clone();
         self.set(draft);
@@ -166,7 +166,7 @@ impl Editor {
         self.cursor = self.text.len();
     }
 
-    /// Replaces everything by what another program made of [`content`](Self::content). Pastes that
+    /// Replaces everything with an edited [`content`](Self::content). Pastes that
     /// are still in it stay chips.
     pub(crate) fn set_edited(&mut self, mut text: String) {
         let Draft { chips, .. } = self.draft();
@@ -193,10 +193,10 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// Takes what was written and begins anew.
+    /// Takes the text and clears the editor.
     pub(crate) fn take(&mut self) -> Draft {
         let draft = self.draft();
-        // What was cut can still be put back, with what was pasted in it.
+        // Killed text can still be yanked, with the pastes in it.
         let kills = std::mem::take(&mut self.kills);
         let mut chips = std::mem::take(&mut self.chips);
         chips.retain(|chip| kills.iter().any(|kill| kill.contains(chip.mark)));
@@ -291,7 +291,7 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// The mark of the chip for `text`; a new one unless there is one. `None` when there are too
+    /// The mark of the chip for `text`, which is created if necessary. `None` when there are too
     /// many already.
     fn mark_for(&mut self, text: Arc<str>) -> Option<char> {
         let same = |chip: &&Chip| Arc::ptr_eq(&chip.text, &text);
@@ -307,7 +307,7 @@ impl Editor {
         Some(mark)
     }
 
-    /// What was pasted where this cluster stands.
+    /// The chip that this cluster stands for.
     fn chip_of(&self, cluster: &str) -> Option<&Chip> {
         let mark = cluster.chars().next().filter(|c| draft::is_mark(*c))?;
         self.chips.iter().find(|chip| chip.mark == mark)
@@ -328,7 +328,7 @@ impl Editor {
         self.text.replace_range(from..to, "");
         self.cursor = from;
         if from == 0 {
-            // What was in the middle begins it now, and nobody knows whether it was pasted.
+            // The text begins elsewhere now, and whether that was pasted is unknown.
             self.begins_pasted = self.has_paste && !self.text.is_empty();
         }
     }
@@ -356,7 +356,7 @@ impl Editor {
         let killed = self.text[from..to].to_owned();
         let forward = from == self.cursor;
         match self.kills.last_mut() {
-            // Kills in a row are one.
+            // Consecutive kills are one.
             Some(kill) if last == Last::Killing => match forward {
                 true => kill.push_str(&killed),
                 false => kill.insert_str(0, &killed),

@@ -1,7 +1,7 @@
-//! Colours for code: words, strings, numbers and comments, told apart by a few rules for each
+//! Colours for code: words, strings, numbers and comments, found by a few rules for each
 //! family of languages.
 //!
-//! Deliberately no grammars: those cost more memory than the rest of the terminal together, and a
+//! Deliberately without grammars: they cost more memory than the rest of the chat together, and a
 //! line must be coloured the moment it arrives.
 
 #[cfg(test)]
@@ -10,7 +10,7 @@ mod tests;
 use crate::style::{Style, Theme};
 use crate::text::Line;
 
-/// What the rules have to know of a language.
+/// What the rules know about a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Language {
     line_comments: &'static [&'static str],
@@ -111,7 +111,7 @@ pub(crate) struct Highlighter {
 }
 
 impl Highlighter {
-    /// For a language by the name a fence or a file's ending gives it.
+    /// Chooses a language by the name of a fence or the extension of a file.
     pub(crate) fn new(name: &str) -> Self {
         Self {
             language: language(name),
@@ -139,7 +139,7 @@ impl Highlighter {
         line
     }
 
-    /// The length of the token `rest` begins with, and its look.
+    /// The length of the token that `rest` begins with, and its style.
     fn token(&mut self, rest: &str, language: &Language, theme: &Theme) -> (usize, Style) {
         if let Some((open, close)) = language.block_comment
             && (self.in_comment || rest.starts_with(open))

@@ -1,7 +1,7 @@
 //! Images in terminals that can show them.
 //!
-//! Pure: from the bytes of a file to the sequence that draws it. Where a terminal cannot, or a
-//! image is too large or damaged, the description in the text has to do.
+//! Pure: from the bytes of a file to the sequence that draws it. Where a terminal cannot, or an
+//! image is too large or damaged, the text describes the image.
 
 mod decode;
 mod encode;
@@ -26,7 +26,7 @@ use turn::Turn;
 
 pub(crate) use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
 
-/// A larger file is described only.
+/// A larger file is only described.
 ///
 /// Limit: the image is only described.
 const MAX_DECODED_IMAGE_BYTES: usize = 16 * 1024 * 1024;
@@ -36,7 +36,7 @@ const MAX_DECODED_IMAGE_BYTES: usize = 16 * 1024 * 1024;
 /// Limit: the image is made smaller before it is sent.
 const MAX_TERMINAL_IMAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// An image with more pixels is described only: a small file can claim any number.
+/// An image with more pixels is only described: a small file can claim any number.
 ///
 /// Limit: an image with more pixels in its header is only described.
 const MAX_PIXELS: usize = 24_000_000;
@@ -44,12 +44,12 @@ const MAX_PIXELS: usize = 24_000_000;
 const MAX_COLUMNS: usize = 60;
 const MAX_ROWS: usize = 20;
 
-/// What a cell measures where the terminal does not say, in pixels.
+/// The assumed size of a cell in pixels.
 const USUAL_CELL: (usize, usize) = (9, 18);
-/// The same for sixels: the terminals that do not say keep to what the VT340 had.
+/// The same for sixels, from the VT340.
 const SIXEL_CELL: (usize, usize) = (10, 20);
 
-/// How a terminal wants to be given images.
+/// How a terminal takes images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Kitty,
@@ -62,22 +62,22 @@ pub(crate) enum Protocol {
 /// An image as a terminal takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Drawing {
-    /// How many it takes on the screen.
+    /// Its size on the screen.
     pub columns: usize,
     pub rows: usize,
     /// Comes before `sequence` the first time.
     pub first: String,
-    /// Draws it at the cursor and leaves that where it is.
+    /// Draws it at the cursor, which stays.
     pub sequence: Arc<str>,
 }
 
 impl Drawing {
-    /// Whether it is the same, drawn for the first time or again.
+    /// Whether both draw the same image.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.sequence, &other.sequence)
     }
 
-    /// To be drawn again.
+    /// A copy that is drawn again later.
     pub(crate) fn copy(&self) -> Self {
         Self {
             first: String::new(),
@@ -95,14 +95,14 @@ pub(crate) struct Easel {
     pub cell: Option<(usize, usize)>,
 }
 
-/// What a terminal may call an image, different for other images and other programs.
+/// The number of an image in the terminal, unlike those of other images and programs.
 pub(crate) fn number(process: u32, image: u32) -> u32 {
     let group = process % (placeholder::MARKS - 1) + 1;
-    // The first sixteen are colours that go by other names too.
+    // The first sixteen colours also have other codes.
     (group << 24) | (16 + image % 240)
 }
 
-/// What an image takes of the screen.
+/// The size of an image on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fit {
     columns: usize,
@@ -157,7 +157,7 @@ impl Easel {
         })
     }
 
-    /// As large as it is, unless there is less room.
+    /// Its own size, or less where there is no room.
     fn fit(&self, width: usize, height: usize, columns: usize, rows: usize) -> Option<Fit> {
         let (cell_width, cell_height) = self.cell.unwrap_or(match self.protocol {
             Protocol::Sixel => SIXEL_CELL,
@@ -182,8 +182,8 @@ impl Easel {
     }
 }
 
-/// The one format that kitty takes. A file of another one, or a large one, is made as large as it is
-/// shown.
+/// The image as PNG, the only format of kitty. Other formats and large files are scaled to the size
+/// on the screen.
 fn as_png(file: &[u8], pixels: impl Fn() -> Option<Pixels>) -> Option<Cow<'_, [u8]>> {
     if size::format(file) == Some(Format::Png) && file.len() <= MAX_TERMINAL_IMAGE_BYTES {
         return Some(Cow::Borrowed(file));

@@ -1,35 +1,35 @@
-//! A key that a command asks for in the terminal: what is typed is a row of bullets.
+//! Asks for a key in the terminal and shows it as a row of bullets.
 //!
-//! The terminal is put back when the prompt is dropped, whatever ended it.
+//! Dropping the prompt restores the terminal.
 
 use std::io;
 
 use zot_process::{EndSignal, EndSignals};
 
 use crate::app::{Input, Key, KeyCode};
-use crate::secret::Secret;
 use crate::terminal::{Kind, Terminal};
 use crate::text::clean;
+use crate::typed_secret::TypedSecret;
 
 /// What stands for a character of the key.
 const BULLET: &str = "•";
 
-/// What somebody did.
+/// What the user did.
 #[derive(Debug)]
 pub enum KeyPromptEvent {
     /// This was typed or pasted, and enter pressed.
-    Entered(Secret),
-    /// The tab key: the page in a browser is wanted.
+    Entered(TypedSecret),
+    /// The tab key, which opens the page in a browser.
     WantsPage,
     /// Esc or ctrl+c.
     GivenUp,
-    /// The process is to end.
+    /// A signal that ends the process.
     Signal(EndSignal),
     /// The terminal is gone.
     Gone,
 }
 
-/// Whether what is typed can be seen.
+/// Whether typed characters are visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
     Shown,
@@ -42,11 +42,11 @@ pub struct KeyPrompt {
     signals: EndSignals,
     label: String,
     typed: Typed,
-    text: Secret,
+    text: TypedSecret,
 }
 
 impl KeyPrompt {
-    /// Takes the terminal, which standard input and standard output have to be. Has to be called
+    /// Takes the terminal, which standard input and standard output must be. Must be called
     /// within a tokio runtime.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
@@ -54,7 +54,7 @@ impl KeyPrompt {
             signals: EndSignals::new()?,
             label: String::new(),
             typed: Typed::Hidden,
-            text: Secret::default(),
+            text: TypedSecret::default(),
         })
     }
 
@@ -68,7 +68,7 @@ impl KeyPrompt {
         Ok(())
     }
 
-    /// Begins to ask; what was typed before is forgotten.
+    /// Asks for a key, with nothing typed yet.
     pub fn ask(&mut self, label: &str, typed: Typed) -> io::Result<()> {
         self.label = label.to_owned();
         self.typed = typed;
@@ -76,7 +76,7 @@ impl KeyPrompt {
         self.draw()
     }
 
-    /// Waits for what is done next. Cancel-safe: what was typed is kept.
+    /// Waits for the next event. Cancel-safe: what was typed is kept.
     pub async fn next(&mut self) -> io::Result<KeyPromptEvent> {
         loop {
             let input = tokio::select! {
@@ -128,7 +128,7 @@ impl KeyPrompt {
 
     fn paste(&mut self, text: &str) -> io::Result<()> {
         match text.trim().lines().count() > 1 {
-            true => self.say("One line is expected: that was more, and was not taken."),
+            true => self.say("A key is one line: the paste was ignored."),
             false => self.write(text.trim().chars()),
         }
     }
@@ -137,7 +137,7 @@ impl KeyPrompt {
         for character in characters {
             if !self.text.push(character) {
                 self.text.clear();
-                return self.say("That is too long for a key, and was not taken.");
+                return self.say("That is too long for a key and was ignored.");
             }
         }
         Ok(())
@@ -156,7 +156,7 @@ impl KeyPrompt {
 
 impl Drop for KeyPrompt {
     fn drop(&mut self) {
-        // What is printed next begins at the left.
+        // The next output begins at the left.
         let _ = self.terminal.write(b"\r\x1b[K");
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal: a chat with the agent that streams into the terminal's own scrollback.
+//! A chat with the agent that streams into the terminal's own scrollback.
 //!
 //! State and view are pure: `app` decides what happens and what is shown, `renderer` turns that
 //! into bytes, `run` is the only part that touches the terminal and the agent.
@@ -12,12 +12,12 @@ mod markdown;
 mod pager;
 mod renderer;
 mod run;
-mod secret;
 mod style;
 mod terminal;
 mod text;
+mod typed_secret;
 
 pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
 pub use run::{Carried, Ending, ModelChoice, Options, Waiting, run};
-pub use secret::Secret;
+pub use typed_secret::TypedSecret;
 pub use zot_process::EndSignal;

@@ -12,7 +12,7 @@ use crate::text::Line;
 pub(crate) use render::render;
 pub(crate) use stream::MarkdownStream;
 
-/// Renders a whole answer, as it looked when it came bit by bit.
+/// Renders a whole answer as it looked when it was streamed.
 pub(crate) fn render_answer(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let mut stream = MarkdownStream::default();
     let mut lines = stream.push(text, columns, theme);

@@ -1,6 +1,6 @@
 //! Reads the whole transcript in a screen of its own: everything unfolded, with a search.
 //!
-//! What was laid out is kept; only what is new is laid out again, and only what is visible is drawn.
+//! Lines are laid out once, when they are new, and only visible ones are drawn.
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +27,12 @@ pub(crate) enum Reading {
 #[derive(Debug, Default)]
 pub(crate) struct Pager {
     columns: usize,
-    /// Without the last row, which tells where this is.
+    /// Without the last row, which shows the position.
     page: usize,
     lines: Vec<Line>,
-    /// Where each thing that is in the log begins.
+    /// Where each item of the log begins.
     starts: Vec<usize>,
-    /// How many things the log has had when they were laid out.
+    /// How many items of the log have been laid out.
     seen: u64,
     /// What is still arriving.
     arriving: Vec<Line>,
@@ -40,13 +40,13 @@ pub(crate) struct Pager {
     /// Follows what is new while its end is shown.
     follows: bool,
     pub(crate) query: String,
-    /// Is being typed.
+    /// The search that is being typed.
     pub(crate) typing: Option<String>,
     pub(crate) remark: Option<String>,
 }
 
 impl Pager {
-    /// At the end of what there is.
+    /// Opens at the end.
     pub(crate) fn new(log: &Log, arriving: Vec<Line>, size: (usize, usize), theme: &Theme) -> Self {
         let mut pager = Self::default();
         pager.resize(log, size, theme);
@@ -74,7 +74,7 @@ impl Pager {
         self.keep_within();
     }
 
-    /// Takes what has been said since.
+    /// Adds what is new in the log.
     pub(crate) fn update(&mut self, log: &Log, arriving: Vec<Line>, theme: &Theme) {
         self.add_new(log, theme);
         self.arriving = arriving;
@@ -87,7 +87,7 @@ impl Pager {
             if let Some(entry) = log.get(index) {
                 self.starts.push(self.lines.len());
                 let lines = item_lines(&entry.item, self.columns, theme, true);
-                // Code is not broken on its way into the scrollback.
+                // Code is not wrapped on its way into the scrollback.
                 for line in lines {
                     match line.width() > self.columns {
                         true => self.lines.extend(crate::text::wrap(&line, self.columns, 0)),
@@ -121,7 +121,7 @@ impl Pager {
         }
     }
 
-    /// Those on the screen.
+    /// The lines on the screen.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Line> {
         let last = (self.top + self.page).min(self.count());
         (self.top..last).filter_map(|index| self.line(index))
@@ -131,7 +131,7 @@ impl Pager {
         (self.columns, self.page)
     }
 
-    /// Shows the thing that is so far from the end of the log.
+    /// Shows the item that is this far from the end of the log.
     pub(crate) fn show(&mut self, from_end: usize) {
         let thing = self.starts.len().checked_sub(from_end + 1);
         let start = thing.and_then(|thing| self.starts.get(thing)).copied();
@@ -225,11 +225,11 @@ impl Pager {
                 (above.and_then(|from| self.find(direction, from)), last)
             }
         };
-        // What is on the last page is all seen there: the end cannot be scrolled to the top.
+        // All of the last page is visible: its end cannot be scrolled to the top.
         let is_seen = direction == Direction::Down && self.top == self.last_top();
         let next = next.filter(|_| !is_seen);
         match next.or_else(|| {
-            self.remark = Some("from the other end".to_owned());
+            self.remark = Some("wrapped around".to_owned());
             self.find(direction, around)
         }) {
             Some(found) => self.go_to(found),
@@ -256,7 +256,7 @@ enum Direction {
     Down,
 }
 
-/// Where `query` is in `text`. Capital letters count if there are some in the query.
+/// Where `query` is in `text`. Case matters if the query has capital letters.
 pub(crate) fn matches(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     if query.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Draws the lower part of the screen again and again, and lets finished lines go up into the
+//! Redraws the lower part of the screen, and lets finished lines scroll up into the
 //! terminal's own scrollback.
 //!
 //! Pure: [`Renderer::draw`] returns the bytes to write. Only lines that changed are written again,
@@ -23,15 +23,15 @@ use crate::text::Line;
 const BEGIN_UPDATE: &str = "\x1b[?2026h\x1b[?25l";
 const END_UPDATE: &str = "\x1b[?2026l";
 
-/// Line by line: tmux takes wiping the whole screen at once as a wish to keep it in its history.
+/// Line by line: tmux copies a screen that is cleared at once into its history.
 const WIPE_FROM_HERE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
 
-/// What finished lines come in place of.
+/// What the finished lines replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Replaces {
     #[default]
     Nothing,
-    /// So many finished rows above the live part.
+    /// This many finished rows above the live part.
     Rows(usize),
     /// All that is on the screen.
     Screen,
@@ -39,27 +39,27 @@ pub(crate) enum Replaces {
     Everything,
 }
 
-/// What the screen is to look like.
+/// What the screen should look like.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Frame {
     pub replaces: Replaces,
     /// Finished: they scroll away and are never touched again.
     pub finished: Vec<Line>,
-    /// So many of them, and all that is above, cannot be [replaced](Replaces::Rows).
+    /// This many of them, and all above, cannot be [replaced](Replaces::Rows).
     pub out_of_order: usize,
     /// Each over the finished lines from this one on, which are empty; in order.
     pub images: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
-    /// So many of them, the first, are of an answer that may still change.
+    /// The first of them belong to an answer that may still change: this many.
     pub tail: usize,
     /// Where the cursor blinks, as row and column of `live`.
     pub cursor: Option<(usize, usize)>,
-    /// The width all of this is made for; zero when it does not matter.
+    /// The width that the frame is made for; zero when it does not matter.
     pub columns: usize,
 }
 
-/// Knows what is on the screen.
+/// Remembers what is on the screen.
 #[derive(Debug)]
 pub(crate) struct Renderer {
     depth: Depth,
@@ -67,9 +67,9 @@ pub(crate) struct Renderer {
     /// The row of `shown` the cursor is in.
     row: usize,
     cursor: Option<(usize, usize)>,
-    /// Finished rows of ours that are on the screen for sure.
+    /// Our finished rows that are certainly on the screen.
     above: usize,
-    /// Finished rows of ours that follow each other up to the live part, on the screen or above it.
+    /// Our finished rows directly above the live part, on the screen or beyond.
     written: usize,
     /// Rows of the live part that a lower screen has pushed out, right above what is shown.
     buried: Vec<Line>,
@@ -182,7 +182,7 @@ impl Renderer {
         self.written += rows;
     }
 
-    /// Takes the live part off the screen and leaves the cursor at its place.
+    /// Clears the live part and leaves the cursor in its place.
     pub(crate) fn clear(&mut self) -> String {
         let mut out = String::from(BEGIN_UPDATE);
         self.go_to(&mut out, 0);
@@ -193,7 +193,7 @@ impl Renderer {
         out
     }
 
-    /// Takes the live part and what is replaced off the screen, and stands where that began.
+    /// Clears the live part and the replaced rows, and leaves the cursor where they began.
     fn make_room(&mut self, out: &mut String, replaces: Replaces, height: usize) {
         match replaces {
             Replaces::Nothing => self.go_to(out, 0),
@@ -244,14 +244,14 @@ impl Renderer {
             self.go_to(out, live.len());
             out.push_str("\r\x1b[J");
         }
-        // Rows beyond the last line do not exist for whoever draws next.
+        // Rows beyond the last line do not exist for the next drawing.
         let last = live.len().saturating_sub(1);
         if self.row > last {
             self.go_to(out, last);
         }
     }
 
-    /// Moves to a row of the live part; below the last one that means making a new one.
+    /// Moves to a row of the live part; below the last one it creates a row.
     fn go_to(&mut self, out: &mut String, row: usize) {
         if row > self.row {
             // Line feeds, because there may be no row yet.
@@ -267,7 +267,7 @@ impl Renderer {
     fn place_cursor(&mut self, out: &mut String, cursor: Option<(usize, usize)>) {
         self.cursor = cursor;
         let Some((row, column)) = cursor else {
-            // A lower screen loses what is below the cursor before it pushes anything out.
+            // A lower screen drops the rows below the cursor before it pushes any out.
             self.go_to(out, 0);
             return;
         };
@@ -291,7 +291,7 @@ fn write_drawing(out: &mut String, drawing: &Drawing) {
     let _ = write!(out, "\x1b[{}B\r", drawing.rows);
 }
 
-/// Writes styled text and remembers what it is writing in.
+/// Writes styled text and remembers the current style.
 #[derive(Default)]
 struct Pen {
     style: Style,

@@ -1,4 +1,4 @@
-//! Brings the terminal, the agent and the state together.
+//! Connects the terminal, the agent and the state.
 
 mod agent;
 mod assembling;
@@ -56,33 +56,33 @@ use resizing::Resized;
 pub use restarting::{Carried, Waiting};
 use shell::{Running, next_output};
 
-/// While things stream in, the screen is drawn this often at most; for a key it is drawn at once.
+/// The shortest time between two drawings while a response streams; keys are drawn at once.
 const FRAME: Duration = Duration::from_millis(33);
 
-/// What of a conversation that is taken up is shown.
+/// How many messages of a resumed conversation are shown.
 const RESUMED_MESSAGES: usize = 40;
 
 /// How long a cancelled prompt may take to wind down when the user leaves.
 const WIND_DOWN: Duration = Duration::from_secs(3);
 
-/// How the chat is to begin.
+/// How the chat starts.
 #[derive(Clone, Default)]
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
-    /// Another width of the window leaves what has been written as it is.
+    /// A new width of the window leaves what has been written alone.
     pub keeps_scrollback: bool,
-    /// Images are described and not drawn, whatever the terminal can.
+    /// Images are described, even if the terminal can draw them.
     pub describes_images: bool,
-    /// Where the model is kept that is chosen here.
+    /// Where the chosen model is kept.
     pub model_choice: Option<ModelChoice>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
-    /// Which session to go on with is picked first.
+    /// The user picks a session first.
     pub picks_session: bool,
-    /// Sent at once, or when a session is picked: with that.
+    /// Sent at once, or after a session is picked.
     pub prompt: Option<String>,
-    /// Stands in the editor.
+    /// The text in the editor.
     pub draft: Option<String>,
     /// Goes with the first prompt.
     pub waiting: Waiting,
@@ -98,7 +98,7 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Left,
-    /// To begin anew with this session.
+    /// Restarts with this session.
     Again {
         session: Option<PathBuf>,
         carried: Box<Carried>,
@@ -120,7 +120,7 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
     };
     let ended = chat.end(farewell).await;
     match ending {
-        // Nothing can be written there any more.
+        // Nothing can be written to the terminal.
         Ok(Ending::TerminalGone) => ending,
         _ => ended.and(ending),
     }
@@ -128,38 +128,48 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
 
 struct Chat {
     app: App,
-    renderer: Renderer,
-    terminal: Terminal,
     runtime: Arc<Runtime>,
-    work: Option<EventStream>,
-    /// A question on the side; dropping it ends it.
-    aside: Option<EventStream>,
-    /// Commands, listings: each ends with inputs.
-    jobs: JoinSet<Vec<Input>>,
-    /// What a command of the user prints, and what stops it.
-    shell: Option<Running>,
-    /// Another program that has the terminal, until it ends with an input.
-    guest: Option<Guest>,
-    /// When the last of them ended.
-    guest_left: Option<Instant>,
-    /// A provider's key that is asked for.
-    login: Option<Login>,
-    /// By the user, with `/model`.
+    terminal: Terminal,
+    screen: Screen,
+    tasks: Tasks,
+    /// The model that the user chose with `/model`.
     chosen_model: Option<String>,
-    /// Those that were listed last.
+    /// The sessions that were listed last.
     sessions: Arc<[Summary]>,
-    /// Draws the images, where the terminal can show them.
     image_renderer: ImageRenderer,
-    begun: Instant,
+    started: Instant,
+    /// In a terminal that handles nothing but lines.
+    plain: Option<Plain>,
+    options: Options,
+}
+
+/// What is drawn, and when.
+struct Screen {
+    renderer: Renderer,
     /// Something has changed and is drawn then.
     draw_at: Option<Instant>,
     resized: Option<Resized>,
     /// Covers the chat while the transcript is read.
     fullscreen: Option<reading::Covered>,
     narrowing: Narrowing,
-    /// In a terminal that can do nothing but lines.
-    plain: Option<Plain>,
-    options: Options,
+}
+
+/// What runs beside the loop and ends with inputs.
+#[derive(Default)]
+struct Tasks {
+    /// The prompt or compaction.
+    work: Option<EventStream>,
+    /// A side question; dropping it ends it.
+    aside: Option<EventStream>,
+    /// Commands of extensions, listings, operations on sessions.
+    jobs: JoinSet<Vec<Input>>,
+    /// A command of the user.
+    shell: Option<Running>,
+    /// Another program that has the terminal.
+    guest: Option<Guest>,
+    /// When the last of them ended.
+    guest_left: Option<Instant>,
+    login: Option<Login>,
 }
 
 impl Chat {
@@ -173,7 +183,7 @@ impl Chat {
         }
     }
 
-    /// What is there before anything happens.
+    /// Shows what is there before the first input.
     fn begin(&mut self) -> io::Result<()> {
         for warning in std::mem::take(&mut self.options.warnings) {
             self.take(Input::note(warning))?;
@@ -189,7 +199,7 @@ impl Chat {
         }
         self.app.composer.shell.outputs = std::mem::take(&mut self.options.waiting).0;
         self.list_commands();
-        // Who picks none finds the prompt in the editor.
+        // Without a choice the prompt is in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
         if let Some(draft) = self.options.draft.take().or(unsent) {
             self.take(Input::Edited(draft))?;
@@ -207,21 +217,21 @@ impl Chat {
         tokio::select! {
             biased;
             signal = signals.next() => self.take_signal(signal),
-            input = next_guest(&mut self.guest) => {
-                self.guest = None;
-                self.guest_left = Some(Instant::now());
+            input = next_guest(&mut self.tasks.guest) => {
+                self.tasks.guest = None;
+                self.tasks.guest_left = Some(Instant::now());
                 self.take_back()?;
                 let ending = self.take(input)?;
                 self.draw()?;
                 Ok(ending)
             }
             input = self.terminal.next() => self.take_from_terminal(input),
-            inputs = next_login(&mut self.login) => self.take_all(inputs),
-            () = until(self.resized.as_ref().map(Resized::when)) => {
+            inputs = next_login(&mut self.tasks.login) => self.take_all(inputs),
+            () = until(self.screen.resized.as_ref().map(Resized::when)) => {
                 self.take_resize()?;
                 Ok(None)
             }
-            () = until(self.draw_at) => {
+            () = until(self.screen.draw_at) => {
                 self.draw()?;
                 Ok(None)
             }
@@ -229,17 +239,17 @@ impl Chat {
                 self.take_all(drawings.into_iter().map(Input::Image))
             }
             // What comes after an image is shown after it.
-            event = next_event(&mut self.work), if !self.image_renderer.is_busy() => {
+            event = next_event(&mut self.tasks.work), if !self.image_renderer.is_busy() => {
                 self.take_burst(event)
             }
-            event = next_event(&mut self.aside) => self.take_aside(event),
-            Some(text) = next_output(&mut self.shell) => {
+            event = next_event(&mut self.tasks.aside) => self.take_aside(event),
+            Some(text) = next_output(&mut self.tasks.shell) => {
                 self.take_soon(Input::Shell(ShellInput::Progress(text)))
             }
             // A command opens a panel before its extension draws there.
-            Some(done) = self.jobs.join_next() => {
+            Some(done) = self.tasks.jobs.join_next() => {
                 // A job that panicked returns nothing, but has disturbed the screen.
-                self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+                self.screen.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
                 self.take_all(done.unwrap_or_default())
             }
             notice = self.runtime.next_notice() => self.take_soon(Input::Extension(notice)),
@@ -258,7 +268,7 @@ impl Chat {
             // The end of the input is how one leaves.
             None if self.plain.is_some() => Ok(Some(Ending::Left)),
             Some(Ok(Input::Resized { columns, rows })) => {
-                self.resized = Some(Resized::step((columns, rows)));
+                self.screen.resized = Some(Resized::step((columns, rows)));
                 Ok(None)
             }
             Some(Ok(Input::Cursor { row, column })) => {
@@ -297,7 +307,7 @@ impl Chat {
         }
     }
 
-    /// What was dropped on the terminal is mentioned.
+    /// Turns files that were dropped on the terminal into mentions.
     fn with_dropped(&self, input: Input) -> Input {
         let Input::Paste(text) = input else {
             return input;
@@ -314,12 +324,14 @@ impl Chat {
 
     fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let ending = self.take(input)?;
-        self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+        self.screen
+            .draw_at
+            .get_or_insert_with(|| Instant::now() + FRAME);
         Ok(ending)
     }
 
     fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
-        let now_ms = self.begun.elapsed().as_millis() as u64;
+        let now_ms = self.started.elapsed().as_millis() as u64;
         if matches!(input, Input::Resized { .. }) && self.image_renderer.is_outdated() {
             self.app.transcript.forget_images();
         }
@@ -343,44 +355,44 @@ impl Chat {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.draw_at = None;
-        if self.guest.is_some() {
+        self.screen.draw_at = None;
+        if self.tasks.guest.is_some() {
             return Ok(());
         }
         if self.plain.is_some() {
             return self.print();
         }
         if let Some(panic) = self.terminal.regain()? {
-            self.fullscreen = None;
+            self.screen.fullscreen = None;
             self.app.pager = None;
             self.take(Input::Panicked(panic))?;
         }
-        if self.resized.is_some() {
-            // It is drawn when that is over.
+        if self.screen.resized.is_some() {
+            // Drawn when the resize is over.
             return Ok(());
         }
         if self.draw_fullscreen()? {
             return Ok(());
         }
         let (_, rows) = self.app.size();
-        let frame = self.app.frame(self.renderer.above());
+        let frame = self.app.frame(self.screen.renderer.above());
         let mut bytes = String::new();
         if frame.replaces != Replaces::Nothing {
             bytes.push_str(self.image_renderer.wipe());
         }
-        bytes.push_str(&self.renderer.draw(frame, rows));
+        bytes.push_str(&self.screen.renderer.draw(frame, rows));
         if !bytes.is_empty() {
             self.terminal.write(bytes.as_bytes())?;
         }
-        // What cannot be unfolded where it is has opened it.
+        // Unfolding may have opened the pager.
         self.draw_fullscreen().map(|_| ())
     }
 
-    /// Winds down and leaves the terminal as it was.
+    /// Winds down and restores the terminal.
     async fn end(mut self, farewell: Option<Farewell>) -> io::Result<()> {
-        if let Some(mut work) = self.work.take() {
+        if let Some(mut work) = self.tasks.work.take() {
             self.runtime.cancel();
-            let now_ms = self.begun.elapsed().as_millis() as u64;
+            let now_ms = self.started.elapsed().as_millis() as u64;
             let app = &mut self.app;
             let wind_down = async {
                 while let Some(event) = work.next().await {
@@ -390,18 +402,26 @@ impl Chat {
             let _ = timeout(WIND_DOWN, wind_down).await;
             self.app.wind_up();
         }
-        self.jobs.shutdown().await;
+        self.tasks.jobs.shutdown().await;
         self.image_renderer.shutdown().await;
         let size = self.leave_fullscreen()?;
-        if let Some(size) = self.resized.take().map(|resized| resized.size()).or(size) {
-            // There is no time left to ask where the cursor is.
-            self.renderer.relocate(None, size, self.narrowing);
+        if let Some(size) = self
+            .screen
+            .resized
+            .take()
+            .map(|resized| resized.size())
+            .or(size)
+        {
+            // There is no time left to ask for the cursor.
+            self.screen
+                .renderer
+                .relocate(None, size, self.screen.narrowing);
         }
-        // What was said stays.
+        // The finished lines stay on the screen.
         let drawn = self.draw();
         let bytes = match self.plain {
             Some(_) => self.last_line_end().to_owned(),
-            None => self.renderer.clear(),
+            None => self.screen.renderer.clear(),
         };
         let written = drawn.and(self.terminal.write(bytes.as_bytes()));
         drop(self.terminal);

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 
 pub(crate) use file::ThemeError;
 
-/// A colour as it is asked for; shown as near as the terminal can.
+/// A colour; the terminal shows the nearest it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Color {
-    /// Whatever the terminal writes in.
+    /// The terminal's own text colour.
     #[default]
     Default,
-    /// One of the sixteen that the user has chosen.
+    /// One of the sixteen colours of the user's palette.
     Ansi(u8),
     Rgb(u8, u8, u8),
 }
@@ -74,7 +74,7 @@ impl Style {
         }
     }
 
-    /// This, with what `over` sets besides.
+    /// This style with what `over` sets.
     pub(crate) fn with(self, over: Self) -> Self {
         let colour = |own, other| match other {
             Color::Default => own,
@@ -104,7 +104,7 @@ pub(crate) enum Depth {
 }
 
 impl Depth {
-    /// What the environment says of the terminal.
+    /// Reads the environment.
     pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         if set("NO_COLOR").is_some() {
@@ -186,7 +186,7 @@ fn cube(red: u8, green: u8, blue: u8) -> u8 {
     16 + 36 * level(red) + 6 * level(green) + level(blue)
 }
 
-/// By its hue: in a pale green there is much of red and blue, and still it has to be green.
+/// Compares hues: pale green has much red and blue in it, and must still become green.
 fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
     let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
     let spread = i32::from(most - least);
@@ -210,7 +210,7 @@ fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
         20..70 => (3, 250),
         70..165 => (2, 250),
         165..210 => (6, 200),
-        // Most palettes have these two too dark to be read on black.
+        // In most palettes these two are too dark to be read on black.
         210..255 => (4, 200),
         255..340 => (5, 200),
         _ => (1, 250),
@@ -218,7 +218,7 @@ fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
     if most >= bright { colour + 8 } else { colour }
 }
 
-/// What things are called that have a look.
+/// The styles of the chat, by what they are used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Theme {
     pub accent: Style,

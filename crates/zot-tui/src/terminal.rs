@@ -1,4 +1,4 @@
-//! The terminal itself: put into the state that a chat needs, and put back whatever happens.
+//! The terminal itself: set up for the chat, and restored whatever happens.
 
 mod decoder;
 mod mode;
@@ -20,47 +20,47 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::app::{Input, MIN_COLUMNS, MIN_ROWS};
-use decoder::{Decoder, Told};
+use decoder::{Decoded, Decoder};
 use reader::Reader;
 
-/// Pastes come as one, and keys that look alike are told apart where the terminal can.
+/// Bracketed paste, and kitty's keyboard protocol where the terminal has it.
 const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
-/// All of that undone, and the cursor and colours as they were.
+/// Undoes all of that, and resets the cursor and the colours.
 const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 
-/// An escape that nothing follows for so long was a key, and not the beginning of one.
+/// How long an escape waits for the rest of a sequence before it is the key.
 ///
 /// Limit: an escape that nothing follows was the key.
 const ESCAPE_TIME: Duration = Duration::from_millis(25);
 
-/// The same while an answer is due, which may come in pieces over a slow line.
+/// The same while an answer is expected, which may come in pieces over a slow line.
 ///
 /// Limit: an escape that nothing follows was the key, while the terminal owes a response.
 const ANSWER_ESCAPE_TIME: Duration = Duration::from_millis(250);
 
-/// What was not answered for so long will not be.
+/// How long answers are expected.
 const ANSWERS_TIME: Duration = Duration::from_secs(5);
 
-/// How long an answer that is due is waited for when the terminal is given away.
+/// How long an expected answer is waited for before another program gets the terminal.
 const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
 
-/// The screen beside the one that scrolls.
+/// The alternate screen.
 const ENTER_FULLSCREEN: &[u8] = b"\x1b[?1049h";
 const LEAVE_FULLSCREEN: &[u8] = b"\x1b[?1049l";
 
-/// Whether that is shown.
+/// Whether the alternate screen is shown.
 static IS_FULLSCREEN: AtomicBool = AtomicBool::new(false);
 
 static PANIC_HOOK: Once = Once::new();
-/// What was said by a panic that took the terminal away.
+/// The message of a panic that restored the terminal.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// What a terminal can do.
+/// What the terminal is capable of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Move the cursor, and give every key.
+    /// It moves the cursor and reports every key.
     Screen,
-    /// Nothing but lines: `TERM` is `dumb`, or not set.
+    /// It handles nothing but lines: `TERM` is `dumb`, or not set.
     Lines,
 }
 
@@ -73,16 +73,16 @@ impl Kind {
     }
 }
 
-/// Something to ask the terminal, which answers between the keys, whenever it does.
+/// A question to the terminal, which is answered between the keys at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Which colour it has.
+    /// The colour of its background.
     Background,
-    /// How large a cell is, in pixels.
+    /// The size of a cell in pixels.
     Cell,
-    /// What it can do.
+    /// Its attributes.
     Attributes,
-    /// Where the cursor is.
+    /// The position of the cursor.
     Cursor,
 }
 
@@ -106,21 +106,21 @@ pub(crate) struct Answers {
     pub(crate) cell: Option<(usize, usize)>,
 }
 
-/// The terminal while the chat has it. Dropping it puts the terminal back.
+/// The terminal while the chat has it. Dropping it restores the terminal.
 pub(crate) struct Terminal {
     reader: Option<Reader>,
     resized: Signal,
-    /// It gives whole lines and is not changed: what has come of the next one.
+    /// In a terminal that handles nothing but lines: the beginning of the next one.
     line: Option<Vec<u8>>,
     decoder: Decoder,
-    /// What has come and was not asked for yet.
+    /// Decoded input that has not been taken.
     ready: VecDeque<Input>,
-    /// Until when more may follow what has come.
+    /// Until when more input may complete what has come.
     undecided_until: Option<Instant>,
     /// Until when answers may come.
     answers_due: Option<Instant>,
     answers: watch::Sender<Answers>,
-    /// How often it was asked where the cursor is, without an answer yet.
+    /// Unanswered questions for the position of the cursor.
     cursor_questions: usize,
 }
 
@@ -128,13 +128,13 @@ impl Terminal {
     pub(crate) fn enter(kind: Kind) -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
-            // What panics on another thread is a job of the chat, which goes on without it.
+            // A panic on another thread is a job's, and the chat continues.
             let own = thread::current().id();
             panic::set_hook(Box::new(move |info| {
                 if thread::current().id() == own {
                     if restore() {
-                        let mut said = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
-                        *said = Some(info.to_string());
+                        let mut message = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+                        *message = Some(info.to_string());
                     }
                     previous(info);
                 }
@@ -166,29 +166,29 @@ impl Terminal {
         self.write(ENTER)
     }
 
-    /// Takes the terminal again after a panic that somebody has caught: a tool's, a job's. Says what
-    /// it was.
+    /// Takes the terminal again after a caught panic of a tool or a job, and returns its
+    /// message.
     pub(crate) fn regain(&mut self) -> io::Result<Option<String>> {
         if self.reader.is_none() || self.line.is_some() || mode::is_raw() {
             return Ok(None);
         }
         mode::make_raw()?;
         self.write(ENTER)?;
-        let said = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(Some(said.unwrap_or_default()))
+        let message = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Some(message.unwrap_or_default()))
     }
 
-    /// Gives the terminal to someone else.
+    /// Restores the terminal for another program.
     pub(crate) fn leave(&mut self) {
         if self.reader.take().is_some() {
             self.await_answers();
         }
-        // What was typed after the key that asked for it was meant for the other.
+        // Input typed since then is meant for the other program.
         self.ready.clear();
         restore();
     }
 
-    /// An answer that comes later would be typed text to whoever has the terminal next.
+    /// Waits for expected answers: the next program would take them for typed text.
     fn await_answers(&mut self) {
         let last = Instant::now() + LAST_ANSWER_TIME;
         while self.answers_due.is_some_and(|until| Instant::now() < until) {
@@ -197,9 +197,9 @@ impl Terminal {
                 Ok(Some(bytes)) if !bytes.is_empty() => self.decoder.push(&bytes),
                 _ => return,
             }
-            // Keys that come with it are for nobody any more.
-            while let Some(told) = self.decoder.next() {
-                self.input(told);
+            // Keys that come with it are dropped.
+            while let Some(decoded) = self.decoder.next() {
+                self.input(decoded);
             }
         }
     }
@@ -210,13 +210,13 @@ impl Terminal {
         out.flush()
     }
 
-    /// Shows the screen beside the one that scrolls.
+    /// Shows the alternate screen.
     pub(crate) fn enter_fullscreen(&self) -> io::Result<()> {
         IS_FULLSCREEN.store(true, Ordering::Relaxed);
         self.write(ENTER_FULLSCREEN)
     }
 
-    /// Shows the one that scrolls again, with the cursor where it was.
+    /// Shows the main screen again, with the cursor where it was.
     pub(crate) fn leave_fullscreen(&self) -> io::Result<()> {
         IS_FULLSCREEN.store(false, Ordering::Relaxed);
         self.write(LEAVE_FULLSCREEN)
@@ -232,9 +232,9 @@ impl Terminal {
         mode::cell()
     }
 
-    /// Asks without waiting. What it says of the background is an input, the rest is among the
+    /// Asks without waiting. The background becomes an input, the rest is among the
     /// [`answers`](Self::answers). Every terminal answers about its attributes, so they are asked for
-    /// last: what has no answer by then has none.
+    /// last: what has no answer by then gets none.
     pub(crate) fn ask(&mut self, questions: &[Question]) -> io::Result<()> {
         let sequences = questions.iter().map(|question| question.sequence());
         let bytes: Vec<u8> = sequences.flatten().copied().collect();
@@ -245,13 +245,13 @@ impl Terminal {
         self.write(&bytes)
     }
 
-    /// Asks where the cursor is; [`Input::Cursor`] is the answer to the last such question.
+    /// Asks for the position of the cursor; [`Input::Cursor`] answers the last such question.
     pub(crate) fn ask_cursor(&mut self) -> io::Result<()> {
         self.cursor_questions += 1;
         self.ask(&[Question::Cursor])
     }
 
-    /// Nobody waits any more for where the cursor is.
+    /// Stops waiting for the position of the cursor.
     pub(crate) fn give_up_cursor(&mut self) {
         self.cursor_questions = 0;
     }
@@ -260,11 +260,11 @@ impl Terminal {
         self.answers.subscribe()
     }
 
-    /// The next thing the user does; `None` when the terminal is gone.
+    /// Waits for the next input; `None` when the terminal is gone.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
         loop {
-            while let Some(told) = self.decoder.next() {
-                let input = self.input(told);
+            while let Some(decoded) = self.decoder.next() {
+                let input = self.input(decoded);
                 self.ready.extend(input);
             }
             if let Some(input) = self.ready.pop_front() {
@@ -277,10 +277,10 @@ impl Terminal {
                 }
             };
             let Some(reader) = self.reader.as_ref() else {
-                // Someone else has the terminal.
+                // Another program has the terminal.
                 return std::future::pending().await;
             };
-            // Whichever is dropped has taken nothing.
+            // Both branches are cancel-safe.
             tokio::select! {
                 biased;
                 bytes = reader.read() => match bytes {
@@ -294,7 +294,7 @@ impl Terminal {
                 }
                 () = undecided => {
                     self.undecided_until = None;
-                    if let Some(input) = self.decoder.give_up().and_then(|told| self.input(told)) {
+                    if let Some(input) = self.decoder.give_up().and_then(|decoded| self.input(decoded)) {
                         self.set_patience();
                         return Some(Ok(input));
                     }
@@ -328,25 +328,25 @@ impl Terminal {
         self.undecided_until = is_undecided.then(|| now + patience);
     }
 
-    fn input(&mut self, told: Told) -> Option<Input> {
-        match told {
-            Told::Key(key) => return Some(Input::Key(key)),
-            Told::Paste(text) => return Some(Input::Paste(text)),
-            Told::Background { is_light } => return Some(Input::Background { is_light }),
-            Told::Cell(width, height) => {
+    fn input(&mut self, decoded: Decoded) -> Option<Input> {
+        match decoded {
+            Decoded::Key(key) => return Some(Input::Key(key)),
+            Decoded::Paste(text) => return Some(Input::Paste(text)),
+            Decoded::Background { is_light } => return Some(Input::Background { is_light }),
+            Decoded::Cell(width, height) => {
                 self.answers
                     .send_modify(|answers| answers.cell = Some((width, height)));
             }
-            Told::Cursor { key, .. } if self.cursor_questions == 0 => {
+            Decoded::Cursor { key, .. } if self.cursor_questions == 0 => {
                 return key.map(Input::Key);
             }
-            Told::Cursor { row, column, .. } => {
+            Decoded::Cursor { row, column, .. } => {
                 self.cursor_questions -= 1;
                 let (row, column) = (row.saturating_sub(1), column.saturating_sub(1));
                 // Answers to earlier questions are out of date.
                 return (self.cursor_questions == 0).then_some(Input::Cursor { row, column });
             }
-            Told::Attributes { sixel } => {
+            Decoded::Attributes { sixel } => {
                 self.answers_due = None;
                 self.answers
                     .send_modify(|answers| answers.sixel = Some(sixel));
@@ -362,7 +362,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Whether there was something to put back.
+/// Returns whether there was something to restore.
 fn restore() -> bool {
     let was_raw = mode::is_raw();
     if was_raw {

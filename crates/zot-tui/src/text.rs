@@ -22,7 +22,7 @@ pub(crate) use sgr::from_sgr;
 
 const TAB_COLUMNS: usize = 4;
 
-/// Lines are broken elsewhere.
+/// The lines are split elsewhere.
 const CHAT: Layout = Layout {
     line_end: "",
     tab: "    ",
@@ -50,7 +50,7 @@ impl Line {
         line
     }
 
-    /// Adds text, with what could harm the terminal taken out.
+    /// Adds text without what could harm the terminal.
     pub(crate) fn push(&mut self, text: impl AsRef<str>, style: Style) {
         let text = clean(text.as_ref());
         if text.is_empty() {
@@ -120,9 +120,9 @@ pub(crate) fn width(text: &str) -> usize {
     }
     let widest = |cluster: &str| {
         let parts = cluster.chars().map(|part| match part {
-            // One half of a flag, which is a letter to who knows no flags.
+            // One half of a flag; terminals without flags draw a letter.
             '\u{1f1e6}'..='\u{1f1ff}' => 2,
-            // Makes the one before it wide, for who minds.
+            // Makes the character before it wide on some terminals.
             '\u{fe0f}' => 1,
             part => part.width().unwrap_or(0),
         });
@@ -131,7 +131,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(widest).sum()
 }
 
-/// Whether a character can be a part of an emoji of several.
+/// Whether a character can be part of a composed emoji.
 fn may_join(character: char) -> bool {
     matches!(
         character,
@@ -147,7 +147,7 @@ pub(crate) fn joined_width(text: &str) -> usize {
     }
 }
 
-/// `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
+/// Returns `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
 /// control characters (also those that turn the direction of writing) are shown as `·`.
 pub(crate) fn clean(text: &str) -> String {
     zot_terminal::clean(text, CHAT)

@@ -60,7 +60,7 @@ fn the_limit_itself_is_allowed_and_a_flat_table_says_so() {
         format!("fn f() {{\n{body}{}}}\n", "    x();\n".repeat(lines - 2))
     };
     let longer = function("", MAX_FUNCTION_LINES + 1);
-    workdir.write("crates/a/src/allowed.rs", &function("", MAX_FUNCTION_LINES));
+    workdir.write("crates/a/src/allowed.rs", function("", MAX_FUNCTION_LINES));
     workdir.write("crates/a/src/long.rs", &longer);
     workdir.write("crates/a/tests/it/long.rs", &longer);
     let table = function("    // Flat table: one line for each key.\n", 200);

@@ -1,14 +1,14 @@
-//! Asks before something is done that the user may not have meant.
+//! Asks for confirmation before something the user may not have meant.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::failure::Failure;
 
-/// Whether someone has agreed already.
+/// Whether the user has agreed already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     Given,
-    /// To be asked for in a terminal. Who starts this from a script has decided.
+    /// Ask in a terminal. A script that runs this has decided.
     Ask,
 }
 
@@ -20,14 +20,14 @@ impl Consent {
         }
     }
 
-    /// Fails with `refusal` if someone can be asked and does not say yes.
+    /// Fails with `refusal` if the user can be asked and does not say yes.
     pub(super) async fn obtain(self, question: &str, refusal: &str) -> Result<(), Failure> {
         if self == Self::Given || !io::stdin().is_terminal() {
             return Ok(());
         }
         let mut stderr = zot_terminal::stderr();
         let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
-        // In a thread, so that Ctrl-C is heard meanwhile.
+        // In a thread, so that Ctrl-C still works.
         let answer = tokio::task::spawn_blocking(|| {
             let mut answer = String::new();
             io::stdin().read_line(&mut answer).map(|_| answer)

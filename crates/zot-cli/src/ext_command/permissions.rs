@@ -1,4 +1,4 @@
-//! What an extension asks for, in words.
+//! Describes the permissions of an extension.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use zot_sdk::extensions::{
     self, Enforcement, EnforcementStatus, ExecPermission, Manifest, Permissions,
 };
 
-/// What this system holds an extension to that declares permissions, in a line.
+/// Describes in one line which of an extension's permissions this system enforces.
 pub(super) fn enforcement(manifest: &Manifest) -> Option<String> {
     manifest.permissions.as_ref()?;
     let mut enforced = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn enforcement(manifest: &Manifest) -> Option<String> {
     Some(words.join("; "))
 }
 
-/// As [`enforcement`], for programs; nothing for full access.
+/// As [`enforcement`], as JSON; null for full access.
 pub(super) fn enforcement_as_json(manifest: &Manifest) -> Value {
     if manifest.permissions.is_none() {
         return Value::Null;
@@ -46,7 +46,7 @@ pub(super) fn enforcement_as_json(manifest: &Manifest) -> Value {
     Value::Object(parts)
 }
 
-/// The parts that a manifest decides about.
+/// The parts that a manifest restricts.
 fn restrictions(enforcement: &Enforcement) -> [(&'static str, &EnforcementStatus); 4] {
     [
         ("files", &enforcement.files),
@@ -56,7 +56,7 @@ fn restrictions(enforcement: &Enforcement) -> [(&'static str, &EnforcementStatus
     ]
 }
 
-/// In a few words, for a table.
+/// Describes permissions in a few words, for a table.
 pub(super) fn summary(permissions: Option<&Permissions>) -> String {
     let Some(permissions) = permissions else {
         return "full access".to_owned();
@@ -75,7 +75,7 @@ pub(super) fn summary(permissions: Option<&Permissions>) -> String {
     }
 }
 
-/// In lines, for someone who has to decide.
+/// Describes permissions line by line, for a user who has to decide.
 pub(super) fn details(permissions: Option<&Permissions>) -> Vec<String> {
     let Some(permissions) = permissions else {
         return vec![
@@ -115,7 +115,7 @@ fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
     asked
 }
 
-/// Names that cannot be taken for something else: what is not plain is quoted and escaped.
+/// Joins names, quoting those with unusual characters so that none can be misread.
 fn shown(names: &[String]) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "/._-+@$~".contains(character);
@@ -131,7 +131,7 @@ fn shown(names: &[String]) -> String {
     shown.join(", ")
 }
 
-/// As the manifest has them; nothing for full access.
+/// The permissions as JSON, as in the manifest; null for full access.
 pub(super) fn as_json(permissions: Option<&Permissions>) -> Value {
     let Some(permissions) = permissions else {
         return Value::Null;

@@ -1,21 +1,21 @@
-//! Asks for a key in the terminal; the page in a browser is an offer beside it.
+//! Asks for a key in the terminal, and offers a page in the browser as well.
 
 use zot_sdk::credentials::Credentials;
 use zot_sdk::login;
 use zot_sdk::login::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
-use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Secret, Typed};
+use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Typed, TypedSecret};
 
 use super::LoginArguments;
 use crate::failure::{Failure, FailureKind};
 use crate::output::write_line;
 
-/// Asks for a key of one of `providers` until one is kept.
+/// Asks for a key of one of `providers` until one is stored.
 pub(super) async fn ask(
     credentials: &Credentials,
     providers: Vec<String>,
     arguments: &LoginArguments,
 ) -> Result<(), Failure> {
-    // Where nothing can listen, the key is still given here.
+    // If no page can be served, the key can still be typed.
     let page = KeyPage::open(providers.clone()).ok();
     let url = page.as_ref().map(KeyPage::url);
     let served = async {
@@ -35,9 +35,9 @@ pub(super) async fn ask(
         if let Some(url) = &url {
             prompt.say(&format!("Paste the key at {url} (tab opens it),"))?;
             prompt
-                .say("or type or paste it here: it is not shown. Enter keeps it, esc gives up.")?;
+                .say("or type or paste it here; it is not shown. Enter stores it, esc cancels.")?;
         } else {
-            prompt.say("Type or paste the key: it is not shown. Enter keeps it, esc gives up.")?;
+            prompt.say("Type or paste the key; it is not shown. Enter stores it, esc cancels.")?;
         }
         let mut asking = Asking {
             prompt: &mut prompt,
@@ -48,7 +48,7 @@ pub(super) async fn ask(
             let label = format!("key of {provider}: ");
             let key = asking.entered(&label, Typed::Hidden).await?;
             let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());
-            match asking.unless_given_up(kept).await? {
+            match asking.unless_cancelled(kept).await? {
                 Ok(kept) => return Ok(kept),
                 Err(refused) => asking.prompt.say(&refused.to_string())?,
             }
@@ -59,19 +59,19 @@ pub(super) async fn ask(
         kept = typed => kept,
         served = served => served.map_err(Failure::from),
     };
-    // The terminal is as it was before anything is said about the outcome.
+    // Restores the terminal before the outcome is printed.
     drop(prompt);
     Ok(write_line(kept?)?)
 }
 
-/// The prompt, and what offers the page in a browser.
+/// The prompt, and what opens the page in a browser.
 struct Asking<'a> {
     prompt: &'a mut KeyPrompt,
     offer: &'a mut dyn FnMut(),
 }
 
 impl Asking<'_> {
-    /// Whose key it is. With one provider there is nothing to choose.
+    /// Asks for the provider, unless there is only one.
     async fn provider(
         &mut self,
         credentials: &Credentials,
@@ -88,11 +88,11 @@ impl Asking<'_> {
             if providers.iter().any(|known| known == name) {
                 return Ok(name.to_owned());
             }
-            self.prompt.say("That is not one of the providers above.")?;
+            self.prompt.say("That is not one of these providers.")?;
         }
     }
 
-    async fn entered(&mut self, label: &str, typed: Typed) -> Result<Secret, Failure> {
+    async fn entered(&mut self, label: &str, typed: Typed) -> Result<TypedSecret, Failure> {
         self.prompt.ask(label, typed)?;
         loop {
             match self.prompt.next().await? {
@@ -103,8 +103,8 @@ impl Asking<'_> {
         }
     }
 
-    /// Waits for `work` while esc and signals still end it; other keys are left alone.
-    async fn unless_given_up<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+    /// Waits for `work`, which esc and signals still end; other keys are ignored.
+    async fn unless_cancelled<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = std::pin::pin!(work);
         self.prompt.ask("asking the provider … ", Typed::Hidden)?;
         loop {

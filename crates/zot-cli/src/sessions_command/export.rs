@@ -15,27 +15,27 @@ use crate::warn;
 #[derive(Args)]
 pub(super) struct Arguments {
     id: String,
-    /// What to write: by default what the name of the file says
+    /// The format; by default, that of the output file's extension
     #[arg(long, short)]
     format: Option<Kind>,
-    /// Where to write it: by default to standard output
+    /// The file to write; by default, standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Say on standard output what was written, for programs
+    /// Print JSON about the written file
     #[arg(long, requires = "output")]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Portable: can be imported elsewhere, does not say where you worked
+    /// Portable: can be imported elsewhere, without your working directory
     Zotsession,
     /// Markdown
     Md,
-    /// One page that needs nothing else
+    /// A single self-contained page
     Html,
 }
 

@@ -15,13 +15,13 @@ const MAX_SHOWN_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
 const MAX_MODEL: usize = 24;
 
-/// What a list tells its sessions apart by.
+/// The columns that identify a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Columns {
     Here,
-    /// By numbers to pick one by, too.
+    /// With a number to pick it by.
     Numbered,
-    /// By their directories, too.
+    /// With its directory.
     Everywhere,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn write_table(
     table::write(output, &headings, &rows)
 }
 
-/// When a session was last added to, in UTC as in the files.
+/// When a session last changed, in UTC as in the files.
 pub(super) fn minute(summary: &Summary) -> String {
     summary.modified.strftime("%Y-%m-%d %H:%M").to_string()
 }

@@ -12,16 +12,16 @@ use super::table::shortened;
 use crate::failure::Failure;
 use crate::output::{Format, print, say_json};
 
-/// How much of a tool's result is shown.
+/// How much of a tool result is shown.
 const RESULT_LINES: usize = 6;
 const RESULT_WIDTH: usize = 160;
 
 /// How much of a session is shown to people.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What it is.
+    /// The metadata.
     Summary,
-    /// And what was said.
+    /// The metadata and the messages.
     Whole,
 }
 
@@ -104,7 +104,7 @@ fn write_message(output: &mut dyn Print, message: &Message, prompt: usize) -> io
     Ok(())
 }
 
-/// The texts of tool results have been shown already; the images have not.
+/// Shows the images of tool results; their texts were shown with the results.
 fn write_mirror(output: &mut dyn Print, message: &Message) -> io::Result<()> {
     for block in &message.content {
         if let ContentBlock::Image(image) = block {
@@ -117,7 +117,7 @@ fn write_mirror(output: &mut dyn Print, message: &Message) -> io::Result<()> {
 fn write_image(output: &mut dyn Print, image: &Image) -> io::Result<()> {
     let size = image.data.len();
     let kind = output.cell(&image.mime_type);
-    writeln!(output, "  (an image: {kind}, {size} bytes)")
+    writeln!(output, "  (image: {kind}, {size} bytes)")
 }
 
 fn indented(output: &mut dyn Print, mark: &str, text: &str) -> io::Result<()> {
@@ -140,7 +140,7 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// A session for programs.
+/// A session as JSON.
 fn describe(session: &Session) -> Value {
     let meta = &session.meta;
     let usage = &session.usage;

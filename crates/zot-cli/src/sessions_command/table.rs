@@ -1,10 +1,10 @@
-//! Columns that line up.
+//! Aligned columns.
 
 use std::io;
 
 use zot_terminal::Print;
 
-/// Which side a column is filled up on.
+/// How the cells of a column are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
@@ -51,7 +51,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The beginning of a text that is too long for a cell.
+/// Returns `text`, or its beginning if it is too long for a cell.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -60,7 +60,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// The end of a path that is too long for a cell: it tells more than the beginning.
+/// Returns `text`, or its end if it is too long: the end of a path tells more than its beginning.
 pub(super) fn shortened_path(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

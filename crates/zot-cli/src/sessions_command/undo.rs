@@ -12,13 +12,13 @@ use crate::output::{print, say_json};
 
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// How many prompts to go back; those that changed no file do not count
+    /// How many prompts to undo; prompts that changed no file do not count
     #[arg(value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     prompts: u32,
-    /// The session: the newest of this directory when not given
+    /// The session; by default, the newest of this directory
     #[arg(long, value_name = "ID|PATH")]
     session: Option<String>,
-    /// Bring back files that were changed since, too; what is there now is kept
+    /// Also restore files that were changed since; their current content is kept
     #[arg(long)]
     force: bool,
     #[arg(long)]

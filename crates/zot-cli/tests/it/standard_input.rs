@@ -95,7 +95,7 @@ fn a_silent_pipe_is_left_alone_and_that_is_said_once() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(prompts(&server), ["why?"]);
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-    for part in ["standard input", "-n", "a word -"] {
+    for part in ["standard input", "-n", "the word -"] {
         assert!(ended.stderr.contains(part), "{}", ended.stderr);
     }
     let ended = command(&server, &workdir, &["-p", "-n", "why?"])

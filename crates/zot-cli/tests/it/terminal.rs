@@ -182,7 +182,7 @@ impl Drop for Terminal {
 #[test]
 fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
     let terminal = Terminal::open("--provider offline");
-    terminal.wait_for("/help for what can be done here");
+    terminal.wait_for("/help for commands and keys");
     terminal.type_line("run: seq 1 40");
     let screen = terminal.wait_for("exit code 0 and printed");
     assert!(screen.contains("╭ bash  seq 1 40"), "{screen}");
@@ -359,9 +359,9 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
     std::fs::write(directory.join("mine.json"), r#"{"error": "green"}"#).unwrap();
     std::fs::write(directory.join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
     terminal.type_line("/theme bad");
-    terminal.wait_for("\"akcent\" is nothing that has a colour");
+    terminal.wait_for("unknown role \"akcent\"");
     terminal.type_line("/theme none");
-    terminal.wait_for("there are dark, light, bad, mine");
+    terminal.wait_for("known are dark, light, bad, mine");
     terminal.type_line("/theme mine");
     let begun = Instant::now();
     loop {
@@ -428,16 +428,16 @@ fn sessions_are_forked_undone_exported_and_taken_up() {
     let page = terminal.workdir.read("out.html").unwrap();
     assert!(page.starts_with("<!doctype html>"), "{page}");
     terminal.type_line("/session fork");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
     terminal.type_line("run: echo in-the-fork");
     terminal.wait_for("exit code 0");
     terminal.type_line("/sessions");
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.wait_for("just now  write");
     terminal.press("Enter");
     terminal.wait_until("the first one", |screen| {
         screen.matches("a conversation of 4 messages").count() == 2
-            || screen.trim_end().ends_with("offline") && !screen.contains("go on with:")
+            || screen.trim_end().ends_with("offline") && !screen.contains("resume:")
     });
     terminal.type_line("/exit");
     terminal.wait_for_shell();
@@ -451,7 +451,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.type_line("/login openai");
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
-    terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("zot login openai was cancelled");
     terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");
@@ -470,10 +470,10 @@ fn a_session_to_resume_is_picked() {
     terminal.wait_for_shell();
     terminal.type_line("clear");
     terminal.type_line(&format!("{} --resume", terminal.command));
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.wait_for("run: echo the first");
     terminal.press("Enter");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
 }
 
 #[test]
@@ -488,7 +488,7 @@ fn a_theme_that_was_chosen_is_there_next_time() {
     terminal.wait_for_shell();
     std::fs::write(&settings, r#"{"theme": "gone"}"#).unwrap();
     terminal.type_line(&terminal.command);
-    terminal.wait_for("there is no theme \"gone\"");
+    terminal.wait_for("unknown theme \"gone\"");
 }
 
 #[test]

@@ -108,7 +108,7 @@ async fn heads_without_end_are_refused() {
         ask_for(&format!("HTTP/1.1 200 OK\r\n{many}\r\n")).await,
         ModelErrorKind::Connection,
     );
-    assert!(message.contains("not an HTTP answer"), "{message}");
+    assert!(message.contains("not an HTTP response"), "{message}");
     for start in ["HTTP/1.1 200 OK\r\nx: ", "HTTP/1.1 200 "] {
         let server = Server::start().await;
         let client = openai(&server, Timeouts::default());
@@ -124,7 +124,7 @@ async fn heads_without_end_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_goes_on_after_its_end_is_complete() {
+async fn an_answer_that_goes_deeper_after_its_end_is_complete() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let serve = async {
@@ -260,13 +260,16 @@ async fn compression_nobody_asked_for_is_named() {
     let head = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x08";
     let message = assert_failed(ask_for(head).await, ModelErrorKind::Stream);
     assert!(
-        message.contains("compressed its answer (gzip)"),
+        message.contains("compressed its response (gzip)"),
         "{message}"
     );
     let head = "HTTP/1.1 401 X\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n\x1f\x08";
     let message = assert_failed(ask_for(head).await, ModelErrorKind::Unauthorized);
     assert!(message.starts_with("openai: http 401: "), "{message}");
-    assert!(message.contains("compressed its answer (br)"), "{message}");
+    assert!(
+        message.contains("compressed its response (br)"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -351,7 +351,7 @@ async fn a_server_that_never_answers_times_out() {
     };
     let (answer, ()) = tokio::join!(ask(&client), serve);
     let message = assert_failed(answer, ModelErrorKind::Connection);
-    assert!(message.ends_with("no answer within 50ms"), "{message}");
+    assert!(message.ends_with("no response within 50ms"), "{message}");
 }
 
 #[tokio::test]

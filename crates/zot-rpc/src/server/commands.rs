@@ -1,4 +1,4 @@
-//! What each command does.
+//! Carries out the commands.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::Server;
 use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
-/// What this server can do beyond the original protocol.
+/// Additions to the original protocol that this server supports.
 const CAPABILITIES: [&str; 20] = [
     "full_messages",
     "set_messages",
@@ -127,7 +127,7 @@ impl Server {
         capabilities: &[String],
     ) -> io::Result<()> {
         if capabilities.iter().any(|name| name == "confirm") {
-            self.confirming.understood(&self.runtime);
+            self.confirming.set_understood(&self.runtime);
         }
         let data = HelloData {
             protocol_version: PROTOCOL_VERSION,
@@ -229,7 +229,7 @@ impl Server {
             .map_err(Refusal::argument)?;
         self.filter.set_details(details);
         if names_confirmations {
-            self.confirming.understood(&self.runtime);
+            self.confirming.set_understood(&self.runtime);
         }
         Ok(SubscribedData {
             events: self.filter.names(),

@@ -1,4 +1,4 @@
-//! Clients that have never heard of confirmations.
+//! Clients that may not know about confirmations.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) struct Confirming {
 }
 
 impl Confirming {
-    /// Of a client that has said nothing yet. Its calls wait for `unannounced` at most.
+    /// Starts with a client that has announced nothing. Its calls wait for `unannounced` at most.
     pub(super) fn new(runtime: &Runtime, unannounced: Option<Duration>) -> Self {
         let time = runtime.approval().timeout;
         if let Some(unannounced) = unannounced {
@@ -27,20 +27,20 @@ impl Confirming {
         }
     }
 
-    /// The client has shown that it knows how to answer: it gets the time that people need.
-    pub(super) fn understood(&mut self, runtime: &Runtime) {
+    /// Gives the client the full time, because it has shown that it answers confirmations.
+    pub(super) fn set_understood(&mut self, runtime: &Runtime) {
         if let Some(time) = self.announced_time.take() {
             runtime.set_approval_timeout(time);
         }
     }
 
-    /// What a client that may never have heard of confirmations is told with the first of them.
+    /// Returns a hint to send with the first confirmation, unless the client knows about them.
     pub(super) fn hint(&mut self, call_id: &str, runtime: &Runtime) -> Option<String> {
         if self.announced_time.is_none() || std::mem::replace(&mut self.has_hinted, true) {
             return None;
         }
         let seconds = runtime.approval().timeout.as_secs();
-        // When even standard error is gone, there is nobody to warn.
+        // When even standard error is gone, nobody can be warned.
         let _ = writeln!(
             zot_terminal::stderr(),
             "zot: warning: a tool call waits for a confirmation, and this client has not said that \

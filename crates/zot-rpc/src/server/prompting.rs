@@ -1,4 +1,4 @@
-//! The commands that give the agent something to do, and those that reach it while it does it.
+//! The commands that start work, and those that reach the agent while it works.
 
 use std::io;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Server {
                         mentions: prompt.mentions,
                     };
                     match self.steer(steer) {
-                        // It ended a moment ago: the prompt is the next one.
+                        // The work has just ended, so this is the next prompt.
                         Err(refusal) if refusal.code == "not_running" => {}
                         result => return self.conclude(id, NAME, result),
                     }
@@ -65,7 +65,7 @@ impl Server {
     }
 
     pub(super) fn confirm(&mut self, confirm: ConfirmCommand) -> Result<(), Refusal> {
-        self.confirming.understood(&self.runtime);
+        self.confirming.set_understood(&self.runtime);
         let verdict = if confirm.allow {
             let arguments = match confirm.args {
                 None => None,
@@ -99,7 +99,7 @@ impl Server {
 
     pub(super) fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
         match self.queue.push(job) {
-            // Started at once when nothing runs, so that what follows finds it running.
+            // Starts at once when nothing runs, so that the next command finds it running.
             Ok(()) => self.start_next(),
             Err(job) => self.refuse(
                 job.id,

@@ -1,4 +1,4 @@
-//! Commands whose answer takes time: extensions are asked, or started anew.
+//! Commands that are answered later, because extensions are asked or restarted.
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
@@ -20,7 +20,7 @@ use crate::queue::{Job, JobWork};
 /// Limit: a further command that waits for extensions is refused.
 const MAX_PENDING_REPLIES: usize = 64;
 
-/// What a command came to.
+/// The result of a command.
 pub(super) enum Reply {
     Commands(Option<RequestId>, Vec<CommandEntry>),
     Invoked(Option<RequestId>, Result<Box<InvokedData>, InvokeError>),
@@ -28,7 +28,7 @@ pub(super) enum Reply {
         Option<RequestId>,
         Result<Vec<ExtensionEntry>, ReloadFailure>,
     ),
-    /// It came to nothing, by a defect of ours.
+    /// Its task panicked, which is a bug.
     Broken(Asked),
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Asked {
     command: &'static str,
 }
 
-/// The commands under way. Dropping this abandons them.
+/// The commands in progress. Dropping this abandons them.
 #[derive(Default)]
 pub(super) struct Replies {
     tasks: JoinSet<Reply>,
     asked: HashMap<Id, Asked>,
     reloading: bool,
-    /// Cuts short what extensions are asked.
+    /// Cancels requests to extensions.
     cancel: CancellationToken,
 }
 
@@ -54,12 +54,12 @@ impl Replies {
         self.tasks.is_empty()
     }
 
-    /// Prompts wait while extensions are started anew.
+    /// Whether extensions are being restarted; prompts wait meanwhile.
     pub(super) fn is_reloading(&self) -> bool {
         self.reloading
     }
 
-    /// Those under way end with an error.
+    /// Ends the commands in progress with an error.
     pub(super) fn cancel(&mut self) {
         self.cancel.cancel();
         self.cancel = CancellationToken::new();
@@ -70,7 +70,7 @@ impl Replies {
         self.reloading = false;
     }
 
-    /// The next reply; never returns while there is none to come.
+    /// Waits for the next reply, for ever if none is pending.
     pub(super) async fn next(&mut self) -> Reply {
         loop {
             match self.tasks.join_next_with_id().await {
@@ -141,7 +141,7 @@ impl Server {
     }
 
     pub(super) fn reload_ext(&mut self, id: Option<RequestId>) -> Result<(), Refusal> {
-        // An extension that is asked something must be there to answer.
+        // An extension that is asked must be running.
         if self.running.is_some() || !self.replies.is_empty() {
             return Err(Refusal::new("busy", "busy"));
         }
@@ -187,7 +187,7 @@ impl Server {
         }
     }
 
-    /// Does what a slash command asks for.
+    /// Carries out the action of a slash command.
     fn follow(&mut self, id: Option<RequestId>, invoked: InvokedData) -> io::Result<()> {
         const NAME: &str = "invoke_command";
         if invoked

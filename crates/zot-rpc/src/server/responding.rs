@@ -1,4 +1,4 @@
-//! How a command is answered.
+//! Answers to commands.
 
 use std::io;
 

@@ -114,7 +114,7 @@ impl Approvals {
         }
         if !self.allowed.calls.is_empty() && !self.allowed.everything {
             let count = self.allowed.calls.len();
-            text.push_str(&format!(", and {count} allowed word for word"));
+            text.push_str(&format!(", and {count} exact calls"));
         }
         text.push_str(". /confirm off stops asking, /confirm on asks about every call again");
         text
@@ -153,7 +153,7 @@ impl Approvals {
         };
         if is_typing && approval.refusal.is_none() && !key.control && key.code != KeyCode::Escape {
             self.typed_ms = context.now_ms;
-            // Keys for a panel that is hidden by the question reach nobody.
+            // Keys for a panel that is hidden by the question are dropped.
             return match focus != Focus::Panel && key.code != KeyCode::Enter {
                 true => Handled::No,
                 false => Handled::DONE,
@@ -217,7 +217,7 @@ impl Approvals {
         Handled::DONE
     }
 
-    /// Takes a paste while a call waits: it belongs to the reason for a refusal or to nobody.
+    /// Takes a paste while a call waits: it belongs to the reason for a refusal, or is dropped.
     pub(super) fn paste(&mut self, text: &str) -> bool {
         let Some(approval) = &mut self.current else {
             return false;

@@ -96,7 +96,7 @@ impl Commands {
             None => "/help lists them.".to_owned(),
         };
         Some(format!(
-            "there is no command {name}: {advice} A blank before it sends it as it is"
+            "unknown command {name}: {advice} A blank before it sends it as text"
         ))
     }
 }

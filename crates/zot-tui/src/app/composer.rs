@@ -142,7 +142,7 @@ impl Composer {
             Err(draft) => {
                 self.editor.set(draft);
                 let most = queue::MAX_QUEUED_PROMPTS;
-                vec![Action::remark(format!("{most} prompts wait already"))]
+                vec![Action::remark(format!("{most} prompts are queued already"))]
             }
         }
     }

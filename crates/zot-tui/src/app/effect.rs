@@ -7,7 +7,7 @@ use zot_sdk::{ApprovalScope, Decision};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
-use crate::secret::Secret;
+use crate::typed_secret::TypedSecret;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
@@ -86,7 +86,7 @@ pub(crate) enum LoginEffect {
     /// Forgets the credentials of a provider, or of all (`None`).
     LogOut { provider: Option<String> },
     /// Tries the key that was asked for, and keeps it.
-    TryKey(Secret),
+    TryKey(TypedSecret),
     /// Ends the login that is open.
     Abandon,
 }

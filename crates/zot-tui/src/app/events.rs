@@ -49,7 +49,10 @@ impl App {
                 self.composer.enqueue_first(prompt);
             }
             AgentEvent::FellBack { from, to, error } => {
-                return self.error(format!("{from} failed ({}); {to} goes on", error.message));
+                return self.error(format!(
+                    "{from} failed ({}); continuing with {to}",
+                    error.message
+                ));
             }
             AgentEvent::Failed(report) => {
                 self.status.set_retry(None);
@@ -166,8 +169,7 @@ impl App {
     fn take_turn_end(&mut self, stop: TurnStop, error: Option<String>) -> Vec<Effect> {
         match stop {
             TurnStop::Length => {
-                let cut =
-                    "the answer ends at the model's limit for one answer: say \"go on\" for more";
+                let cut = "the answer ends at the model's limit for one answer: say \"continue\" for more";
                 self.error(error.unwrap_or_else(|| cut.to_owned()))
             }
             TurnStop::End if self.transcript.is_unanswered() => {

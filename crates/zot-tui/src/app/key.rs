@@ -54,7 +54,7 @@ impl Key {
         }
     }
 
-    /// What extensions call it, and what it writes.
+    /// The name of the key for extensions, and the text it writes.
     pub(super) fn name(&self) -> (String, String) {
         let name = match self.code {
             KeyCode::Character(character) if !self.control && !self.alt => {
@@ -78,7 +78,7 @@ impl Key {
             KeyCode::PageDown => "pagedown".to_owned(),
             KeyCode::Function(number) => format!("f{number}"),
         };
-        // Which of its two letters a key writes is told by the letter.
+        // The case of a letter already tells whether shift is held.
         let shift = match self.code {
             KeyCode::Character(' ') => false,
             KeyCode::Character(_) => self.shift && self.control,

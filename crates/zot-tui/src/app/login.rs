@@ -4,7 +4,7 @@ mod view;
 
 use super::action::{Action, Handled};
 use super::{Effect, Key, KeyCode, LoginEffect, LoginInput, Redraw, SessionEffect, TerminalEffect};
-use crate::secret::Secret;
+use crate::typed_secret::TypedSecret;
 
 pub(super) use view::frame;
 
@@ -30,7 +30,7 @@ pub(super) enum Dialog {
 #[derive(Debug, Default)]
 pub(crate) struct KeyEntry {
     provider: String,
-    key: Secret,
+    key: TypedSecret,
     /// Where the key can be pasted in a browser instead.
     page: Option<String>,
     /// The provider is being asked about the key.
@@ -128,7 +128,7 @@ impl Login {
         };
         vec![
             Action::HideRemark,
-            Action::note(format!("zot login {provider} was given up")),
+            Action::note(format!("zot login {provider} was cancelled")),
             Action::Effect(LoginEffect::Abandon.into()),
         ]
     }
@@ -154,14 +154,14 @@ impl KeyEntry {
 
     fn paste(&mut self, text: &str) -> Action {
         match text.trim().lines().count() > 1 {
-            true => Action::remark("a key is one line: that was more, and was not taken"),
+            true => Action::remark("a key is one line: the paste was ignored"),
             false => self.write(text.trim().chars()),
         }
     }
 
     fn try_key(&mut self) -> Action {
         if self.key.is_empty() {
-            return Action::remark("type or paste the key first; esc gives up");
+            return Action::remark("type or paste the key first; esc cancels");
         }
         self.is_trying = true;
         Action::Effect(Effect::Login(LoginEffect::TryKey(std::mem::take(
@@ -173,7 +173,7 @@ impl KeyEntry {
         for character in characters {
             if !self.key.push(character) {
                 self.key.clear();
-                return Action::remark("that is too long for a key, and was not taken");
+                return Action::remark("that is too long for a key and was ignored");
             }
         }
         Action::HideRemark

@@ -212,7 +212,7 @@ impl App {
     fn search_history(&mut self) -> Vec<Effect> {
         let choices = self.composer.history_choices();
         if choices.len() == 0 {
-            return self.remark("nothing was written yet");
+            return self.remark("the history is empty");
         }
         self.picker.close();
         self.offer(PickerKind::History, choices)

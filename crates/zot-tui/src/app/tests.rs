@@ -140,7 +140,7 @@ fn a_whole_turn_at_80_by_24() {
         chat.rows(),
         [
             "zot 1  test-model · /work",
-            "/help for what can be done here",
+            "/help for commands and keys",
             "",
             "❯ list the files",
             "",
@@ -193,7 +193,7 @@ fn a_whole_turn_at_80_by_24() {
 }
 
 #[test]
-fn a_request_that_is_sent_again_and_an_error_say_what_goes_on() {
+fn a_retry_and_an_error_are_explained() {
     let mut chat = Chat::new(80, 24);
     chat.write("go");
     chat.press(KeyCode::Enter);
@@ -214,7 +214,7 @@ fn a_request_that_is_sent_again_and_an_error_say_what_goes_on() {
         .iter()
         .position(|row| row == "✗ openai: http 401: bad key")
         .unwrap();
-    assert_eq!(rows[at + 1], "  /login openai gives another key");
+    assert_eq!(rows[at + 1], "  /login openai sets another key");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_small_screen_shows_the_end_and_the_scrollback_has_all() {
 }
 
 #[test]
-fn a_write_fills_as_it_is_written_and_an_edit_is_a_diff() {
+fn a_write_fills_up_as_it_arrives_and_an_edit_is_a_diff() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "write"}));
@@ -297,7 +297,7 @@ fn prompts_queue_and_are_sent_in_order() {
 }
 
 #[test]
-fn escape_stops_and_what_was_said_stays() {
+fn escape_stops_and_keeps_the_partial_answer() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.delta("half an ans");
@@ -384,7 +384,7 @@ fn a_file_is_picked() {
 }
 
 #[test]
-fn a_call_waits_for_the_users_word() {
+fn a_call_waits_for_approval() {
     let ask = || {
         let mut chat = Chat::new(80, 24);
         chat.prompt("go");
@@ -444,7 +444,7 @@ fn a_resize_shows_the_same_at_the_new_width() {
 }
 
 #[test]
-fn what_a_tool_prints_cannot_command_the_terminal() {
+fn output_of_a_tool_cannot_control_the_terminal() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.event(
@@ -490,7 +490,7 @@ fn the_live_part_stays_small_however_long_the_answer() {
 }
 
 #[test]
-fn a_call_allowed_for_good_is_not_asked_about_again() {
+fn an_allowed_call_is_not_asked_about_again() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     let ask = |chat: &mut Chat, id: &str, command: &str| {
@@ -519,7 +519,7 @@ fn a_call_allowed_for_good_is_not_asked_about_again() {
 }
 
 #[test]
-fn asking_is_switched_by_a_word_and_told_without_one() {
+fn confirm_switches_approvals_and_describes_them_without_an_argument() {
     let mut chat = Chat::new(80, 24);
     // What is asked for is done, as long as the tools exist.
     let mut confirm = |text: &str| {
@@ -563,7 +563,7 @@ fn asking_is_switched_by_a_word_and_told_without_one() {
 }
 
 #[test]
-fn the_jail_is_asked_for_and_shown() {
+fn the_jail_is_requested_and_shown() {
     let mut chat = Chat::new(80, 24);
     for (text, effect) in [
         ("/jail", Effect::Agent(AgentEffect::Jail)),
@@ -582,7 +582,7 @@ fn the_jail_is_asked_for_and_shown() {
 }
 
 #[test]
-fn a_question_on_the_side_is_answered_beside_the_work() {
+fn a_side_question_is_answered_while_a_prompt_runs() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.delta("working on it");

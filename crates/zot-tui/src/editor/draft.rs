@@ -18,7 +18,7 @@ const LAST_MARK: char = '\u{10fffd}';
 pub(super) struct Chip {
     pub(super) mark: char,
     pub(super) text: Arc<str>,
-    /// What is shown for it; counted once, because it may be long.
+    /// The label; made once, because counting the lines of a long paste takes time.
     pub(super) label: Arc<str>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// As it was kept: the marks of the chips follow each other from [`FIRST_MARK`] on.
+    /// Restores a draft from a file, where the marks of the chips count up from [`FIRST_MARK`].
     pub(crate) fn restored(text: String, pasted: Vec<String>, begins_pasted: bool) -> Self {
         let marks = (FIRST_MARK..=LAST_MARK).zip(pasted);
         let chips: Vec<Chip> = marks.map(|(mark, text)| Chip::new(mark, text)).collect();
@@ -63,7 +63,7 @@ impl Draft {
         }
     }
 
-    /// To be kept: the text with marks, and what they stand for.
+    /// The parts that are written to a file: the text with marks, and what they stand for.
     pub(crate) fn parts(&self) -> (String, Vec<&str>) {
         let mut pasted = Vec::new();
         let mut marks = FIRST_MARK..=LAST_MARK;
@@ -81,7 +81,7 @@ impl Draft {
         (text, pasted)
     }
 
-    /// The text as it is sent: chips are what was pasted.
+    /// The text as it is sent, with the pastes in place of their chips.
     pub(crate) fn content(&self) -> String {
         let mut content = String::with_capacity(self.bytes());
         for character in self.text.chars() {
@@ -93,12 +93,12 @@ impl Draft {
         content
     }
 
-    /// What the user has seen written: without what is behind the chips.
+    /// The text without its chips.
     pub(crate) fn without_chips(&self) -> String {
         self.text.chars().filter(|c| !is_mark(*c)).collect()
     }
 
-    /// As it stands in the editor: chips are their labels.
+    /// The text as the editor shows it, with labels for the chips.
     pub(crate) fn shown(&self) -> String {
         let mut shown = String::with_capacity(self.text.len());
         for character in self.text.chars() {
@@ -110,7 +110,7 @@ impl Draft {
         shown
     }
 
-    /// One line that tells it from others.
+    /// One line that identifies the draft in a list.
     pub(crate) fn title(&self) -> String {
         let mut title = String::new();
         for character in self.text.trim().chars() {
@@ -135,7 +135,7 @@ impl Draft {
         self.text.trim().is_empty()
     }
 
-    /// How much it is when it is sent.
+    /// The size of the text as it is sent.
     pub(crate) fn bytes(&self) -> usize {
         let chips: usize = self.chips.iter().map(|chip| chip.text.len()).sum();
         self.text.len() + chips

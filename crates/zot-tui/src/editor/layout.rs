@@ -1,4 +1,4 @@
-//! Where the text of the editor stands on the screen.
+//! Lays the text of the editor out on the screen.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -13,7 +13,7 @@ pub(crate) struct Layout {
     pub cursor: (usize, usize),
 }
 
-/// A place where the cursor can be: before a cluster, or at the end.
+/// A possible position of the cursor: before a cluster, or at the end.
 struct Place<'a> {
     index: usize,
     row: usize,
@@ -23,7 +23,7 @@ struct Place<'a> {
 
 impl Editor {
     /// Lays the text out in `columns`, and one more for a cursor behind a full row. Lines are broken
-    /// anywhere: what is being written must not jump when a word ends.
+    /// anywhere: the text must not jump when a word ends.
     pub(crate) fn layout(&self, columns: usize, theme: &Theme) -> Layout {
         let mut rows = vec![Line::default()];
         let mut cursor = (0, 0);
@@ -73,7 +73,7 @@ impl Editor {
     fn walk<'a>(&'a self, columns: usize, mut visit: impl FnMut(Place<'a>)) {
         let columns = columns.max(2);
         let mut row = 0;
-        // What the row takes at most, and where its end is seen.
+        // The widest the row can be, and where its end is drawn.
         let (mut used, mut column) = (0, 0);
         for (index, cluster) in self.text.grapheme_indices(true) {
             let shown = self.shown(cluster);

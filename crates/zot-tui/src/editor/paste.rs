@@ -1,11 +1,11 @@
-//! What becomes of text that was pasted.
+//! Cleans pasted text.
 
 use std::borrow::Cow;
 
 use super::Draft;
 use super::draft::{FIRST_MARK, is_mark};
 
-/// Pasted text with the line ends of Unix and without what only terminals understand: colours that
+/// Returns pasted text with Unix line ends and without what only terminals understand: colours that
 /// were copied along, control characters, and marks of ours.
 pub(super) fn normalised(text: &str) -> String {
     let mut normalised = String::with_capacity(text.len());
@@ -17,8 +17,8 @@ pub(super) fn normalised(text: &str) -> String {
                 normalised.push('\n');
             }
             '\n' | '\t' => normalised.push(character),
-            // Of the longer kinds of sequences the text is kept: one that has no end must not take
-            // the rest along.
+            // The text of longer sequences is kept: an unterminated one must not swallow
+            // the rest.
             '\x1b' if characters.next_if_eq(&'[').is_some() => {
                 while characters
                     .next_if(|c| matches!(c, '0'..='?' | ' '..='/'))

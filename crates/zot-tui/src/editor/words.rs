@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::draft::is_mark;
 
-/// Inside a word to Unicode (`main.rs`), but where readers of code see two.
+/// Characters inside a word for Unicode (`main.rs`), but a boundary for readers of code.
 const JOINTS: [char; 6] = ['.', ':', ',', ';', '·', '．'];
 
 /// Images are words of their own.
@@ -36,8 +36,8 @@ pub(super) fn end_of_first(text: &str) -> usize {
     text.len()
 }
 
-/// Where what is between blanks before the end of `text` begins; a line break or a chip is one of
-/// these, too.
+/// Where the last run without blanks in `text` begins; a line break or a chip counts as one,
+/// too.
 pub(super) fn start_of_last_unbroken(text: &str) -> usize {
     let trimmed = text.trim_end_matches([' ', '\t']);
     match trimmed.chars().next_back() {

@@ -37,7 +37,7 @@ fn rust_is_coloured() {
 }
 
 #[test]
-fn a_block_comment_goes_on_over_lines() {
+fn a_block_comment_spans_lines() {
     assert_eq!(
         marks("c", &["a /* b", "c", "d */ e"]),
         ["..cccc", "c", "cccc.."]

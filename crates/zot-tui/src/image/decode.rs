@@ -1,7 +1,7 @@
-//! From a file to pixels, no more of them than are shown.
+//! Decodes a file to as many pixels as are shown.
 //!
-//! The files are anyone's. The decoders forbid `unsafe` (the JPEG one without its features for
-//! processors), are told how much they may take, and what they refuse is not shown.
+//! The files are untrusted. The decoders forbid `unsafe` (the JPEG one without its features for
+//! processors) and have memory limits; files that they refuse are not shown.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! Pixels as a file, for terminals that take no other formats.
+//! Encodes pixels as a PNG file.
 
 use super::scale::Pixels;
 

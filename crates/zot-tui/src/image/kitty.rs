@@ -1,17 +1,17 @@
-//! The protocol of kitty, which keeps an image under a number and draws it when asked to.
+//! The protocol of kitty, which keeps images by number and draws them on request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::Fit;
 
-/// What one sequence may carry.
+/// The payload of one sequence.
 const CHUNK: usize = 4096;
 
-/// Takes what is drawn off the screen; the terminal keeps the images.
+/// Removes drawn images from the screen; the terminal keeps their data.
 pub(super) const WIPE: &str = "\x1b_Ga=d,q=2\x1b\\";
 
-/// Gives a PNG file to the terminal.
+/// Sends a PNG file to the terminal.
 pub(super) fn transmit(file: &[u8], number: u32) -> String {
     let sequences = sequences(file, format!("a=t,f=100,q=2,i={number},"));
     sequences.collect()

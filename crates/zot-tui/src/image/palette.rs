@@ -8,7 +8,7 @@ const MAX_COLOURS: usize = 256;
 /// Less opaque than this is not drawn.
 const OPAQUE: u8 = 128;
 
-/// Colours are told apart by so many bits of each of their parts.
+/// Colours differ if these many leading bits of a channel do.
 const BITS: u32 = 5;
 const CELLS: usize = 1 << (3 * BITS);
 

@@ -1,6 +1,6 @@
 //! Kitty's placeholders: characters that the terminal replaces by parts of an image.
 //!
-//! tmux takes them for text, so they scroll, are redrawn and go away like text; only the image
+//! For tmux they are text, so they scroll, are redrawn and disappear like text; only the image
 //! itself has to get past tmux. A character's colour and marks say what it stands for.
 
 use super::{Fit, kitty};
@@ -19,10 +19,10 @@ const DIACRITICS: [char; 64] = [
     '\u{612}', '\u{613}', '\u{614}', '\u{615}', '\u{616}', '\u{617}', '\u{657}', '\u{658}',
 ];
 
-/// So many numbers can be told by a mark.
+/// How many numbers a mark can stand for.
 pub(super) const MARKS: u32 = DIACRITICS.len() as u32;
 
-/// Gives a PNG file to the terminal around tmux.
+/// Sends a PNG file to the terminal around tmux.
 pub(super) fn transmit(file: &[u8], number: u32, fit: Fit) -> String {
     let Fit { columns, rows, .. } = fit;
     let control = format!("a=T,U=1,f=100,q=2,i={number},c={columns},r={rows},");
@@ -38,7 +38,7 @@ pub(super) fn transmit(file: &[u8], number: u32, fit: Fit) -> String {
 pub(super) fn place(number: u32, fit: Fit) -> String {
     let mark = |place: usize| DIACRITICS.get(place).copied().unwrap_or(DIACRITICS[0]);
     let group = mark((number >> 24) as usize);
-    // One of 256 colours is passed on as it is, where a finer one may be replaced by a similar one.
+    // Palette colours pass through unchanged; RGB colours may be replaced by similar ones.
     let mut text = format!("\x1b7\x1b[38;5;{}m", number & 0xff);
     for row in 0..fit.rows {
         if row > 0 {

@@ -13,7 +13,7 @@ impl Pixels {
     }
 }
 
-/// Takes rows and averages what falls together.
+/// Takes rows and averages the pixels that fall together.
 pub(super) struct Shrinker {
     from: (usize, usize),
     to: (usize, usize),

@@ -7,10 +7,10 @@ use super::scale::Pixels;
 
 const BAND: usize = 6;
 
-/// Fewer of the same are written out.
+/// Shorter runs are written out.
 const MIN_REPEATED: usize = 4;
 
-/// Draws the image at the cursor, which comes back; where it is transparent nothing changes.
+/// Draws the image at the cursor, which returns; transparent pixels change nothing.
 pub(super) fn draw(pixels: &Pixels) -> String {
     let width = pixels.width.max(1);
     let Painted { colours, pixels } = paint(pixels);

@@ -1,4 +1,4 @@
-//! How large an image is, from the beginning of its file.
+//! Reads the size of an image from the beginning of its file.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {

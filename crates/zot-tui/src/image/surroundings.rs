@@ -1,4 +1,4 @@
-//! What is known of the terminal before it is asked anything.
+//! What the environment says about the terminal.
 
 use super::{Protocol, kitty};
 
@@ -55,8 +55,8 @@ impl Surroundings {
 }
 
 /// How images get through tmux, from what it says in [`TMUX_FORMAT`].
-pub(crate) fn in_tmux(said: &str) -> Option<Protocol> {
-    let mut fields = said.trim_end_matches('\n').split('\t');
+pub(crate) fn in_tmux(report: &str) -> Option<Protocol> {
+    let mut fields = report.trim_end_matches('\n').split('\t');
     let passes = matches!(fields.next(), Some("on" | "all" | "1" | "2"));
     // Its terminfo entry, or what it says of itself.
     let reaches_kitty = fields.any(is_kitty);

@@ -32,7 +32,7 @@ fn sizes_are_read() {
     let mut webp = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".to_vec();
     webp.extend([15, 0, 0, 31, 0, 0]);
     assert_eq!(size::of(&webp), Some((16, 32)));
-    // Whatever is cut off is no image, and no panic.
+    // A truncated file is refused without a panic.
     for file in [claim(1, 1), jpeg.to_vec(), webp] {
         for end in 0..file.len().min(40) {
             let _ = size::of(&file[..end]);
@@ -95,7 +95,7 @@ fn a_photograph_is_turned_as_its_camera_was() {
 }
 
 #[test]
-fn a_large_image_is_made_smaller_and_stays_itself() {
+fn a_large_image_is_scaled_down_faithfully() {
     let file = noise(900, 700);
     let drawing = EASEL.draw(&file, 40, 10, 1).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (26, 10));
@@ -121,7 +121,7 @@ fn a_large_image_is_made_smaller_and_stays_itself() {
 }
 
 #[test]
-fn what_is_transparent_is_left_out() {
+fn transparent_pixels_are_left_out() {
     let mut rgba = Vec::new();
     for column in 0..20 {
         rgba.extend([10, 200, 30, if column < 10 { 255 } else { 0 }]);
@@ -163,11 +163,11 @@ fn bombs_and_damaged_files_are_not_drawn() {
         assert_eq!(drawn(protocol, b"no image"), None);
         assert_eq!(drawn(protocol, &vec![0; MAX_DECODED_IMAGE_BYTES + 1]), None);
     }
-    // Much is claimed and little is there.
+    // The header claims more than the file has.
     assert_eq!(drawn(Protocol::Sixel, &claim(4_000, 4_000)), None);
     for (name, file) in halves() {
         for end in 0..file.len() {
-            // A decoder may make something of what there is.
+            // A decoder may use the part that exists.
             let _ = drawn(Protocol::Sixel, &file[..end]);
         }
         assert_eq!(
@@ -264,7 +264,7 @@ fn numbers_differ_and_fit_their_marks() {
 }
 
 #[test]
-fn the_environment_says_what_the_terminal_can() {
+fn the_environment_determines_how_images_are_shown() {
     let detect = |entries: &[(&str, &str)]| {
         Surroundings::detect(|name| {
             let entry = entries.iter().find(|(known, _)| *known == name);
@@ -286,7 +286,7 @@ fn the_environment_says_what_the_terminal_can() {
 }
 
 #[test]
-fn kitty_is_reached_through_tmux_if_that_lets_it_pass() {
+fn kitty_is_reached_through_tmux_if_passthrough_is_on() {
     let placeholders = Some(Protocol::Placeholders);
     assert_eq!(in_tmux("on\txterm-kitty\t\n"), placeholders);
     assert_eq!(

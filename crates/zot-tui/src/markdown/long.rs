@@ -3,34 +3,34 @@
 use super::render;
 use crate::style::Theme;
 
-/// What is looked at again for every piece of a block; longer ones are cut.
+/// The part of a block that is rendered again for every delta; longer blocks are cut.
 ///
 /// Limit: the finished part of an arriving block becomes final, where it can be cut.
 pub(super) const MAX_LIVE_BLOCK_BYTES: usize = 1_500;
 
-/// So much at the end is left alone: it may still mean something else.
+/// The part at the end that is never cut: its meaning may still change.
 const KEPT_LIVE_BYTES: usize = 400;
 
-/// Lines of a list that are looked at before its first items are final.
+/// Lines of a list before its first items become final.
 ///
 /// Limit: whole items of a longer list become final.
 const MAX_ITEM_LINES: usize = 4;
 
-/// Places that are tried.
+/// Cutting places that are tried.
 const MAX_CUT_ATTEMPTS: usize = 40;
 
-/// A block of this length is cut anywhere: what it looks like there matters less than that it
-/// would be looked at again for every frame.
+/// A block of this length is cut anywhere: its appearance there matters less than rendering all of it
+/// again for every frame.
 ///
 /// Limit: a block without a good place to cut is cut anywhere.
 const MAX_UNCUT_BYTES: usize = 32 * 1024;
 
-/// What is shown of a line of code that has not ended.
+/// The part of an unfinished line of code that is shown.
 ///
 /// Limit: only the end of an unfinished line of code is shown.
 pub(super) const MAX_CODE_LINE_BYTES: usize = 16 * 1024;
 
-/// The end of a part of `text` that can be shown for good, if there is one.
+/// Where the final part of `text` ends, if it has one.
 pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
     let end = text.floor_char_boundary(text.len().saturating_sub(KEPT_LIVE_BYTES));
     match item_mark(text.lines().next()?) {
@@ -40,7 +40,7 @@ pub(super) fn find(text: &str, columns: usize, theme: &Theme) -> Option<usize> {
     }
 }
 
-/// A place to cut what is too long and has no good one: behind a line, a word, or a character.
+/// Where to cut a block without a good place: after a line, a word or a character.
 pub(super) fn force(text: &str) -> Option<usize> {
     if text.len() < MAX_UNCUT_BYTES {
         return None;
@@ -60,8 +60,8 @@ fn find_item(text: &str) -> Option<usize> {
     starts.rev().find(|start| item_mark(&text[*start..]))
 }
 
-/// The end of the items of a list that are whole, once there are enough of them. What is shown of an
-/// unfinished list is on the screen only, so there should not be much of it.
+/// The end of a list's complete items, once there are enough of them. The lines of an
+/// unfinished list are only on the screen, so there should be few of them.
 pub(super) fn find_whole_items(text: &str) -> Option<usize> {
     if !item_mark(text) || text.matches('\n').count() < MAX_ITEM_LINES {
         return None;
@@ -80,7 +80,7 @@ fn number(item: &str) -> Option<u64> {
 /// A place within a paragraph where a line ends on the screen.
 fn find_line(text: &str, end: usize, columns: usize, theme: &Theme) -> Option<usize> {
     let places = balanced_ends(&text[..end]).into_iter().rev();
-    // What comes next must go on with the text, and not begin something.
+    // What comes next must continue the text and not begin a new block.
     let places = places.filter(|at| text[*at..].starts_with(char::is_alphabetic));
     places.take(MAX_CUT_ATTEMPTS).find(|at| {
         let word = text[*at..].find([' ', '\n']).unwrap_or(text.len() - at);
@@ -108,7 +108,7 @@ fn is_paragraph(text: &str) -> bool {
     text.lines().all(begins) && !text.contains('|') && !text.lines().any(item_mark)
 }
 
-/// Where blanks end at which no emphasis, code or link is open.
+/// The ends of blanks where no emphasis, code or link is open.
 fn balanced_ends(text: &str) -> Vec<usize> {
     const MARKS: [char; 4] = ['*', '_', '`', '~'];
     const BRACKETS: [(char, char); 3] = [('[', ']'), ('(', ')'), ('<', '>')];

@@ -34,7 +34,7 @@ struct Writer<'a> {
     theme: &'a Theme,
     lines: Vec<Line>,
     line: Line,
-    /// What every line begins with: quotes and the indentation of lists.
+    /// The prefix of every line: quotes and the indentation of lists.
     prefixes: Vec<Line>,
     /// The mark of a list item, for its first line only.
     mark: Option<Line>,
@@ -195,9 +195,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Items stand apart where they are written apart. By the book a blank line anywhere in a list
-    /// sets all of its items apart and numbers go on, but of an answer that is arriving the rest is
-    /// not known, nor is what was before. `written` is the number that is written there.
+    /// Items are separated where they are written apart. By the specification a blank line anywhere in a list
+    /// separates all of its items and numbers continue, but the rest of an arriving answer is
+    /// unknown, and so is its final part. `written` is the number in the text.
     fn begin_item(&mut self, is_apart: bool, written: Option<u64>) {
         self.apart = false;
         if is_apart && !std::mem::take(&mut self.begins_list) {
@@ -226,7 +226,7 @@ impl<'a> Writer<'a> {
         let Some(address) = self.link.take() else {
             return;
         };
-        // A bare address is its own text.
+        // A bare URL is its own text.
         let shown = self.line.text();
         if !address.is_empty() && !shown.ends_with(address.trim_start_matches("mailto:")) {
             self.write(&format!(" ({address})"), self.theme.muted);

@@ -1,4 +1,4 @@
-//! Cuts a text that is still arriving into pieces that will not change any more.
+//! Cuts a text that is still arriving into pieces that are final.
 
 use crate::highlight::Highlighter;
 use crate::style::Theme;
@@ -6,10 +6,10 @@ use crate::text::{Line, wrap};
 
 use super::{long, render};
 
-/// How far code stands from the left.
+/// The indentation of code.
 const CODE_INDENT: &str = "  ";
 
-/// Something that will not change any more.
+/// A final piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     /// Whole blocks of Markdown.
@@ -27,19 +27,19 @@ struct Fence {
     language: String,
 }
 
-/// Takes a message bit by bit. What it gives back is final; only the rest has to be drawn again.
+/// Takes a message in deltas. The lines it returns are final; only the rest is drawn again.
 #[derive(Debug, Clone)]
 pub(crate) struct MarkdownStream {
     rest: String,
-    /// How far `rest` was looked at, to its last complete line.
+    /// How far `rest` has been examined, up to its last complete line.
     seen: usize,
     /// Where the last blank line within `rest` ends, after which a block may begin.
     boundary: Option<usize>,
     fence: Option<Fence>,
     highlighter: Highlighter,
     /// Whether something was shown, so that a blank line has to come between.
-    begun: bool,
-    /// `rest` goes on with a block whose beginning was final already.
+    has_output: bool,
+    /// `rest` continues a block whose beginning is final already.
     continues: bool,
     /// A `rest` of this length is cut within a block, if it can be.
     cut_at: usize,
@@ -53,7 +53,7 @@ impl Default for MarkdownStream {
             boundary: None,
             fence: None,
             highlighter: Highlighter::new(""),
-            begun: false,
+            has_output: false,
             continues: false,
             cut_at: long::MAX_LIVE_BLOCK_BYTES,
         }
@@ -76,9 +76,9 @@ impl MarkdownStream {
         lines
     }
 
-    /// A block is longer than what can be looked at again for every piece of it.
+    /// Cuts a block that is too long to be rendered again for every delta.
     fn cut(&mut self, lines: &mut Vec<Line>, columns: usize, theme: &Theme) {
-        // Not looked for again at once where there is no place to cut.
+        // Where there is no place to cut, the next attempt waits for more text.
         self.cut_at = self.rest.len() + long::MAX_LIVE_BLOCK_BYTES / 2;
         let found = long::find(&self.rest, columns, theme);
         let Some(cut) = found.or_else(|| long::force(&self.rest)) else {
@@ -118,7 +118,7 @@ impl MarkdownStream {
 
     fn take(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
-        // Line by line: whatever is taken off `rest` moves what is behind it.
+        // Line by line: removing text from `rest` moves what follows it.
         for line in text.split_inclusive('\n') {
             self.rest.push_str(line);
             if line.ends_with('\n') {
@@ -128,7 +128,7 @@ impl MarkdownStream {
         pieces
     }
 
-    /// Looks at the line that `rest` ends with.
+    /// Examines the last line of `rest`.
     fn take_line(&mut self, pieces: &mut Vec<Piece>) {
         let end = self.rest.len();
         let line = self.rest[self.seen..end].trim_end_matches(['\n', '\r']);
@@ -160,7 +160,7 @@ impl MarkdownStream {
         } else if let Some(boundary) = self.boundary.take()
             && !line.starts_with([' ', '\t'])
         {
-            // Indented lines go on with a list. Others begin a block, and what was before is whole.
+            // Indented lines continue a list. Others begin a block, which completes the one before.
             if !self.rest[..boundary].trim().is_empty() {
                 pieces.push(Piece::Blocks(self.rest[..boundary].to_owned()));
             }
@@ -171,7 +171,7 @@ impl MarkdownStream {
         self.seen = end;
     }
 
-    /// Code is not broken: the terminal does that, and who copies it gets whole lines.
+    /// Code is not wrapped: the terminal does that, and copied lines stay whole.
     fn lines(&mut self, pieces: Vec<Piece>, columns: usize, theme: &Theme) -> Vec<Line> {
         let mut lines = Vec::new();
         for piece in pieces {
@@ -193,7 +193,7 @@ impl MarkdownStream {
     }
 
     fn separate(&mut self, lines: &mut Vec<Line>) {
-        if std::mem::replace(&mut self.begun, true) && !std::mem::take(&mut self.continues) {
+        if std::mem::replace(&mut self.has_output, true) && !std::mem::take(&mut self.continues) {
             lines.push(Line::default());
         }
     }
@@ -206,14 +206,14 @@ impl MarkdownStream {
         let mut lines = Vec::new();
         match &self.fence {
             Some(_) => {
-                // Of a line that does not end, the end is what is on the screen.
+                // Only the end of a very long line is on the screen.
                 let start = self.rest.len().saturating_sub(long::MAX_CODE_LINE_BYTES);
                 let end = &self.rest[self.rest.ceil_char_boundary(start)..];
                 let line = code_line(&mut self.highlighter.clone(), end, theme);
                 lines.extend(wrap(&line, columns, CODE_INDENT.len()));
             }
             None => {
-                if self.begun && !self.continues {
+                if self.has_output && !self.continues {
                     lines.push(Line::default());
                 }
                 lines.extend(render(&self.rest, columns, theme));

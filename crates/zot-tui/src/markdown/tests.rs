@@ -87,7 +87,7 @@ fn tables_fit() {
 }
 
 #[test]
-fn cells_are_aligned_and_go_on_below_when_they_are_too_wide() {
+fn cells_are_aligned_and_wrap_when_they_are_too_wide() {
     let table = "| name | what it is | n |\n|:---|:-:|---:|\n| a | some words that need room | 1 |\n| b | x | 22 |";
     assert_eq!(
         rendered(table, 26),
@@ -103,7 +103,7 @@ fn cells_are_aligned_and_go_on_below_when_they_are_too_wide() {
 }
 
 #[test]
-fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
+fn output_of_a_model_cannot_control_the_terminal() {
     let lines = rendered("a\x1b[2Jb `\x1b]0;t\x07c`\n\n```\n\x1b[31mx\n```", 40);
     assert!(!lines.concat().contains('\x1b'), "{lines:?}");
 }
@@ -138,7 +138,7 @@ fn the_cuts_do_not_matter() {
 }
 
 #[test]
-fn what_is_streamed_looks_like_what_is_rendered_at_once() {
+fn a_streamed_text_looks_like_one_rendered_at_once() {
     assert_eq!(streamed(SAMPLE, 7), rendered(SAMPLE, 30));
 }
 
@@ -158,7 +158,7 @@ fn finished_blocks_leave_the_tail() {
 
 /// However long a block gets, little of it is looked at again, and it looks the same in the end.
 #[test]
-fn a_long_block_is_cut_where_nobody_sees_it() {
+fn a_long_block_is_cut_invisibly() {
     let words = [
         "plain",
         "**bold",

@@ -30,7 +30,7 @@ fn keys(pager: &mut Pager, keys: &str) {
 }
 
 #[test]
-fn it_begins_at_the_end_and_goes_everywhere() {
+fn it_opens_at_the_end_and_reaches_everything() {
     let mut pager = pager(&log(50));
     assert_eq!(shown(&pager)[9], "· note 50");
     let foot = shown(&pager).pop().unwrap();
@@ -64,18 +64,18 @@ fn a_search_goes_down_and_up_and_around() {
     keys(&mut pager, "N");
     let rows = shown(&pager);
     assert!(rows.contains(&"· note 49".to_owned()), "{rows:?}");
-    assert!(rows[10].contains("from the other"), "{rows:?}");
+    assert!(rows[10].contains("wrapped around"), "{rows:?}");
     let (lines, _) = screen(&pager, &Theme::DARK);
     let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
     assert!(lines.iter().any(stands_out));
-    // A search that is given up leaves the one before.
+    // A cancelled search leaves the one before.
     keys(&mut pager, "/other");
     pager.press(&Key::plain(KeyCode::Escape));
     assert_eq!(pager.query, "note 4");
 }
 
 #[test]
-fn what_is_found_near_the_end_can_be_left_again() {
+fn a_match_near_the_end_does_not_trap_the_search() {
     let mut pager = pager(&log(50));
     keys(&mut pager, "g/note\n");
     for _ in 0..60 {
@@ -86,7 +86,7 @@ fn what_is_found_near_the_end_can_be_left_again() {
 }
 
 #[test]
-fn what_is_new_comes_at_the_end_and_moves_nothing_else() {
+fn new_items_come_at_the_end_and_move_nothing_else() {
     let mut log = log(50);
     let mut pager = pager(&log);
     log.keep(Item::Note("new".to_owned()), 2);
@@ -101,7 +101,7 @@ fn what_is_new_comes_at_the_end_and_moves_nothing_else() {
 }
 
 #[test]
-fn another_width_stays_at_the_same_place() {
+fn a_new_width_keeps_the_position() {
     let mut log = Log::default();
     for number in 1..=40 {
         let text = format!("note {number} {}", "word ".repeat(20));
@@ -116,7 +116,7 @@ fn another_width_stays_at_the_same_place() {
 }
 
 #[test]
-fn capital_letters_count_only_if_they_are_searched_for() {
+fn case_matters_only_if_the_query_has_capital_letters() {
     assert_eq!(matches("Error error ÄRGER", "error"), [0..5, 6..11]);
     assert_eq!(matches("Error error", "Error"), vec![0..5; 1]);
     assert_eq!(matches("Ärger", "är"), vec![0..3; 1]);

@@ -7,7 +7,7 @@ use crate::text::Line;
 /// All rows of a screen, and where the cursor is.
 pub(crate) type Screen = (Vec<Line>, Option<(usize, usize)>);
 
-/// As many rows as the screen has; the last tells where this is. And where the cursor is, if a
+/// All rows of the screen, the last with the position; and where the cursor is, if a
 /// search is typed.
 pub(crate) fn screen(pager: &Pager, theme: &Theme) -> Screen {
     let (columns, page) = pager.size();
@@ -40,7 +40,7 @@ fn foot(pager: &Pager, theme: &Theme, columns: usize, page: usize) -> Line {
     line.clipped(columns)
 }
 
-/// A line in which what was searched for stands out.
+/// A line with the matches of the search highlighted.
 fn marked(line: &Line, query: &str) -> Line {
     let found = matches(&line.text(), query);
     if found.is_empty() {

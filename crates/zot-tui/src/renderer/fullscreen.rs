@@ -1,4 +1,4 @@
-//! A whole screen beside the one that scrolls.
+//! The alternate screen.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{BEGIN_UPDATE, END_UPDATE, Pen};
 use crate::style::Depth;
 use crate::text::Line;
 
-/// Knows what is on it.
+/// Remembers what is on it.
 #[derive(Debug, Default)]
 pub(crate) struct Fullscreen {
     depth: Depth,

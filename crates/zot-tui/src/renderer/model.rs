@@ -1,6 +1,6 @@
 //! A terminal for tests that changes its size as real ones do, which the emulator does not.
 
-/// Whose rules it follows.
+/// The terminal whose rules it follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules {
     /// `screen_resize_y` and `grid_reflow` of tmux.
@@ -12,7 +12,7 @@ pub(crate) enum Rules {
 #[derive(Debug, Clone, Default)]
 struct Row {
     cells: Vec<char>,
-    /// The next row goes on with this one.
+    /// The next row continues this one.
     is_broken: bool,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Model {
     rows: usize,
     /// All rows, those that have scrolled away first.
     lines: Vec<Row>,
-    /// How many have.
+    /// How many have scrolled away.
     base: usize,
     /// How many of them tmux pulls back.
     scrolled: usize,
@@ -185,7 +185,7 @@ impl Model {
         }
     }
 
-    /// Breaks every line anew. The cursor stays with its character.
+    /// Wraps every line again. The cursor stays with its character.
     fn reflow(&mut self, columns: usize) {
         let place = self.base + self.cursor.0;
         let mut broken = Vec::new();

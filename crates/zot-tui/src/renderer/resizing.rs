@@ -1,4 +1,4 @@
-//! Finds the live part again after the screen got another size.
+//! Finds the live part again after the screen was resized.
 //!
 //! When a screen becomes lower, terminals (tmux, xterm.js, VTE, Alacritty) drop the rows below the
 //! cursor first and then push rows out at the top. When it becomes higher, tmux pulls rows back from
@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::{Frame, Renderer, Replaces};
 use crate::text::{Line, width};
 
-/// So much of the screen shows the end of an answer that may still change, but not less than so many
+/// The share of the screen that shows the end of an answer that may still change, and the least number of
 /// rows: a lower screen pushes out what is far above the cursor, although it is not final.
 ///
 /// Limit: only the end of an unfinished response is shown, in one row of so many.
@@ -29,7 +29,7 @@ pub(crate) enum Narrowing {
 }
 
 impl Narrowing {
-    /// What the environment says of the terminal. Nearly all reflow.
+    /// Reads the environment. Nearly all terminals reflow.
     pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         if variable("TMUX").is_some() {
             return Self::Reflows;
@@ -47,7 +47,7 @@ impl Narrowing {
 }
 
 impl Renderer {
-    /// The screen has other sizes now, and the cursor is in this row and column of it, both counted
+    /// The screen was resized, and the cursor is in this row and column of it, both counted
     /// from zero; `None` if the terminal does not say.
     pub(crate) fn relocate(
         &mut self,
@@ -61,7 +61,7 @@ impl Renderer {
             self.written = 0;
         }
         let Some((row, column)) = cursor else {
-            // What is above may be anything, so it is left alone.
+            // What is above is unknown and left alone.
             self.row = self.row.min(height.saturating_sub(1));
             self.above = 0;
             self.written = 0;
@@ -82,7 +82,7 @@ impl Renderer {
         self.row = before.min(row);
         let mut pushed = before.saturating_sub(row);
         if row == 0 && !is_as_wide {
-            // So much that is broken may be below the cursor that its own line has left the screen.
+            // Wrapped lines below the cursor may have pushed its own line off the screen.
             let all: usize = self.shown.iter().map(rows_of).sum();
             pushed += all.saturating_sub(before + height);
         }
@@ -96,7 +96,7 @@ impl Renderer {
             let count = whole.count();
             self.buried.extend(self.shown.drain(..count));
         }
-        // What has been pushed out may have come back.
+        // Rows that were pushed out may have come back.
         while let Some(rows) = self.buried.last().map(rows_of)
             && rows <= top
         {
@@ -110,7 +110,7 @@ impl Renderer {
         };
     }
 
-    /// Leaves out what there is no room for, and what is in the scrollback already, right above.
+    /// Drops lines without room, and those that are in the scrollback right above.
     pub(super) fn leave_out_buried(&mut self, frame: &mut Frame, height: usize) {
         if matches!(frame.replaces, Replaces::Screen | Replaces::Everything) {
             self.buried.clear();
@@ -123,15 +123,15 @@ impl Renderer {
             self.written += buried;
         }
         if !frame.finished.is_empty() && !self.buried.is_empty() {
-            // It was something else, and stays where it is.
+            // Those are other lines, which stay where they are.
             self.buried.clear();
             self.written = 0;
         }
-        // What does not fit is above the screen, where nothing can be redrawn.
+        // Lines that do not fit are above the screen, where nothing can be redrawn.
         let surplus = frame.live.len().saturating_sub(height);
         let room = LEAST_TAIL_ROWS.max(height / TAIL_SHARE);
         let hidden = match frame.live.len() - frame.tail {
-            // Where nearly all is covered, nothing is missed.
+            // With nearly everything covered, nothing is missing.
             rest if surplus > 0 && rest + LEAST_TAIL_ROWS > height => frame.tail,
             _ => frame.tail.saturating_sub(room),
         };
@@ -146,7 +146,7 @@ impl Renderer {
     }
 }
 
-/// How many of `lines` say the same as those that `others` begin with, and how many those are.
+/// How many of `lines` equal the first of `others`, and how many those are.
 /// Colours, and empty lines before them, make no difference.
 fn common(lines: &[Line], others: &[Line]) -> (usize, usize) {
     let empty = |lines: &[Line]| lines.iter().take_while(|line| line.width() == 0).count();
@@ -171,7 +171,7 @@ fn says_same(line: &Line, other: &Line) -> bool {
     line == other || text(line) == text(other)
 }
 
-/// How many rows a line takes that is broken at any character.
+/// How many rows a line takes when it is broken at any character.
 fn broken_rows(line: &Line, columns: usize) -> usize {
     let mut rows = 1;
     let mut used = 0;
@@ -188,8 +188,8 @@ fn broken_rows(line: &Line, columns: usize) -> usize {
     rows
 }
 
-/// In which row of its own line the cursor is that was in column `old`: not every terminal breaks the
-/// line with the cursor, but each says where in it that is.
+/// The row of its own line in which the cursor is after column `old`: not every terminal breaks the
+/// line with the cursor, but each reports its position in it.
 fn rows_within(old: usize, column: usize, columns: usize) -> usize {
     match columns > 0 && old >= columns && column == old % columns {
         true => old / columns,

@@ -11,7 +11,7 @@ impl Chat {
             AgentEffect::Prompt(prompt) => return self.prompt(prompt),
             AgentEffect::Steer(prompt) => return self.steer(prompt),
             AgentEffect::Compact => match self.runtime.compact() {
-                Ok(stream) => self.work = Some(stream),
+                Ok(stream) => self.tasks.work = Some(stream),
                 Err(error) => return vec![Input::failure(error), Input::WorkEnded],
             },
             AgentEffect::Cancel => self.runtime.cancel(),
@@ -20,8 +20,10 @@ impl Chat {
                     return vec![Input::failure(error)];
                 }
             }
-            AgentEffect::Aside(question) => self.aside = Some(self.runtime.ask_aside(&question)),
-            AgentEffect::CancelAside => self.aside = None,
+            AgentEffect::Aside(question) => {
+                self.tasks.aside = Some(self.runtime.ask_aside(&question))
+            }
+            AgentEffect::CancelAside => self.tasks.aside = None,
             AgentEffect::SetApproval(scope) => return vec![self.set_approval(scope)],
             AgentEffect::SetModel(model) => return self.set_model(model),
             AgentEffect::Jail => return self.jail(),
@@ -39,7 +41,7 @@ impl Chat {
     fn prompt(&mut self, prompt: Prompt) -> Vec<Input> {
         let (text, images, mut inputs) = self.with_mentions(prompt);
         match self.runtime.prompt(&text, images) {
-            Ok(stream) => self.work = Some(stream),
+            Ok(stream) => self.tasks.work = Some(stream),
             Err(error) => inputs.extend([Input::failure(error), Input::WorkEnded]),
         }
         inputs

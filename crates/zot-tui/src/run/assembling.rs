@@ -1,23 +1,22 @@
-//! Brings everything together that a chat needs.
+//! Assembles a chat.
 
 use std::io;
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use zot_sdk::Runtime;
 
 use super::image_renderer::ImageRenderer;
 use super::info::info;
 use super::plain::Plain;
-use super::{Chat, Options, history_file, themes};
+use super::{Chat, Options, Screen, Tasks, history_file, themes};
 use crate::app::{App, History};
 use crate::image::Surroundings;
 use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
 use crate::terminal::{Kind, Question, Terminal};
 
-/// Takes the terminal and asks it what it can.
+/// Takes the terminal and asks for its capabilities.
 pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let named = options.theme.take().filter(|name| name != "auto");
@@ -35,13 +34,13 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.status.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot clear what has left the screen, so it would have everything twice.
+    // GNU screen cannot clear its scrollback, so everything would be there twice.
     app.transcript.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let kind = Kind::detect(variable);
     app.context.is_plain = kind == Kind::Lines;
     let mut terminal = Terminal::enter(kind)?;
     let depth = Depth::detect(variable);
-    // Without colours it makes no difference, and the simplest terminals print the question.
+    // Without colours the answer is useless, and simple terminals print the question.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
     let surroundings = match is_simple || options.describes_images {
         true => Surroundings::Closed,
@@ -52,30 +51,26 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let image_renderer = ImageRenderer::new(surroundings, terminal.answers());
     Ok(Chat {
         app,
-        renderer: Renderer::new(depth),
-        terminal,
         runtime,
-        work: None,
-        aside: None,
-        jobs: JoinSet::new(),
-        shell: None,
-        guest: None,
-        guest_left: None,
-        login: None,
+        terminal,
+        screen: Screen {
+            renderer: Renderer::new(depth),
+            draw_at: None,
+            resized: None,
+            fullscreen: None,
+            narrowing: Narrowing::detect(variable),
+        },
+        tasks: Tasks::default(),
         chosen_model: None,
         sessions: Arc::default(),
         image_renderer,
-        begun: Instant::now(),
-        draw_at: None,
-        resized: None,
-        fullscreen: None,
+        started: Instant::now(),
         plain: (kind == Kind::Lines).then(Plain::default),
-        narrowing: Narrowing::detect(variable),
         options,
     })
 }
 
-/// What the terminal has to be asked.
+/// The questions for the terminal.
 fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
     let mut questions = Vec::new();
     if background {

@@ -1,4 +1,4 @@
-//! The beginning of a file that anybody may have put there.
+//! Reads the beginning of an untrusted file.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -15,13 +15,13 @@ pub(super) enum Opened {
         bytes: u64,
     },
     Directory,
-    /// Reading it could wait for ever or do something.
+    /// Reading it could block or have side effects.
     Special(&'static str),
 }
 
 /// Opens a regular file.
 ///
-/// The type is looked at first, because opening a device can do things; and again after opening,
+/// Checks the type first, because opening a device can have effects, and again after opening,
 /// because the file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
 pub(super) fn open(path: &Path) -> io::Result<Opened> {
     if let Some(other) = other_than_file(&path.metadata()?) {
@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
     }))
 }
 
-/// At most `limit` bytes from its beginning.
+/// At most `limit` bytes from the beginning.
 pub(super) fn beginning(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Files that were dropped on the terminal: they come as the paste of their paths.
+//! Files dropped on the terminal, which arrive as a paste of their paths.
 
 #[cfg(test)]
 mod tests;
@@ -7,23 +7,22 @@ use std::path::{Path, PathBuf};
 
 const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// More than anybody drops at once; looking all of them up would take a moment.
+/// More than anyone drops at once.
 ///
 /// Limit: a longer drop is treated as text.
 const MAX_DROPPED_PATHS: usize = 64;
 /// Limit: a longer drop is treated as text.
 const MAX_DROPPED_BYTES: usize = 16 * 1024;
 
-/// The mentions of files, if `pasted` is their paths and nothing else.
+/// Mentions of the dropped files, if `pasted` consists of their paths.
 ///
-/// What is dropped comes with its whole path. Of other paths only those of images are taken for
-/// more than text.
+/// Dropped files come with absolute paths. Of relative paths only those of images count as dropped.
 pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
     let pasted = pasted.trim();
     if pasted.is_empty() || pasted.len() > MAX_DROPPED_BYTES {
         return None;
     }
-    // A path with blanks in it may also come as it is.
+    // A path with blanks may come unquoted.
     let whole = mention(&PathBuf::from(pasted), cwd);
     if whole.is_some() {
         return whole;
@@ -43,7 +42,7 @@ fn mention(path: &Path, cwd: &Path) -> Option<String> {
         return None;
     }
     let path = cwd.join(path);
-    // The root has no name, and is no file that anybody means.
+    // The root has no name and is never meant.
     if path.file_name().is_none() || !path.exists() {
         return None;
     }
@@ -67,8 +66,8 @@ fn path(word: String, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The words as a shell would read them: terminals quote what it would break, as in `'a b.png'` and
-/// `a\ b.png`. `None` where a quote has no end.
+/// The words as a shell reads them, because terminals quote paths: `'a b.png'`, `a\ b.png`. `None` where
+/// a quote has no end.
 fn words(pasted: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -94,7 +93,7 @@ fn words(pasted: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// With `%20` and the like read.
+/// Decodes `%20` and the like.
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

@@ -11,13 +11,13 @@ use tokio::process::Command;
 pub(super) enum EditError {
     #[error("no editor: set VISUAL or EDITOR")]
     NoEditor,
-    #[error("{editor} failed ({status}); what was written before is kept")]
+    #[error("{editor} failed ({status}); your text is kept")]
     Failed { editor: String, status: ExitStatus },
     #[error(transparent)]
     File(#[from] io::Error),
 }
 
-/// Lets the user change `text`; the terminal is the editor's meanwhile.
+/// Lets the user change `text` in an editor that has the terminal.
 pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let variable = |name| {
         std::env::var(name)
@@ -30,7 +30,7 @@ pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let directory = zot_files::ScratchDirectory::new(zot_files::Scratch::Edit)?;
     let path = directory.path().join("prompt.md");
     fs::write(&path, text)?;
-    // The variable may hold arguments, which is a shell's business.
+    // The variable may hold arguments, which a shell splits.
     let status = Command::new("sh")
         .arg("-c")
         .arg(format!("{editor} \"$1\""))

@@ -36,7 +36,7 @@ impl Chat {
             Effect::Terminal(effect) => self.perform_for_terminal(effect)?,
             Effect::Shell(ShellEffect::Run(command)) => self.begin_shell(command),
             Effect::Shell(ShellEffect::Cancel) => {
-                if let Some((_, cancel)) = &self.shell {
+                if let Some((_, cancel)) = &self.tasks.shell {
                     cancel.cancel();
                 }
                 Vec::new()
@@ -100,7 +100,7 @@ impl Chat {
             Query::Context => listings::context(&runtime),
             Query::Reprint(index) => return listings::earlier(&runtime, index),
             Query::Mentions { text, names } => {
-                self.jobs.spawn_blocking(move || {
+                self.tasks.jobs.spawn_blocking(move || {
                     let parts = runtime.attach_mentions(&text).parts;
                     vec![Input::Mentions { names, parts }]
                 });
@@ -112,7 +112,8 @@ impl Chat {
                     sessions: Arc::clone(&self.sessions),
                     themes: self.options.themes.clone(),
                 };
-                self.jobs
+                self.tasks
+                    .jobs
                     .spawn_blocking(move || vec![sources.answer(subject)]);
                 return Vec::new();
             }
@@ -124,9 +125,11 @@ impl Chat {
         let cwd = self.runtime.cwd().to_owned();
         let near = cwd.clone();
         let listed = |files| vec![Input::Listed(Listed::Files(files))];
-        self.jobs
+        self.tasks
+            .jobs
             .spawn_blocking(move || listed(FileList::first(files::list_near(&near))));
-        self.jobs
+        self.tasks
+            .jobs
             .spawn_blocking(move || listed(FileList::whole(files::list(&cwd))));
     }
 

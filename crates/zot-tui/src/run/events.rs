@@ -1,4 +1,4 @@
-//! Events of the agent, on their way to the state.
+//! Passes events of the agent to the state.
 
 use std::io;
 
@@ -8,16 +8,16 @@ use zot_sdk::{AgentEvent, EventStream, Image};
 use super::{Chat, Ending};
 use crate::app::Input;
 
-/// Events taken in one go before keys are looked at again.
+/// Events taken at once before keys have their turn.
 const MAX_BURST: usize = 512;
 
 impl Chat {
-    /// Takes an event and all that have come with it.
+    /// Takes an event and all that came with it.
     pub(super) fn take_burst(&mut self, first: Option<AgentEvent>) -> io::Result<Option<Ending>> {
         let mut next = first;
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
-                self.work = None;
+                self.tasks.work = None;
                 let info = self.current_info();
                 self.take_soon(info)?;
                 return self.take_soon(Input::WorkEnded);
@@ -31,7 +31,9 @@ impl Chat {
             if self.image_renderer.is_busy() {
                 break;
             }
-            let Some(work) = &mut self.work else { break };
+            let Some(work) = &mut self.tasks.work else {
+                break;
+            };
             next = match work.next_now() {
                 Some(event) => event,
                 None => break,
@@ -44,8 +46,8 @@ impl Chat {
         let input = match event {
             Some(event) => Input::Aside(event),
             None => {
-                self.aside = None;
-                // What it cost is counted.
+                self.tasks.aside = None;
+                // Its cost is counted.
                 let info = self.current_info();
                 self.take_soon(info)?;
                 Input::AsideEnded
@@ -62,7 +64,7 @@ pub(super) async fn next_event(work: &mut Option<EventStream>) -> Option<AgentEv
     }
 }
 
-/// The images that an event brings.
+/// The images of an event.
 fn images(event: &AgentEvent) -> Vec<Image> {
     let content = match event {
         AgentEvent::UserMessage(message) => &message.content,

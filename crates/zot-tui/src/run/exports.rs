@@ -1,14 +1,14 @@
-//! Where a conversation is written to, by the name the user gives.
+//! Chooses the file for an exported conversation.
 
 use std::path::{Path, PathBuf};
 
-/// What the name of a file can say it is.
+/// The extensions of export formats.
 const ENDINGS: [&str; 5] = ["html", "htm", "md", "markdown", "zotsession"];
 
-/// How many files without a name of their own there can be in a directory.
+/// How many exports without a given name fit into a directory.
 const MAX_UNNAMED: usize = 1_000;
 
-/// A file that is not there yet. The error is for the user.
+/// A file that does not exist yet. The error is for the user.
 pub(super) fn destination(cwd: &Path, wanted: &str) -> Result<PathBuf, String> {
     if wanted.is_empty() {
         let later = (2..=MAX_UNNAMED).map(|number| format!("session-{number}.html"));
@@ -16,17 +16,17 @@ pub(super) fn destination(cwd: &Path, wanted: &str) -> Result<PathBuf, String> {
         return names
             .find(|name| cwd.join(name).symlink_metadata().is_err())
             .map(PathBuf::from)
-            .ok_or_else(|| "there are too many session-N.html: give a name".to_owned());
+            .ok_or_else(|| "too many session-N.html files: choose a name".to_owned());
     }
     let path = expanded(wanted);
     let ending = path.extension().and_then(|ending| ending.to_str());
     if !ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
         return Err(format!(
-            "{wanted}: the name says what is written: NAME.html, NAME.md or NAME.zotsession"
+            "{wanted}: the name sets the format: NAME.html, NAME.md or NAME.zotsession"
         ));
     }
     match cwd.join(&path).symlink_metadata() {
-        Ok(_) => Err(format!("{wanted} is there already: give another name")),
+        Ok(_) => Err(format!("{wanted} exists already: choose another name")),
         Err(_) => Ok(path),
     }
 }

@@ -49,11 +49,12 @@ impl Chat {
 
     pub(super) fn list_commands(&mut self) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs
+        self.tasks
+            .jobs
             .spawn(async move { vec![commands(&runtime).await] });
         // Extensions that start slowly are listed later.
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             runtime.extensions_settled().await;
             vec![commands(&runtime).await]
         });
@@ -61,7 +62,7 @@ impl Chat {
 
     fn invoke(&mut self, name: String, arguments: String) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             match runtime.invoke_command(&name, &arguments).await {
                 Ok(data) => invoked(data),
                 Err(error) => vec![Input::failure(error)],
@@ -71,7 +72,7 @@ impl Chat {
 
     fn reload_extensions(&mut self) {
         let runtime = Arc::clone(&self.runtime);
-        self.jobs.spawn(async move {
+        self.tasks.jobs.spawn(async move {
             let report = match runtime.reload_extensions().await {
                 Ok(loaded) => Input::note(running(&loaded)),
                 Err(error) => Input::failure(error),
@@ -109,14 +110,14 @@ fn running(extensions: &[ExtensionEntry]) -> String {
     let (ready, others): (Vec<_>, Vec<_>) = extensions
         .iter()
         .partition(|extension| extension.state == "ready");
-    let mut said = match ready.len() {
+    let mut report = match ready.len() {
         1 => "1 extension is running".to_owned(),
         count => format!("{count} extensions are running"),
     };
     for extension in others {
-        said.push_str(&format!("; {} is {}", extension.name, extension.state));
+        report.push_str(&format!("; {} is {}", extension.name, extension.state));
     }
-    said
+    report
 }
 
 /// Those of extensions, which have to be asked.

@@ -1,4 +1,4 @@
-//! What is said when the user leaves: what was spent, and how to go on.
+//! The last line when the user leaves: the cost, and how to continue.
 
 use std::io::{self, Write as _};
 
@@ -6,18 +6,18 @@ use zot_sdk::Runtime;
 
 use super::Chat;
 
-/// As much of a session's id as its file is called by.
+/// The part of a session's id that names its file.
 const SHORT_ID: usize = 8;
 
-/// Something was said in this chat.
+/// Printed when the conversation is not empty.
 #[derive(Debug)]
 pub(super) struct Farewell {
-    /// Of the session, if it is in a file.
+    /// The id of the session, if it is in a file.
     id: Option<String>,
 }
 
 impl Chat {
-    /// Nothing if nothing was said.
+    /// `None` if the conversation is empty.
     pub(super) fn farewell(&self) -> Option<Farewell> {
         if self.runtime.transcript().is_empty() && self.runtime.cost().cost_usd == 0.0 {
             return None;
@@ -31,7 +31,7 @@ impl Chat {
 }
 
 impl Farewell {
-    /// A cost that is not known, or is nothing, is left out.
+    /// A cost that is unknown or zero is left out.
     pub(super) fn print(&self, runtime: &Runtime) -> io::Result<()> {
         let mut parts = Vec::new();
         let cost = runtime.cost().cost_usd;
@@ -39,7 +39,7 @@ impl Farewell {
             parts.push(format!("cost ${cost:.4}"));
         }
         if let Some(id) = &self.id {
-            parts.push(format!("to go on: zot --resume {id}"));
+            parts.push(format!("to continue: zot --resume {id}"));
         }
         if parts.is_empty() {
             return Ok(());

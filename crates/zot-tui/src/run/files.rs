@@ -10,25 +10,25 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::app::Choices;
 
-/// More than anybody has in one project; the rest is not offered.
+/// More than any project has.
 ///
 /// Limit: further files are not offered.
 const MAX_PROJECT_FILES: usize = 300_000;
 
-/// Levels that are looked at first: what is there in no time.
+/// Levels that are listed first, which takes no time.
 const NEAR_LEVELS: usize = 2;
 /// Limit: further files are not offered at first sight.
 const MAX_NEAR_FILES: usize = 2_000;
 
-/// Room for the paths of a whole project, and as much for their places. What is not used of it takes
-/// no memory. So large a piece is the system's (32 MiB with glibc) and goes back to it whole, while of
-/// smaller ones the allocator keeps a good part for later.
+/// Room for the paths of a whole project, and as much for their ranges. Unused room takes no memory. An
+/// allocation this large (32 MiB with glibc) returns to the system whole, while the allocator keeps parts
+/// of smaller ones.
 const ROOM_BYTES: usize = 40 << 20;
 
-/// Threads are not worth their start for fewer.
+/// Fewer are not worth a thread.
 const MAX_THREADS: usize = 4;
 
-/// The uppermost files and directories below `root`, for the moment until [`list`] is done.
+/// The uppermost files and directories below `root`, shown until [`list`] is done.
 pub(super) fn list_near(root: &Path) -> Choices {
     let mut found = Found::default();
     let walk = walk(root).max_depth(Some(NEAR_LEVELS)).build();
@@ -59,7 +59,7 @@ pub(super) fn list(root: &Path) -> Choices {
         };
         Box::new(move |entry| match entry {
             Ok(entry) => gathered.add(root, &entry),
-            // What cannot be read is not offered.
+            // Unreadable directories are left out.
             Err(_) => WalkState::Continue,
         })
     });
@@ -73,8 +73,8 @@ fn walk(root: &Path) -> WalkBuilder {
     walk
 }
 
-/// Paths in one piece of memory: with an allocation for each, what the threads have freed would
-/// stay with zot, several times as much as the list itself.
+/// Paths in one piece of memory: with an allocation for each, memory freed by the threads would stay
+/// with the process, several times as much as the list itself.
 #[derive(Default)]
 struct Found {
     text: String,
@@ -111,7 +111,7 @@ impl Found {
         }
     }
 
-    /// Takes over what another has found, and leaves it empty with the room it has.
+    /// Moves the paths of another here; it keeps its capacity.
     fn take(&mut self, other: &mut Self) {
         let before = self.text.len();
         self.text.push_str(&other.text);
@@ -132,7 +132,7 @@ impl Found {
     }
 }
 
-/// What one thread has found; handed in when it ends, and now and then.
+/// The paths of one thread, handed in now and then and when it ends.
 struct Gathered<'a> {
     all: &'a Mutex<Found>,
     own: Found,

@@ -1,4 +1,4 @@
-//! Another program has the terminal for a while: an editor, zot itself, the shell.
+//! Lends the terminal to another program: an editor or the shell.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use super::resizing::Resized;
 use crate::app::Input;
 use crate::terminal::Terminal;
 
-/// How long after another program's end a signal may still be one that was meant for it.
+/// How long after another program's end a signal may still be meant for it.
 const GUEST_LEAVES: Duration = Duration::from_millis(100);
 
 /// Ends with an input.
@@ -24,11 +24,11 @@ impl Chat {
         guest: impl Future<Output = Input> + 'static,
     ) -> io::Result<()> {
         self.set_aside()?;
-        self.guest = Some(Box::pin(guest));
+        self.tasks.guest = Some(Box::pin(guest));
         Ok(())
     }
 
-    /// Stops here until the shell continues us.
+    /// Stops the process until the shell continues it.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.set_aside()?;
         kill_current_process_group(Signal::TSTP)?;
@@ -37,27 +37,28 @@ impl Chat {
 
     fn set_aside(&mut self) -> io::Result<()> {
         if self.plain.is_none() {
-            let bytes = self.renderer.clear();
+            let bytes = self.screen.renderer.clear();
             self.terminal.write(bytes.as_bytes())?;
         }
         self.terminal.leave();
         Ok(())
     }
 
-    /// Whether ctrl+c was for a program that has, or had until now, the terminal. That it has ended
-    /// may be known before the signal is that ended it.
+    /// Whether ctrl+c was meant for a program that has, or just had, the terminal. Its end may be known
+    /// before the signal that ended it.
     pub(super) fn is_guests_interrupt(&self) -> bool {
         let just_left = self
+            .tasks
             .guest_left
             .is_some_and(|when| when.elapsed() < GUEST_LEAVES);
-        self.guest.is_some() || just_left
+        self.tasks.guest.is_some() || just_left
     }
 
     pub(super) fn take_back(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         let size = Terminal::size();
         if size != self.app.size() {
-            self.resized = Some(Resized::settled(size));
+            self.screen.resized = Some(Resized::settled(size));
         }
         Ok(())
     }

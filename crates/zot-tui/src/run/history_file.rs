@@ -1,4 +1,4 @@
-//! Prompts of earlier times: one JSON value a line, the newest last.
+//! The history on disk: one JSON value per line, the newest last.
 //!
 //! A prompt is a string, or an object when there is more to it: `text` with a character of the last
 //! plane for each of `pasted`, and `literal` when it begins with something pasted. Several chats may
@@ -23,24 +23,24 @@ use crate::editor::Draft;
 ///
 /// Limit: the prompt is not saved for other chats.
 const HISTORY_LOCK_PATIENCE: Duration = Duration::from_secs(1);
-/// Longer prompts are not worth a line.
+/// The largest prompt that is saved.
 ///
 /// Limit: the prompt is not saved for other chats.
 const MAX_SAVED_PROMPT_BYTES: usize = 64 * 1024;
-/// A file of more than this is cut to what is kept.
+/// The size at which the file is cut.
 ///
 /// Limit: the file is cut to its newest prompts.
 const MAX_HISTORY_FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// A larger one is not ours, and is not read.
+/// A larger file is not a history.
 ///
 /// Limit: a larger file is not read.
 const MAX_READ_HISTORY_BYTES: u64 = 64 * 1024 * 1024;
-/// What is kept of it then.
+/// The part that remains after a cut.
 ///
 /// Limit: what remains of `history.jsonl` when it is cut.
 const KEPT_HISTORY_BYTES: usize = 2 * 1024 * 1024;
 
-/// What is remembered; a file that is missing or broken is none or in part.
+/// Reads the history. Broken lines are skipped, and a missing file is empty.
 pub(super) fn read(path: &Path) -> Vec<Draft> {
     let bytes = zot_files::read_bytes(path, MAX_READ_HISTORY_BYTES);
     let bytes = bytes.ok().flatten().unwrap_or_default();
@@ -72,14 +72,14 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
     written
 }
 
-/// The file, for appending, while nobody else writes to it.
+/// The file, locked for appending.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let file = zot_files::open_as(path, &mut options)?;
         lock_file(&file, HISTORY_LOCK_PATIENCE)?;
-        // Who had the lock before may have put another file in its place.
+        // The previous holder of the lock may have replaced the file.
         let is_same = fs::metadata(path)
             .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
             .unwrap_or(false);
@@ -89,7 +89,7 @@ fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The file with its last lines only, which takes the place of the old one as a whole.
+/// Replaces the file by one with its last lines only.
 fn shortened(path: &Path, mut old: File) -> io::Result<File> {
     let mut bytes = Vec::new();
     old.read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Draws images beside the loop, so that keys are answered meanwhile.
+//! Draws images beside the loop, which keeps answering keys.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use zot_sdk::Image;
 use crate::image::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux, number};
 use crate::terminal::{Answers, Terminal};
 
-/// How long the terminal may take to say what it can, from the first image on.
+/// How long the terminal may take to report its capabilities, from the first image on.
 const IMAGE_QUERY_TIME: Duration = Duration::from_secs(1);
 
 /// The same for tmux.
 const TMUX_TIME: Duration = Duration::from_secs(1);
 
-/// The conversation goes on without images that take longer.
+/// The conversation continues without images that take longer.
 ///
 /// Limit: the image is only described.
 const DRAWING_TIME: Duration = Duration::from_secs(3);
 
-/// Makes drawings of images, those of one event at a time.
+/// Draws images, those of one event at a time.
 pub(super) struct ImageRenderer {
     surroundings: Surroundings,
     answers: watch::Receiver<Answers>,
     jobs: JoinSet<Vec<Drawing>>,
-    /// How many images there were.
+    /// The number of images so far.
     count: u32,
-    /// What a cell measured when they were drawn.
+    /// The size of a cell when they were drawn.
     cell: Option<(usize, usize)>,
 }
 
@@ -45,7 +45,7 @@ impl ImageRenderer {
         }
     }
 
-    /// Begins to draw; [`next`](Self::next) has what comes of it.
+    /// Starts to draw; [`next`](Self::next) returns the drawings.
     pub(super) fn draw(&mut self, images: Vec<Image>, columns: usize, rows: usize) {
         if images.is_empty() || self.surroundings == Surroundings::Closed {
             return;
@@ -75,13 +75,13 @@ impl ImageRenderer {
         !self.jobs.is_empty()
     }
 
-    /// The drawings that are ready next; `None` when none are being made.
+    /// Waits for drawings; `None` when none are being made.
     pub(super) async fn next(&mut self) -> Option<Vec<Drawing>> {
         let done = self.jobs.join_next().await?;
         Some(done.unwrap_or_default())
     }
 
-    /// Takes the images off the screen, where they do not go with the text.
+    /// The sequence that removes images from the screen, where they are not part of the text.
     pub(super) fn wipe(&self) -> &'static str {
         match self.count {
             0 => "",
@@ -89,7 +89,7 @@ impl ImageRenderer {
         }
     }
 
-    /// Whether drawings that are made of pixels no longer fill the cells they were made for.
+    /// Whether drawings of pixels no longer fill their cells.
     pub(super) fn is_outdated(&self) -> bool {
         let is_of_cells = matches!(self.surroundings, Surroundings::Known(_));
         self.count > 0 && !is_of_cells && self.cell != Terminal::cell()
@@ -100,7 +100,7 @@ impl ImageRenderer {
     }
 }
 
-/// How images are shown here, which may have to be asked for.
+/// How images are shown here; may have to ask the terminal.
 async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Option<Easel> {
     let protocol = match surroundings {
         Surroundings::Known(protocol) => protocol,
@@ -123,7 +123,7 @@ async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) ->
     Some(Easel { protocol, cell })
 }
 
-/// Asked for every image: another terminal may have been attached meanwhile.
+/// Asked for every image: another terminal may have been attached since.
 async fn ask_tmux() -> Option<Protocol> {
     let mut command = Command::new("tmux");
     command.args(["display-message", "-p"]);

@@ -15,7 +15,7 @@ impl Chat {
             self.current_info(),
             Input::note(format!(
                 "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
-                     no other file; bash reads only what programs need besides, and has a temporary \
+                     no other file; bash also reads what programs need, and has a temporary \
                      directory for its home. {UNCONFINED} /unjail lifts this",
                 report.directory.display()
             )),
@@ -26,7 +26,9 @@ impl Chat {
 
     pub(super) fn unjail(&mut self) -> Vec<Input> {
         let text = match self.runtime.jailed() {
-            Some(_) => "no longer jailed: zot's tools use any file you can, from the next call on",
+            Some(_) => {
+                "no longer jailed: zot's tools may use any file that you may, from the next call on"
+            }
             None => "zot is not jailed; /jail would confine its tools to the working directory",
         };
         self.runtime.unjail();

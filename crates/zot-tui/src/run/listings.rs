@@ -1,4 +1,4 @@
-//! What the runtime can be asked about itself, for the user to read.
+//! Lists and reports about the runtime.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use zot_sdk::{ApprovalScope, Runtime};
 
 use crate::app::{Input, Listed, LogAction};
 
-/// What of a description is shown.
+/// The part of a description that is shown.
 const DESCRIPTION_CHARACTERS: usize = 90;
 
-/// What the user said, in order.
+/// The prompts of the conversation, in order.
 pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     let messages = runtime.transcript();
     let prompts = messages
@@ -24,7 +24,7 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
         .collect()
 }
 
-/// What the user said in the prompt with this index.
+/// The text of the prompt with this index.
 pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
     let messages = runtime.transcript();
     let text = messages
@@ -34,18 +34,18 @@ pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// What was said before this chat began, as far as a screen has room.
+/// The end of a conversation that this chat continues.
 pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
     let messages = runtime.transcript();
     let count = messages.len();
     let shown = messages.into_iter().skip(count.saturating_sub(items));
     (count > 0).then(|| Input::Earlier {
-        title: format!("going on with a conversation of {count} messages"),
+        title: format!("resumed a conversation of {count} messages"),
         messages: shown.collect(),
     })
 }
 
-/// The conversation from each prompt to the next.
+/// The messages from each prompt to the next.
 pub(super) fn turns(messages: &[Arc<Message>]) -> impl Iterator<Item = &[Arc<Message>]> {
     let starts = messages.iter().enumerate();
     let starts: Vec<usize> = starts
@@ -58,7 +58,7 @@ pub(super) fn turns(messages: &[Arc<Message>]) -> impl Iterator<Item = &[Arc<Mes
     both.map(|(start, end)| &messages[start..end])
 }
 
-/// One of the prompts and what came of it.
+/// A prompt and what came of it.
 pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
     let messages = runtime.transcript();
     let Some(turn) = turns(&messages).nth(index) else {
@@ -71,7 +71,7 @@ pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
     }]
 }
 
-/// Every request begins with these.
+/// The parts that every request begins with.
 pub(super) fn context(runtime: &Runtime) -> Input {
     let mut parts = runtime.context();
     let total: u64 = parts.iter().map(|part| part.tokens).sum();
@@ -91,8 +91,7 @@ pub(super) fn context(runtime: &Runtime) -> Input {
     Input::note(text)
 }
 
-/// What to say of tools to be asked about that there are not: a typing error, or tools of an
-/// extension that is still starting.
+/// The problem with unknown tools in `scope`: mistyped, or of an extension that is still starting.
 pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<String> {
     let ApprovalScope::Tools(wanted) = scope else {
         return None;
@@ -122,7 +121,7 @@ pub(super) fn skills(runtime: &Runtime) -> Input {
     ))
 }
 
-/// Providers to log in at: all there are. To log out of: those whose key we keep.
+/// Providers to log in to: all. Providers to log out of: those in `auth.json`.
 pub(super) fn providers(action: LogAction) -> Result<Input, String> {
     let credentials = Credentials::open(None).map_err(|error| error.to_string())?;
     let found = credentials.status().map_err(|error| error.to_string())?;
@@ -131,8 +130,8 @@ pub(super) fn providers(action: LogAction) -> Result<Input, String> {
             let all = credentials.providers().into_iter();
             all.map(|name| {
                 let own = found.iter().find(|status| status.provider == name);
-                let said = own.map_or_else(|| "no key".to_owned(), credential);
-                (name, said)
+                let state = own.map_or_else(|| "no key".to_owned(), credential);
+                (name, state)
             })
             .collect()
         }
@@ -146,7 +145,7 @@ pub(super) fn providers(action: LogAction) -> Result<Input, String> {
     Ok(Input::Listed(Listed::Providers { action, providers }))
 }
 
-/// What kind of credential it is, and where it is. Says nothing of the secret itself.
+/// The kind of a credential and its source, without the secret.
 pub(super) fn credential(status: &CredentialStatus) -> String {
     let kind = match status.kind {
         CredentialKind::Key => "key",
@@ -174,7 +173,7 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
             .extension
             .map(|name| format!(" ({name})"))
             .unwrap_or_default();
-        let state = if tool.enabled { "" } else { " (not given)" };
+        let state = if tool.enabled { "" } else { " (disabled)" };
         let about = first_line(&tool.description);
         text.push_str(&format!("\n{}{from}{state}  {about}", tool.name));
     }
@@ -182,11 +181,11 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
 }
 
 fn prompt(message: &Message) -> Option<&str> {
-    let said = message.content.iter().find_map(|block| match block {
+    let text = message.content.iter().find_map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    said.filter(|_| message.is_prompt())
+    text.filter(|_| message.is_prompt())
 }
 
 pub(super) fn first_line(text: &str) -> String {

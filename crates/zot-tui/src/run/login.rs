@@ -11,7 +11,7 @@ use zot_sdk::login::{KeyPage, KeyPageError};
 
 use super::{Chat, listings};
 use crate::app::{Input, LoginEffect, LoginInput, LoginRequest};
-use crate::secret::Secret;
+use crate::typed_secret::TypedSecret;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T>>>;
 
@@ -51,7 +51,7 @@ impl Chat {
                 Vec::new()
             }
             LoginEffect::Abandon => {
-                self.login = None;
+                self.tasks.login = None;
                 Vec::new()
             }
         }
@@ -82,20 +82,20 @@ impl Chat {
                 provider,
             },
             LoginPlan::OAuth(oauth) => {
-                login.begin_elsewhere(oauth, request.opens_browser);
+                login.begin_elsewhere(*oauth, request.opens_browser);
                 LoginInput::StepShown {
                     provider,
                     step: "asking the provider".to_owned(),
                 }
             }
         };
-        self.login = Some(login);
+        self.tasks.login = Some(login);
         Input::Login(input)
     }
 
     /// Tries a key that was typed and keeps it.
-    fn try_key(&mut self, key: Secret) {
-        if let Some(login) = &mut self.login {
+    fn try_key(&mut self, key: TypedSecret) {
+        if let Some(login) = &mut self.tasks.login {
             let credentials = Rc::clone(&login.credentials);
             let (provider, probe) = (login.provider.clone(), login.probe);
             login.trial = Some(Box::pin(async move {
@@ -128,7 +128,7 @@ impl Login {
         let credentials = Rc::clone(&self.credentials);
         let outcome = async move {
             let mut show = |step: LoginStep<'_>| {
-                // The chat has ended if nobody receives it.
+                // The chat has ended if the receiver is gone.
                 let _ = sender.try_send((step.to_string(), step.page().to_owned()));
                 Ok(())
             };
@@ -199,7 +199,7 @@ fn logged_in(text: String) -> Vec<Input> {
     vec![Input::note(text), Input::Login(LoginInput::LoggedIn)]
 }
 
-/// Waits for what comes of the open login. Cancel-safe: its futures stay in `login`.
+/// Waits for the open login. Cancel-safe: its futures stay in `login`.
 pub(super) async fn next_login(login: &mut Option<Login>) -> Vec<Input> {
     let Some(open) = login else {
         return std::future::pending().await;

@@ -1,4 +1,4 @@
-//! Keeps what was chosen in the chat for the next start: the model, the theme, other settings.
+//! Keeps choices for the next start: the model, the theme, other settings.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use zot_sdk::Workspace;
 use super::Chat;
 use crate::app::Input;
 
-/// What has no model to come back to: it plays what it is given.
+/// Providers without a model worth keeping.
 const STAND_INS: [&str; 2] = ["offline", "replay"];
 
 /// Where the choice is kept.
@@ -22,8 +22,8 @@ pub struct ModelChoice {
 }
 
 impl Chat {
-    /// Keeps the model of now, before anything else is done: the user may leave at once. There is a
-    /// note only when it will not be used.
+    /// Keeps the current model at once, because the user may leave. Returns a note when it will not be
+    /// used at the next start.
     pub(super) fn keep_model(&self) -> Option<Input> {
         let choice = self.options.model_choice.as_ref()?;
         let provider = self.runtime.provider();
@@ -32,18 +32,17 @@ impl Chat {
         }
         let model = self.runtime.model();
         let kept = choice.keep(self.runtime.cwd(), provider, &model);
-        let said = kept.unwrap_or_else(|error| {
+        let note = kept.unwrap_or_else(|error| {
             Some(format!(
-                "{model} is used now, but could not be kept for the next start: {error}"
+                "{model} is used now, but could not be saved for the next start: {error}"
             ))
         });
-        said.map(Input::note)
+        note.map(Input::note)
     }
 }
 
 impl Chat {
-    /// Keeps a setting, before anything else is done: the user may leave at once. There is a note only
-    /// when that failed.
+    /// Keeps a setting at once, because the user may leave. Returns a note when that failed.
     pub(super) fn keep_setting(&self, name: &str, value: &str) -> Option<Input> {
         let choice = self.options.model_choice.as_ref()?;
         let workspace = Workspace::of_process()
@@ -51,7 +50,8 @@ impl Chat {
             .with_zot_home(&choice.home);
         let kept = configuration::set(&workspace, Place::User, name, value);
         let error = kept.err()?;
-        let text = format!("{name} is used now, but could not be kept for the next start: {error}");
+        let text =
+            format!("{name} is used now, but could not be saved for the next start: {error}");
         Some(Input::failure(text))
     }
 }
@@ -69,13 +69,13 @@ impl ModelChoice {
         });
         Ok(match stronger {
             Some(setting) => Some(format!(
-                "kept in {}, but in this directory {} decides which {} is used at the next start",
+                "saved in {}, but in this directory {} sets the {} of the next start",
                 path.display(),
                 setting.origin,
                 setting.key.name
             )),
             None if self.is_flagged => Some(format!(
-                "kept in {}; --provider and --model, which this chat was started with, still win \
+                "saved in {}; --provider and --model, which this chat was started with, still win \
                  over it",
                 path.display()
             )),

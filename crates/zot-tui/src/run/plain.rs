@@ -1,5 +1,5 @@
-//! The chat in a terminal that can do nothing but lines: no escape sequence is written, answers are
-//! printed as they come, and questions are answered by a line.
+//! The chat in a terminal that handles nothing but lines: no escape sequences are written, answers are
+//! printed as they arrive, and questions are answered with a line.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{Chat, Ending};
 use crate::app::{Input, Key, KeyCode, StepLimit, ToolState, step_count};
 use crate::text::clean;
 
-/// What is listed of what can be chosen.
+/// How many choices are printed.
 ///
 /// Limit: in plain mode, further choices are not printed.
 const MAX_LISTED_CHOICES: usize = 40;
@@ -21,25 +21,25 @@ const STEP_ANSWERS: &str = "y yes · a yes, without a limit for this prompt · n
 
 #[derive(Default)]
 pub(super) struct Plain {
-    /// What is printed next goes on in the same line.
+    /// The next output continues the same line.
     is_within_line: bool,
     /// An answer is being printed.
     is_answering: bool,
-    /// It was asked for the next prompt.
+    /// The prompt was printed.
     has_asked: bool,
-    /// The call that was asked about, by its id.
+    /// The id of the call that was asked about.
     question: String,
-    /// It was asked whether there may be more steps.
+    /// The question about the step limit was printed.
     has_asked_for_steps: bool,
-    /// Calls that were said to run.
+    /// Calls that were announced.
     announced: Vec<String>,
     remark: String,
-    /// Lines that end with a backslash go on with the next one.
-    begun: String,
+    /// Lines that ended with a backslash, which the next one continues.
+    continued: String,
 }
 
 impl Chat {
-    /// What of an answer is to be printed at once.
+    /// The part of an answer that is printed at once.
     pub(super) fn delta_to_print(&self, input: &Input) -> Option<String> {
         match (&self.plain, input) {
             (Some(_), Input::Agent(AgentEvent::TextDelta(delta))) => Some(delta.clone()),
@@ -47,7 +47,7 @@ impl Chat {
         }
     }
 
-    /// What was said before it is printed first.
+    /// Prints a delta, after everything that is finished.
     pub(super) fn print_delta(&mut self, delta: &str) -> io::Result<()> {
         let mut out = self.finished_text();
         let Some(plain) = &mut self.plain else {
@@ -67,7 +67,7 @@ impl Chat {
         self.terminal.write(out.as_bytes())
     }
 
-    /// Prints what is new, and asks for what is needed.
+    /// Prints what is new, and the open question.
     pub(super) fn print(&mut self) -> io::Result<()> {
         let mut out = self.finished_text();
         self.push_panels(&mut out);
@@ -78,7 +78,7 @@ impl Chat {
         }
     }
 
-    /// Lines that are finished.
+    /// Finished lines as text.
     fn finished_text(&mut self) -> String {
         let frame = self.app.frame(0);
         self.app.pager = None;
@@ -93,7 +93,7 @@ impl Chat {
         out
     }
 
-    /// Begins a line, if one has not ended.
+    /// Ends the current line.
     fn end_line(&mut self, out: &mut String) {
         if let Some(plain) = &mut self.plain {
             if std::mem::take(&mut plain.is_within_line) {
@@ -142,7 +142,7 @@ impl Chat {
         out.push('\n');
     }
 
-    /// Calls that have begun to run.
+    /// Announces calls that run.
     fn push_calls(&mut self, out: &mut String) {
         let Some(plain) = &self.plain else { return };
         let tools = self.app.transcript.tools.iter();
@@ -163,7 +163,7 @@ impl Chat {
         }
     }
 
-    /// What would be offered in a list.
+    /// Prints the choices of a list.
     fn push_choices(&mut self, out: &mut String) {
         if let Some(list) = self.app.picker.take_list() {
             let choices: Vec<String> = list
@@ -175,11 +175,11 @@ impl Chat {
             for choice in choices {
                 self.push_line(out, choice.trim_end());
             }
-            self.push_line(out, "write the command with one of these behind it");
+            self.push_line(out, "type the command followed by one of these");
         }
     }
 
-    /// What extensions show. They cannot be given keys here, so they are closed at once.
+    /// Prints panels of extensions. They get no keys here, so they are closed at once.
     fn push_panels(&mut self, out: &mut String) {
         for panel in self.app.panels.take_all() {
             for line in std::iter::once(&panel.title).chain(&panel.lines) {
@@ -189,7 +189,7 @@ impl Chat {
         }
     }
 
-    /// What is printed by the next one begins a line.
+    /// The line end before the output of the next program.
     pub(super) fn last_line_end(&self) -> &'static str {
         match &self.plain {
             Some(plain) if plain.is_within_line => "\n",
@@ -266,31 +266,31 @@ impl Chat {
         self.take(Input::Key(Key::plain(KeyCode::Character(key))))
     }
 
-    /// A line that was typed: an answer, a command or a prompt.
+    /// Takes a line: an answer, a command or a prompt.
     pub(super) fn take_line(&mut self, line: String) -> io::Result<Option<Ending>> {
         let Some(plain) = &mut self.plain else {
             return Ok(None);
         };
-        // The terminal has shown it, with its end.
+        // The terminal has echoed it, with its line end.
         plain.is_within_line = false;
         plain.has_asked = false;
         let ending = if self.app.approvals.current.is_some() {
             self.answer(&line)?
         } else if let StepLimit::Asked(_) = self.app.approvals.step_limit {
             self.answer_step_question(&line)?
-        } else if let Some(begun) = line.strip_suffix('\\') {
-            plain.begun.push_str(begun);
-            plain.begun.push('\n');
+        } else if let Some(part) = line.strip_suffix('\\') {
+            plain.continued.push_str(part);
+            plain.continued.push('\n');
             plain.has_asked = true;
             return Ok(None);
         } else {
-            let text = std::mem::take(&mut plain.begun) + &line;
+            let text = std::mem::take(&mut plain.continued) + &line;
             if text.trim().is_empty() {
                 None
             } else {
                 self.take(Input::Edited(text))?;
                 let ending = self.take(Input::Key(Key::plain(KeyCode::Enter)))?;
-                // What was not taken is said, and can be typed again.
+                // Text that was refused can be typed again.
                 self.take(Input::Edited(String::new()))?;
                 ending
             }

@@ -1,4 +1,4 @@
-//! What is shown of a choice before it is taken. All of it may read files, so it runs as a job.
+//! Makes previews of choices. They may read files, so they run as jobs.
 
 mod file;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use super::listings::{credential, first_line, turns};
 use super::themes;
 use crate::app::{Input, Preview, PreviewBody, Subject};
 
-/// So much of a session's end is looked through for what was said last.
+/// The part of a session's end that is searched for the last prompts.
 ///
 /// Limit: the preview shows only the end of a session.
 const SESSION_PREVIEW_BYTES: u64 = 256 * 1024;
@@ -32,7 +32,7 @@ const MAX_TEXT_PREVIEW_BYTES: usize = 4 * 1024;
 /// Where previews come from.
 pub(super) struct Sources {
     pub(super) runtime: Arc<Runtime>,
-    /// Those that are listed.
+    /// The listed sessions.
     pub(super) sessions: Arc<[Summary]>,
     pub(super) themes: Option<PathBuf>,
 }
@@ -51,7 +51,7 @@ impl Sources {
             Subject::Theme(name) => Some(self.theme(name)),
             Subject::Provider(name) => Some(self.provider(name)),
         };
-        let preview = preview.unwrap_or_else(|| facts(vec!["gone meanwhile".to_owned()]));
+        let preview = preview.unwrap_or_else(|| facts(vec!["no longer there".to_owned()]));
         Input::Preview { subject, preview }
     }
 
@@ -59,7 +59,7 @@ impl Sources {
         let catalog = self.runtime.catalog();
         let model = catalog.find(self.runtime.provider(), id)?;
         let window = match model.context_window {
-            0 => "context not known".to_owned(),
+            0 => "context unknown".to_owned(),
             tokens => format!("context {} tokens", grouped(tokens)),
         };
         let thinks = match model.reasoning {
@@ -76,10 +76,10 @@ impl Sources {
         }
         let rates = &model.prices.base;
         if rates.input == 0.0 && rates.output == 0.0 {
-            lines.push("no price known".to_owned());
+            lines.push("price unknown".to_owned());
         } else {
             lines.push(format!(
-                "${} in, ${} out for a million tokens",
+                "${} in, ${} out per million tokens",
                 rates.input, rates.output
             ));
             lines.push(format!(
@@ -102,11 +102,13 @@ impl Sources {
     fn prompt(&self, index: usize) -> Option<Preview> {
         let messages = self.runtime.transcript();
         let turn = turns(&messages).nth(index)?;
-        let answers = turn.iter().filter(|said| said.role == Role::Assistant);
+        let answers = turn
+            .iter()
+            .filter(|message| message.role == Role::Assistant);
         let mut text = String::new();
-        for said in answers.flat_map(|said| texts(said)) {
+        for answer in answers.flat_map(|message| texts(message)) {
             if text.len() < MAX_TEXT_PREVIEW_BYTES {
-                text.push_str(said.trim());
+                text.push_str(answer.trim());
                 text.push('\n');
             }
         }
@@ -163,8 +165,8 @@ impl Sources {
             let models = self.runtime.catalog().models(name).count();
             lines.push(format!("{models} models known"));
             lines.push(match credentials.login(name) {
-                Ok(Some(_)) => "logs in with the browser".to_owned(),
-                _ => "takes a key, on a page of this machine".to_owned(),
+                Ok(Some(_)) => "uses a login in the browser".to_owned(),
+                _ => "uses a key".to_owned(),
             });
             Ok::<_, String>(lines)
         };
@@ -209,18 +211,18 @@ fn session_preview(session: &Summary) -> Preview {
         lines.push("parts of the file are damaged".to_owned());
     }
     let last = last_prompts(&session.path, SESSION_PREVIEW_BYTES, LAST_PROMPTS).unwrap_or_default();
-    let mut said = Vec::new();
+    let mut prompts = Vec::new();
     let before = session.prompts.saturating_sub(last.len() as u64);
     if before > 0 {
-        said.push(format!("❯ {}", first_line(&session.title)));
+        prompts.push(format!("❯ {}", first_line(&session.title)));
     }
     if before > 1 {
-        said.push("…".to_owned());
+        prompts.push("…".to_owned());
     }
-    said.extend(last.iter().map(|text| format!("❯ {}", first_line(text))));
+    prompts.extend(last.iter().map(|text| format!("❯ {}", first_line(text))));
     Preview {
         facts: lines,
-        body: PreviewBody::Prose(said.join("\n")),
+        body: PreviewBody::Prose(prompts.join("\n")),
     }
 }
 

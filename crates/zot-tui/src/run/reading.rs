@@ -1,4 +1,4 @@
-//! The transcript in a screen of its own, in the terminal.
+//! Shows the transcript on the alternate screen.
 
 use std::io;
 
@@ -9,28 +9,28 @@ use crate::renderer::Fullscreen;
 /// The chat is covered.
 pub(super) struct Covered {
     screen: Fullscreen,
-    /// What it had when it was covered.
+    /// The size when it was covered.
     size: (usize, usize),
 }
 
 impl Chat {
-    /// Draws the transcript if that is read; otherwise the chat is uncovered. Whether nothing else is
-    /// to be drawn now.
+    /// Draws the transcript if it is open, or else uncovers the chat. Returns whether nothing else is
+    /// drawn now.
     pub(super) fn draw_fullscreen(&mut self) -> io::Result<bool> {
         let size = self.app.size();
         let Some((lines, cursor)) = self.app.pager_frame() else {
             let Some(size) = self.leave_fullscreen()? else {
                 return Ok(false);
             };
-            // The terminal has moved what was covered, too.
-            self.resized = Some(Resized::settled(size));
+            // The terminal has moved what was covered.
+            self.screen.resized = Some(Resized::settled(size));
             return Ok(true);
         };
-        if self.fullscreen.is_none() {
+        if self.screen.fullscreen.is_none() {
             self.terminal.enter_fullscreen()?;
         }
-        let depth = self.renderer.depth();
-        let covered = self.fullscreen.get_or_insert_with(|| Covered {
+        let depth = self.screen.renderer.depth();
+        let covered = self.screen.fullscreen.get_or_insert_with(|| Covered {
             screen: Fullscreen::new(depth),
             size,
         });
@@ -39,9 +39,9 @@ impl Chat {
         Ok(true)
     }
 
-    /// Uncovers the chat, if it is covered. The size it has now, if that is another.
+    /// Uncovers the chat, if it is covered. Returns its size if that has changed.
     pub(super) fn leave_fullscreen(&mut self) -> io::Result<Option<(usize, usize)>> {
-        let Some(covered) = self.fullscreen.take() else {
+        let Some(covered) = self.screen.fullscreen.take() else {
             return Ok(None);
         };
         self.app.pager = None;

@@ -1,4 +1,4 @@
-//! The window gets another size.
+//! Resizes the chat with the window.
 
 use std::io;
 use std::time::Duration;
@@ -8,23 +8,23 @@ use tokio::time::Instant;
 use super::Chat;
 use crate::app::Input;
 
-/// A window that is dragged changes its size many times; all is drawn anew when it stands still.
+/// A window that is dragged changes its size many times; the chat is redrawn when it rests.
 const SETTLING: Duration = Duration::from_millis(80);
 
-/// How long the terminal may take to say where the cursor is.
+/// How long the terminal may take to report the cursor.
 ///
 /// Limit: after a resize, the live part is drawn where it should be although the terminal did not report its
 /// cursor.
 const LOCATING_TIME: Duration = Duration::from_secs(2);
 
-/// The window is getting another size. Nothing is drawn until it is known where that can be done.
+/// The window is being resized. Nothing is drawn until the place for it is known.
 pub(super) enum Resized {
-    /// Step by step while it is dragged; it counts when it has not changed for long enough.
+    /// The size may still change.
     Settling {
         size: (usize, usize),
         until: Instant,
     },
-    /// It has this size for good, and was asked where the cursor is.
+    /// The size is final, and the terminal was asked for the cursor.
     Locating {
         size: (usize, usize),
         until: Instant,
@@ -32,7 +32,7 @@ pub(super) enum Resized {
 }
 
 impl Resized {
-    /// One step on the way.
+    /// A size that may still change.
     pub(super) fn step(size: (usize, usize)) -> Self {
         Self::Settling {
             size,
@@ -40,7 +40,7 @@ impl Resized {
         }
     }
 
-    /// It has this size for good.
+    /// A size that is final.
     pub(super) fn settled(size: (usize, usize)) -> Self {
         Self::Settling {
             size,
@@ -54,7 +54,7 @@ impl Resized {
         }
     }
 
-    /// When it goes on by itself.
+    /// When the next step is due.
     pub(super) fn when(&self) -> Instant {
         match self {
             Self::Settling { until, .. } | Self::Locating { until, .. } => *until,
@@ -63,18 +63,18 @@ impl Resized {
 }
 
 impl Chat {
-    /// It stands still, or has not said where the cursor is.
+    /// The size is final, or the terminal has not reported the cursor.
     pub(super) fn take_resize(&mut self) -> io::Result<()> {
-        match &self.resized {
+        match &self.screen.resized {
             Some(Resized::Settling { size, .. }) => {
                 let size = *size;
-                if self.fullscreen.is_some()
-                    || self.renderer.is_empty()
+                if self.screen.fullscreen.is_some()
+                    || self.screen.renderer.is_empty()
                     || self.app.clears_for(size.0)
                 {
                     return self.resize(size);
                 }
-                self.resized = Some(Resized::Locating {
+                self.screen.resized = Some(Resized::Locating {
                     size,
                     until: Instant::now() + LOCATING_TIME,
                 });
@@ -88,18 +88,20 @@ impl Chat {
         }
     }
 
-    /// The terminal says where the cursor is, or does not.
+    /// The terminal has reported the cursor, or not in time (`None`).
     pub(super) fn find_live(&mut self, cursor: Option<(usize, usize)>) -> io::Result<()> {
-        // An answer that was not waited for: the window is changing again.
-        let Some(Resized::Locating { size, .. }) = self.resized else {
+        // A late answer: the window is changing again.
+        let Some(Resized::Locating { size, .. }) = self.screen.resized else {
             return Ok(());
         };
-        self.renderer.relocate(cursor, size, self.narrowing);
+        self.screen
+            .renderer
+            .relocate(cursor, size, self.screen.narrowing);
         self.resize(size)
     }
 
     fn resize(&mut self, (columns, rows): (usize, usize)) -> io::Result<()> {
-        self.resized = None;
+        self.screen.resized = None;
         self.take(Input::Resized { columns, rows })?;
         self.draw()
     }

@@ -51,7 +51,9 @@ impl Chat {
             SessionEffect::Import(file) => {
                 let workspace = self.workspace();
                 let file = exports::expanded(&file);
-                self.jobs.spawn_blocking(move || import(&workspace, &file));
+                self.tasks
+                    .jobs
+                    .spawn_blocking(move || import(&workspace, &file));
                 return ControlFlow::Continue(Vec::new());
             }
         };
@@ -63,7 +65,7 @@ impl Chat {
 
     /// Runs an operation that may take a while, and shows its outcome.
     fn report(&mut self, operation: impl FnOnce() -> Outcome + Send + 'static) -> Performed {
-        self.jobs.spawn_blocking(move || {
+        self.tasks.jobs.spawn_blocking(move || {
             let (text, is_error) = match operation() {
                 Ok(text) => (text, false),
                 Err(text) => (text, true),
@@ -85,7 +87,7 @@ impl Chat {
         let Some(session) = self.session_file() else {
             return Err(match self.runtime.session() {
                 Some(_) => "nothing of this conversation is on disk yet".to_owned(),
-                None => "this conversation is kept nowhere (--no-session)".to_owned(),
+                None => "this conversation is not saved (--no-session)".to_owned(),
             });
         };
         let workspace = self.workspace();

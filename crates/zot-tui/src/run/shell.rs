@@ -16,20 +16,20 @@ use zot_process::{Completion, Outcome, OutputSink};
 use super::Chat;
 use crate::app::{Input, ShellInput, ShellOutput};
 
-/// Long enough for a build; esc is quicker.
+/// Long enough for a build.
 ///
 /// Limit: the command is stopped.
 const SHELL_TIME_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// What is kept of the output, of its end: that says what came of it.
+/// The part of the output that is kept, from its end.
 ///
 /// Limit: the end of the output is kept.
 const MAX_SHELL_OUTPUT_BYTES: usize = 50 * 1024;
 
-/// Pieces of output that wait to be shown before the command does.
+/// Chunks of output that wait to be shown before the command waits.
 const PROGRESS_QUEUE: usize = 16;
 
-/// What the command that runs prints, and what stops it.
+/// The output of the running command, and the token that stops it.
 pub(super) type Running = (mpsc::Receiver<String>, CancellationToken);
 
 impl Chat {
@@ -37,8 +37,9 @@ impl Chat {
         let cwd = self.runtime.cwd().to_owned();
         let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
         let cancel = CancellationToken::new();
-        self.shell = Some((receiver, cancel.clone()));
-        self.jobs
+        self.tasks.shell = Some((receiver, cancel.clone()));
+        self.tasks
+            .jobs
             .spawn(async move { vec![run(&cwd, command, &cancel, sender).await] });
         Vec::new()
     }
@@ -51,7 +52,7 @@ pub(super) async fn next_output(shell: &mut Option<Running>) -> Option<String> {
     }
 }
 
-/// Runs `command` with both streams together, and tells what it prints as it comes.
+/// Runs `command` with its streams merged, and reports its output as it comes.
 async fn run(
     cwd: &Path,
     command: String,
@@ -81,7 +82,7 @@ fn ending(completion: io::Result<Completion>) -> String {
     match completion.outcome {
         Outcome::Exited(Some(status)) => match status.code() {
             Some(code) => format!("exit code {code}"),
-            // By a signal, which it names.
+            // The status names the signal.
             None => status.to_string(),
         },
         Outcome::Exited(None) => "ended".to_owned(),
@@ -113,7 +114,7 @@ impl OutputSink for Listener {
         let surplus = self.end.len().saturating_sub(MAX_SHELL_OUTPUT_BYTES);
         self.end.drain(..surplus);
         self.is_cut |= surplus > 0;
-        // Nobody listens any more when the chat ends.
+        // The receiver is gone when the chat ends.
         let text = String::from_utf8_lossy(chunk).into_owned();
         let _ = self.progress.send(text).await;
     }

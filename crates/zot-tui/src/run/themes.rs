@@ -1,4 +1,4 @@
-//! Which colours: the user's choice, the terminal's background, or the dark ones.
+//! Finds themes: the user's choice, or one for the terminal's background.
 
 use std::fs;
 use std::io;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::bounded;
 use crate::style::{Theme, ThemeError};
 
-/// More than a theme has to say.
+/// More than any theme needs.
 ///
 /// Limit: the theme is refused.
 const MAX_THEME_FILE_BYTES: u64 = 64 * 1024;
 
-/// Why there is no such theme.
+/// Why a theme cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
-    #[error("there is no theme {name:?}: there are {}; yours are files in {}", .known.join(", "), .directory.display())]
+    #[error("unknown theme {name:?}: known are {}; put your own into {}", .known.join(", "), .directory.display())]
     Unknown {
         name: String,
         known: Vec<String>,
@@ -53,7 +53,7 @@ pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadEr
     Theme::parse(&text).map_err(|source| LoadError::Broken { path, source })
 }
 
-/// The names of all themes there are.
+/// The names of all themes.
 pub(super) fn known(directory: Option<&Path>) -> Vec<String> {
     let mut own: Vec<String> = directory
         .and_then(|directory| fs::read_dir(directory).ok())
@@ -74,7 +74,7 @@ pub(super) fn known(directory: Option<&Path>) -> Vec<String> {
     [vec!["dark".to_owned(), "light".to_owned()], own].concat()
 }
 
-/// What the environment tells of the background; dark when it tells nothing.
+/// Guesses a theme from the environment; dark without a hint.
 pub(super) fn guess(variable: impl Fn(&str) -> Option<String>) -> Theme {
     let background = variable("COLORFGBG");
     let background = background

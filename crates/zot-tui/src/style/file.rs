@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::{Color, Style, Theme};
 
-/// What can have a look of its own.
+/// The names that a theme can style.
 const ROLES: [&str; 16] = [
     "accent", "muted", "error", "warning", "success", "user", "code", "link", "heading", "added",
     "removed", "keyword", "string", "number", "comment", "selected",
 ];
 
-/// The sixteen that every terminal has, in their order.
+/// The sixteen colours of every terminal, in order.
 const COLORS: [&str; 16] = [
     "black",
     "red",
@@ -41,13 +41,13 @@ pub(crate) enum ThemeError {
     NoObject,
     #[error("\"base\" is \"dark\" or \"light\", not {0}")]
     Base(String),
-    #[error("{0:?} is nothing that has a colour: there are {roles}", roles = ROLES.join(", "))]
+    #[error("unknown role {0:?}: known are {roles}", roles = ROLES.join(", "))]
     Role(String),
-    #[error("{role}: {value} is no colour: write \"#rrggbb\", \"default\" or one of {colors}", colors = COLORS.join(", "))]
+    #[error("{role}: invalid colour {value}: write \"#rrggbb\", \"default\" or one of {colors}", colors = COLORS.join(", "))]
     Color { role: &'static str, value: String },
-    #[error("{role}: {field:?} is not known: there are {FIELDS}")]
+    #[error("{role}: unknown field {field:?}: known are {FIELDS}")]
     Field { role: &'static str, field: String },
-    #[error("{role}: {field:?} is true or false, not {value}")]
+    #[error("{role}: {field:?} must be true or false, not {value}")]
     Flag {
         role: &'static str,
         field: String,

@@ -7,7 +7,7 @@ fn written(style: Style, depth: Depth) -> String {
 }
 
 #[test]
-fn a_colour_is_shown_as_well_as_the_terminal_can() {
+fn a_colour_is_shown_as_well_as_the_terminal_allows() {
     let red = Style::PLAIN.color(Color::Rgb(255, 0, 0)).bold();
     assert_eq!(written(red, Depth::True), "\x1b[0;1;38;2;255;0;0m");
     assert_eq!(written(red, Depth::TwoHundred), "\x1b[0;1;38;5;196m");
@@ -21,7 +21,7 @@ fn a_colour_is_shown_as_well_as_the_terminal_can() {
 }
 
 #[test]
-fn the_environment_says_how_many_colours_there_are() {
+fn the_environment_determines_the_number_of_colours() {
     let detect = |pairs: &'static [(&str, &str)]| {
         Depth::detect(|name| {
             let found = pairs.iter().find(|(key, _)| *key == name);
@@ -46,7 +46,7 @@ fn the_environment_says_how_many_colours_there_are() {
 }
 
 #[test]
-fn of_sixteen_colours_what_is_added_is_green_and_what_is_removed_red() {
+fn with_sixteen_colours_additions_are_green_and_removals_red() {
     for theme in [Theme::DARK, Theme::LIGHT] {
         assert_eq!(written(theme.added, Depth::Sixteen), "\x1b[0;32m");
         assert_eq!(written(theme.removed, Depth::Sixteen), "\x1b[0;31m");
@@ -75,27 +75,27 @@ fn a_theme_is_read() {
 }
 
 #[test]
-fn a_theme_that_is_wrong_says_what_and_what_there_is() {
+fn an_invalid_theme_explains_itself() {
     for (text, expected) in [
         ("[]", "a theme is an object"),
         ("{", "not JSON: "),
         (r#"{"base": "solar"}"#, "not \"solar\""),
         (
             r#"{"akcent": "red"}"#,
-            "\"akcent\" is nothing that has a colour: there are accent, muted",
+            "unknown role \"akcent\": known are accent, muted",
         ),
         (
             r#"{"user": "redd"}"#,
-            "user: \"redd\" is no colour: write \"#rrggbb\"",
+            "user: invalid colour \"redd\": write \"#rrggbb\"",
         ),
-        (r##"{"user": "#12345"}"##, "is no colour"),
+        (r##"{"user": "#12345"}"##, "invalid colour"),
         (
             r#"{"user": {"fg": "red"}}"#,
-            "user: \"fg\" is not known: there are color",
+            "user: unknown field \"fg\": known are color",
         ),
         (
             r#"{"user": {"bold": "yes"}}"#,
-            "user: \"bold\" is true or false, not \"yes\"",
+            "user: \"bold\" must be true or false, not \"yes\"",
         ),
     ] {
         let error = Theme::parse(text).unwrap_err().to_string();

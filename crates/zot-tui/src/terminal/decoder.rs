@@ -1,7 +1,7 @@
-//! What comes from the terminal, as keys, pastes and answers.
+//! Decodes input from the terminal into keys, pastes and answers.
 //!
-//! Pure, and indifferent to where reads cut: what is not complete waits for more. An escape that
-//! nothing follows was a key; [`Decoder::give_up`] says that nothing follows.
+//! Pure, and independent of where reads cut: incomplete input waits for more. An escape that
+//! nothing follows is the key; [`Decoder::give_up`] says that nothing follows.
 
 mod sequence;
 #[cfg(test)]
@@ -9,12 +9,12 @@ mod tests;
 
 use crate::app::{Key, KeyCode};
 
-/// A longer sequence is no key and no answer, and is left out.
+/// The longest escape sequence.
 ///
 /// Limit: a longer escape sequence is left out.
 const MAX_INPUT_SEQUENCE_BYTES: usize = 128;
 
-/// A longer paste comes in pieces.
+/// The longest paste that comes in one piece.
 ///
 /// Limit: a longer paste arrives in pieces.
 const MAX_PASTE_BYTES: usize = 32 * 1024 * 1024;
@@ -23,7 +23,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Something the user did, or the terminal answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Decoded {
     Key(Key),
     Paste(String),
     /// The colour of the background.
@@ -38,42 +38,42 @@ pub(super) enum Told {
         column: usize,
         key: Option<Key>,
     },
-    /// What the terminal can do, of which only this is of interest.
+    /// The only attribute of the terminal that matters here.
     Attributes {
         sixel: bool,
     },
 }
 
-/// What the beginning of the buffer is.
+/// How the buffer begins.
 #[derive(Debug, PartialEq, Eq)]
 enum Parsed {
     /// It depends on what follows.
     Incomplete,
-    /// So many bytes that mean nothing here.
+    /// This many bytes are ignored.
     Nothing(usize),
-    /// So many bytes that mean this.
-    Told(usize, Told),
+    /// This many bytes mean this.
+    Decoded(usize, Decoded),
     PasteBegins(usize),
 }
 
 impl Parsed {
     fn key(bytes: usize, key: Key) -> Self {
-        Self::Told(bytes, Told::Key(key))
+        Self::Decoded(bytes, Decoded::Key(key))
     }
 }
 
-/// Whether more may follow what is there.
+/// Whether more input may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     MayFollow,
     IsMissing,
 }
 
-/// Collects what was read until it means something.
+/// Collects input until it is complete.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     buffer: Vec<u8>,
-    /// So much of the buffer is done with.
+    /// How much of the buffer is decoded.
     start: usize,
     paste: Option<Vec<u8>>,
 }
@@ -86,21 +86,21 @@ impl Decoder {
     }
 
     /// The next complete thing.
-    pub(super) fn next(&mut self) -> Option<Told> {
+    pub(super) fn next(&mut self) -> Option<Decoded> {
         self.advance(Rest::MayFollow)
     }
 
-    /// Something has begun that more bytes decide about soon. A paste is certain, and may take its time.
+    /// Whether more bytes will soon decide what has begun. A paste is certain and may take its time.
     pub(super) fn is_undecided(&self) -> bool {
         self.paste.is_none() && self.start < self.buffer.len()
     }
 
-    /// Nothing follows what is there: it is taken for what it is.
-    pub(super) fn give_up(&mut self) -> Option<Told> {
+    /// Decodes incomplete input as it is: nothing follows.
+    pub(super) fn give_up(&mut self) -> Option<Decoded> {
         self.advance(Rest::IsMissing)
     }
 
-    fn advance(&mut self, rest: Rest) -> Option<Told> {
+    fn advance(&mut self, rest: Rest) -> Option<Decoded> {
         loop {
             if self.paste.is_some() {
                 return self.advance_paste();
@@ -108,9 +108,9 @@ impl Decoder {
             match parse(&self.buffer[self.start..], rest) {
                 Parsed::Incomplete => return None,
                 Parsed::Nothing(bytes) => self.start += bytes,
-                Parsed::Told(bytes, told) => {
+                Parsed::Decoded(bytes, decoded) => {
                     self.start += bytes;
-                    return Some(told);
+                    return Some(decoded);
                 }
                 Parsed::PasteBegins(bytes) => {
                     self.start += bytes;
@@ -120,7 +120,7 @@ impl Decoder {
         }
     }
 
-    fn advance_paste(&mut self) -> Option<Told> {
+    fn advance_paste(&mut self) -> Option<Decoded> {
         let bytes = &self.buffer[self.start..];
         let end = find(bytes, PASTE_END);
         // The end itself may be cut by a read.
@@ -143,7 +143,7 @@ impl Decoder {
         };
         let text = String::from_utf8(pasted)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Some(Told::Paste(text))
+        Some(Decoded::Paste(text))
     }
 }
 
@@ -186,17 +186,19 @@ fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
     }
     match (bytes.len(), rest) {
         (1, Rest::IsMissing) => escape,
-        // Nobody types more of a sequence in one go.
+        // A typed sequence is never longer than this.
         (2, Rest::IsMissing) => with_alt(bytes, rest),
         _ if bytes.len() > MAX_INPUT_SEQUENCE_BYTES => Parsed::Nothing(bytes.len()),
         _ => Parsed::Incomplete,
     }
 }
 
-/// What follows the escape was typed with alt.
+/// The key after the escape was typed with alt.
 fn with_alt(bytes: &[u8], rest: Rest) -> Parsed {
     match parse(&bytes[1..], rest) {
-        Parsed::Told(length, Told::Key(key)) => Parsed::key(1 + length, Key { alt: true, ..key }),
+        Parsed::Decoded(length, Decoded::Key(key)) => {
+            Parsed::key(1 + length, Key { alt: true, ..key })
+        }
         Parsed::Nothing(length) => Parsed::Nothing(1 + length),
         other => other,
     }

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// What the terminal was like before, while it is not.
+/// The settings to restore while raw mode is on.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Keys come as they are typed, and nothing is made of them.
+/// Delivers keys as they are typed, uninterpreted.
 pub(super) fn make_raw() -> io::Result<()> {
     let before = tcgetattr(stdin())?;
     let mut raw = before.clone();
@@ -20,11 +20,11 @@ pub(super) fn make_raw() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends it, if it has begun.
+/// Ends raw mode, if it is on.
 pub(super) fn put_back() {
     let mut kept = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(before) = kept.take() {
-        // When the terminal is gone there is nothing to put back.
+        // Nothing can be restored when the terminal is gone.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
     }
 }

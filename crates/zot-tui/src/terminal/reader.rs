@@ -1,4 +1,4 @@
-//! Waits for what comes from the terminal.
+//! Reads from the terminal.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -27,7 +27,7 @@ impl Reader {
         Ok(Self(descriptor))
     }
 
-    /// What has come; nothing when the terminal is gone. Nothing is lost when this is dropped.
+    /// Waits for input; empty when the terminal is gone. Cancel-safe.
     pub(super) async fn read(&self) -> io::Result<Vec<u8>> {
         loop {
             let mut guard = self.0.readable().await?;
@@ -40,7 +40,7 @@ impl Reader {
     }
 }
 
-/// What comes within `patience`; nothing when the terminal is gone.
+/// Input that comes within `patience`; empty when the terminal is gone.
 pub(super) fn read_within(patience: Duration) -> io::Result<Option<Vec<u8>>> {
     if !is_readable_within(patience)? {
         return Ok(None);

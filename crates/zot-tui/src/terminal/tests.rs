@@ -1,4 +1,4 @@
-//! Panics, in a process of their own on a real terminal: this very program, run again.
+//! Panics, in a process of their own on a real terminal: this test program, run again.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -66,19 +66,19 @@ const BEGIN: &str = "\x1b[?2004h\x1b[>1u";
 const END: &str = "\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 
 #[tokio::test]
-async fn a_panic_puts_the_terminal_back_before_it_is_told() {
+async fn a_panic_restores_the_terminal_before_it_is_reported() {
     if std::env::var_os(ROLE).is_some() {
         let _terminal = Terminal::enter(Kind::Screen).unwrap();
         panic!("on purpose");
     }
     let written =
-        on_a_terminal("terminal::tests::a_panic_puts_the_terminal_back_before_it_is_told");
+        on_a_terminal("terminal::tests::a_panic_restores_the_terminal_before_it_is_reported");
     assert_in_order(&written, &[BEGIN, END, "on purpose"]);
     assert_eq!(written.matches(END).count(), 1, "{written:?}");
 }
 
 #[tokio::test]
-async fn the_terminal_is_taken_again_after_a_panic_that_somebody_caught() {
+async fn the_terminal_is_taken_again_after_a_caught_panic() {
     if std::env::var_os(ROLE).is_some() {
         let mut terminal = Terminal::enter(Kind::Screen).unwrap();
         assert_eq!(terminal.regain().unwrap(), None);
@@ -90,8 +90,7 @@ async fn the_terminal_is_taken_again_after_a_panic_that_somebody_caught() {
         assert!(mode::is_raw());
         return;
     }
-    let written = on_a_terminal(
-        "terminal::tests::the_terminal_is_taken_again_after_a_panic_that_somebody_caught",
-    );
+    let written =
+        on_a_terminal("terminal::tests::the_terminal_is_taken_again_after_a_caught_panic");
     assert_in_order(&written, &[BEGIN, END, "in a job", BEGIN, END, "1 passed"]);
 }

@@ -1,4 +1,4 @@
-//! Text as it is, for somebody who has to decide about it.
+//! Text with nothing hidden, for decisions about it.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(crate) fn reveal(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\t' => shown.extend(std::iter::repeat_n(' ', TAB_COLUMNS)),
-            // There is an image for each of these.
+            // Unicode has a symbol for each of these.
             '\0'..='\x1f' => shown.extend(char::from_u32(0x2400 + u32::from(character))),
             '\x7f' => shown.push('\u{2421}'),
             character if is_unseen(character) => {
@@ -27,7 +27,7 @@ pub(crate) fn reveal(text: &str) -> String {
     shown
 }
 
-/// Nothing, or a blank that is none, where it stands.
+/// Invisible, or a blank that is not a space.
 fn is_unseen(character: char) -> bool {
     let is_mark = matches!(character,
         '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe0f}');

@@ -70,7 +70,7 @@ fn a_word_of_two_styles_is_one_word() {
 }
 
 #[test]
-fn what_terminals_obey_is_taken_out() {
+fn escape_sequences_are_removed() {
     assert_eq!(clean("a\x1b[31mred\x1b[0m"), "ared");
     assert_eq!(clean("\x1b]0;title\x07x\x1b]8;;http://a\x1b\\y"), "xy");
     assert_eq!(clean("a\tb"), "a    b");
@@ -91,7 +91,7 @@ fn long_lines_are_clipped_with_a_mark() {
 }
 
 #[test]
-fn what_does_not_end_hides_nothing_behind_it() {
+fn an_unterminated_sequence_hides_nothing_after_it() {
     assert_eq!(
         clean("a\x1b]0;title without an end b"),
         "a0;title without an end b"

@@ -5,10 +5,10 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-/// Lines typed ahead; more have to wait.
+/// Lines typed ahead; reading stops until there is room.
 const LINES_CAPACITY: usize = 16;
 
-/// The lines of standard input. A thread reads them, which ends with the process.
+/// Returns the lines of standard input, read by a thread that ends with the process.
 pub(super) fn lines() -> io::Result<mpsc::Receiver<String>> {
     let (sender, lines) = mpsc::channel(LINES_CAPACITY);
     thread::Builder::new()

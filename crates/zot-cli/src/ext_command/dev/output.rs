@@ -1,4 +1,4 @@
-//! What an extension says, for its author to read.
+//! Prints what an extension does, for its author.
 
 use std::io;
 

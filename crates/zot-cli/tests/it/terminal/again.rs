@@ -33,7 +33,7 @@ fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
     terminal.type_line("/theme light");
     let light = settled_colour(&terminal, dark.as_deref());
     terminal.type_line("/session fork");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
     terminal.wait_until("the same colours", |_| footer_colour(&terminal) == light);
     terminal.type_line("/export copy.md");
     terminal.wait_for("copy.md: 4 messages");
@@ -54,12 +54,12 @@ fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
     terminal.type_line("run: echo first");
     terminal.wait_for("exit code 0");
     terminal.type_line("/export");
-    terminal.wait_for("this conversation is kept nowhere (--no-session)");
+    terminal.wait_for("this conversation is not saved (--no-session)");
     terminal.type_line("/confirm on");
     terminal.wait_for("asks before tools");
     terminal.type_line("/logout nobody");
     terminal.wait_for("There is no credential of nobody");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
     terminal.wait_for("asks before tools");
     terminal.type_line("run: echo second");
     terminal.wait_for("may zot run bash?");
@@ -76,7 +76,7 @@ fn a_copy_goes_on_with_the_model_that_was_chosen() {
         |screen: &str| footer(screen).is_some_and(|footer| footer.starts_with("gpt-4o-mini"));
     terminal.wait_until("the model", is_chosen);
     terminal.type_line("/session fork");
-    terminal.wait_for("going on with a conversation of 2 messages");
+    terminal.wait_for("resumed a conversation of 2 messages");
     terminal.wait_until("the same model", is_chosen);
 }
 

@@ -37,7 +37,7 @@ fn what_is_asked_about_is_the_same_in_another_conversation() {
     terminal.type_line("/session fork");
     terminal.wait_until("the copy", |_| {
         let everything = terminal.everything();
-        everything.contains("going on with a conversation")
+        everything.contains("resumed a conversation")
     });
     terminal.wait_for("· asks before bash");
     terminal.type_line("run: echo hi");

@@ -39,7 +39,7 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
     terminal.press("Enter");
     terminal.wait_until("the copy", |_| {
         let everything = terminal.everything();
-        everything.contains("going on with a conversation")
+        everything.contains("resumed a conversation")
     });
     terminal.wait_for("· jailed");
 

@@ -86,7 +86,7 @@ fn paste(terminal: &Terminal, text: &str) {
 fn a_key_is_given_in_the_chat_and_seen_nowhere() {
     let provider = provider();
     let (terminal, bytes) = terminal(&provider, "");
-    terminal.wait_for("/help for what can be done here");
+    terminal.wait_for("/help for commands and keys");
     terminal.type_line("!echo waits");
     terminal.wait_for("[!echo waits 1 line]");
     // Typed ahead of everything: not one character may end up in the editor.
@@ -142,7 +142,7 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
     terminal.type_text(GOOD);
     terminal.wait_for("••••");
     terminal.press("Escape");
-    terminal.wait_for("zot login openai was given up");
+    terminal.wait_for("zot login openai was cancelled");
     terminal.wait_until("the editor, empty", |screen| {
         screen.trim_end().lines().rev().nth(1) == Some("❯")
     });

@@ -36,7 +36,7 @@ fn yolo_ends_the_asking() {
     terminal.type_line("run: echo unasked");
     terminal.wait_for("exit code 0");
     terminal.type_line("/yolo");
-    terminal.wait_for("tools run without asking already");
+    terminal.wait_for("tools already run without asking");
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn a_fork_ends_where_the_user_chooses() {
     terminal.type_text("third");
     terminal.wait_for("▸ 3  run: echo third");
     terminal.press("Enter");
-    terminal.wait_for("going on with a conversation of 8 messages");
+    terminal.wait_for("resumed a conversation of 8 messages");
     terminal.wait_for("❯ run: echo third");
     // By its number, and all of it.
     terminal.press("C-u");
     terminal.type_line("/session fork 2");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_imported_session_is_gone_on_with() {
     terminal.type_line("/session import gone.zotsession");
     terminal.wait_for("No such file");
     terminal.type_line("/session import talk.zotsession");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
 }
 
 /// As in the original, `--resume` takes no value, and what follows is the prompt.
@@ -118,16 +118,16 @@ fn a_prompt_after_resume_is_sent_to_the_session_that_is_picked() {
     terminal.wait_for_shell();
     terminal.type_line("clear");
     terminal.type_line(&format!("{} -r 'run: echo the second'", terminal.command));
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.press("Enter");
-    terminal.wait_for("going on with a conversation of 4 messages");
+    terminal.wait_for("resumed a conversation of 4 messages");
     terminal.wait_for("echo the second ended with exit code 0");
     terminal.type_line("/exit");
     terminal.wait_for_shell();
     // Who picks none finds it in the editor, unsent.
     terminal.type_line("clear");
     terminal.type_line(&format!("{} -r 'run: echo the third'", terminal.command));
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.press("Escape");
     terminal.wait_for("❯ run: echo the third");
 }

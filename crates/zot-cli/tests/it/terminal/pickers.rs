@@ -33,7 +33,7 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
     terminal.wait_for_shell();
     begin_again(&terminal);
     terminal.type_line("/sessions");
-    terminal.wait_for("go on with:");
+    terminal.wait_for("resume:");
     terminal.type_text("the first");
     let screen = terminal.wait_for("│ ❯ run: echo the second");
     for part in [
@@ -45,7 +45,7 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
         assert!(screen.contains(part), "{part:?} is not in\n{screen}");
     }
     terminal.press("Enter");
-    terminal.wait_for("going on with a conversation of 8 messages");
+    terminal.wait_for("resumed a conversation of 8 messages");
 }
 
 /// A file is shown as it is found, and what must not be read is not.
@@ -93,7 +93,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.press("Enter");
     terminal.wait_until("no list", |screen| !screen.contains("theme:"));
     terminal.type_line("/logout");
-    terminal.wait_for("no key is kept");
+    terminal.wait_for("no credential is stored");
     let secret = "sk-very-secret-indeed";
     let home = terminal.workdir.zot_home();
     let kept = format!(r#"{{"openai":{{"type":"api_key","key":"{secret}"}}}}"#);
@@ -101,12 +101,12 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     std::fs::write(&file, kept).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     terminal.type_line("/login");
-    terminal.wait_for("log in at:");
+    terminal.wait_for("log in to:");
     terminal.type_text("openai");
     let screen = terminal.wait_for("│ key in auth.json");
     assert!(!screen.contains("deed"), "{screen}");
     terminal.press("Escape");
-    terminal.wait_until("no list", |screen| !screen.contains("log in at:"));
+    terminal.wait_until("no list", |screen| !screen.contains("log in to:"));
     terminal.type_line("/logout");
     terminal.wait_for("log out of:");
     terminal.wait_for("▸ openai  key in auth.json");
@@ -114,7 +114,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.wait_for("Forgot the credential of openai");
 }
 
-/// Who chooses what somebody else has open stays where they are.
+/// Choosing a session that another chat has open changes nothing.
 #[test]
 fn a_session_in_use_cannot_be_taken() {
     let terminal = Terminal::open("--provider offline");

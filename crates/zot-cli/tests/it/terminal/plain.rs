@@ -32,7 +32,7 @@ fn a_chat_of_lines_writes_no_escape_sequence() {
         terminal.wait_for("numbered line 3.");
         terminal.wait_for_prompt();
         terminal.type_line("/nonsense");
-        terminal.wait_for("there is no command /nonsense");
+        terminal.wait_for("unknown command /nonsense");
         terminal.type_line("!echo shell-$((1+1))");
         terminal.wait_for("│ shell-2");
         terminal.type_line("one \\");
@@ -45,13 +45,13 @@ fn a_chat_of_lines_writes_no_escape_sequence() {
         terminal.wait_for("· stopped");
         terminal.wait_for_prompt();
         terminal.type_line("/model");
-        terminal.wait_for("write the command with one of these behind it");
+        terminal.wait_for("type the command followed by one of these");
         terminal.press("C-d");
-        terminal.wait_for("to go on: zot --resume ");
+        terminal.wait_for("to continue: zot --resume ");
         terminal.wait_for_shell();
         let written = std::fs::read(&record).unwrap();
         let text = String::from_utf8_lossy(&written);
-        assert!(text.contains("/help for what can be done here"), "{text}");
+        assert!(text.contains("/help for commands and keys"), "{text}");
         assert!(!written.contains(&0x1b), "{text:?}");
         for number in 1..=3 {
             let line = format!("numbered line {number}.");

@@ -35,7 +35,7 @@ fn what_has_scrolled_away_is_unfolded_in_a_screen_of_its_own() {
     terminal.press("Enter");
     terminal.wait_until("what was found", |screen| screen.contains("│ 160"));
     terminal.press("g");
-    terminal.wait_for("/help for what can be done here");
+    terminal.wait_for("/help for commands and keys");
     terminal.press("q");
     terminal.wait_for_chat();
     assert_eq!(terminal.everything(), before);
@@ -78,6 +78,6 @@ fn leaving_from_there_leaves_the_terminal_as_it_was() {
     assert!(
         terminal
             .everything()
-            .contains("/help for what can be done here")
+            .contains("/help for commands and keys")
     );
 }

@@ -12,7 +12,7 @@ fn open(arguments: &str) -> Terminal {
     terminal.wait_until("the chat", |_| {
         terminal
             .everything()
-            .contains("/help for what can be done here")
+            .contains("/help for commands and keys")
     });
     terminal
 }

@@ -62,7 +62,7 @@ async fn refuses_what_is_not_an_answer() {
     let cut = answer("HTTP/1.1 200").await.unwrap_err();
     assert!(matches!(cut, ExchangeError::Broken(_)));
     let nothing = answer("").await.unwrap_err();
-    assert!(matches!(nothing, ExchangeError::Unanswered(_)));
+    assert!(matches!(nothing, ExchangeError::NoResponse(_)));
 }
 
 #[tokio::test]

@@ -227,7 +227,7 @@ async fn thinking_is_not_replayed_behind_another_prefix() {
 }
 
 #[tokio::test]
-async fn thinking_goes_on_behind_a_prefix_from_which_some_was_dropped() {
+async fn thinking_goes_deeper_behind_a_prefix_from_which_some_was_dropped() {
     let server = ModelServer::strict();
     let client = anthropic(&server);
     let mut messages = conversation(&client, BINDING).await;
@@ -249,7 +249,7 @@ async fn thinking_goes_on_behind_a_prefix_from_which_some_was_dropped() {
 }
 
 #[tokio::test]
-async fn thinking_of_older_sessions_goes_only_to_models_that_do_not_bind_it() {
+async fn thinking_of_older_sessions_goes_deeperly_to_models_that_do_not_bind_it() {
     let server = ModelServer::strict();
     let client = anthropic(&server);
     for (model, expected) in [

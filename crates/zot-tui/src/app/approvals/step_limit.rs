@@ -64,7 +64,7 @@ impl StepLimit {
         *self = Self::NotReached;
         let steps = step_count(limit);
         Some(format!(
-            "stopped at the limit of {steps} · say \"go on\" for more"
+            "stopped at the limit of {steps} · say \"continue\" for more"
         ))
     }
 }

@@ -1,7 +1,7 @@
 //! A call that waits for the user's approval.
 //!
-//! All of what is allowed can be seen: nothing is cut off at the right, what is too long is
-//! scrolled, and characters that would hide something are written out.
+//! Nothing of the call is hidden: long lines are wrapped, long calls scroll, and invisible characters
+//! are written out.
 
 mod step_limit;
 
@@ -18,13 +18,13 @@ use crate::text::{Line, marked, reveal, width, wrap};
 
 pub(crate) use step_limit::step_limit;
 
-/// What is left of the conversation above, where there is room for it.
+/// Rows of the conversation above, where there is room.
 const CONTEXT_ROWS: usize = 2;
 
 /// On a lower screen the keys are named in fewer words.
 const ROOMY: usize = 16;
 
-/// On one that is lower still only the keys are named: what they allow has to be seen.
+/// On an even lower one only the keys are named: the call has to be seen.
 const TINY: usize = 8;
 
 /// A longer argument is not shown beside a preview; ctrl+o shows it.
@@ -54,7 +54,7 @@ pub(super) fn preview(approval: &Approval, columns: usize, theme: &Theme) -> Vec
 }
 
 fn push_text(lines: &mut Vec<Line>, text: &str, columns: usize, style: impl Fn(&str) -> Style) {
-    // A line break at the very end is no line.
+    // The last line break does not begin a line.
     let text = text.strip_suffix('\n').unwrap_or(text);
     for text in text.split('\n') {
         let text = reveal(text.strip_suffix('\r').unwrap_or(text));
@@ -67,7 +67,7 @@ fn push_text(lines: &mut Vec<Line>, text: &str, columns: usize, style: impl Fn(&
 /// How the lines of the screen are shared.
 struct Shares {
     head: Vec<Line>,
-    /// Of the preview.
+    /// Rows of the preview.
     room: usize,
     foot: Vec<Line>,
     /// Where the cursor is in the last line.
@@ -117,7 +117,7 @@ fn shares(approval: &Approval, context: &Context, draft: &Editor) -> Shares {
             column,
         };
     }
-    // One line tells where this is; some of the conversation stays where there is room.
+    // One line shows the position; some of the conversation stays where there is room.
     let room = match most.saturating_sub(1 + CONTEXT_ROWS) {
         room if room > 2 => room,
         _ => most.saturating_sub(1).max(1),
@@ -164,7 +164,7 @@ fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, O
     let mut lines = Vec::new();
     let Some(refusal) = &approval.refusal else {
         if !draft.is_empty() {
-            // Its last line, whatever is behind the chips in it.
+            // Its last line, with chips instead of pastes.
             let written = draft.layout(usize::MAX, theme).rows.pop();
             let mut line = Line::styled("❯ ", theme.muted);
             line.push(written.unwrap_or_default().text(), theme.muted);
@@ -175,14 +175,14 @@ fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, O
             TINY..ROOMY => "y yes · e exactly this · a this tool · s all · n no… · esc no",
             _ => {
                 "y yes · e always exactly this · a always this tool · s everything from now on · \
-                 n no, with a word · esc no · ctrl+o arguments"
+                 n no, with a reason · esc no · ctrl+o arguments"
             }
         };
         lines.extend(marked("", keys, context.columns, theme.muted, theme.muted));
         return (lines, None);
     };
     const ASK: &str = "no, because: ";
-    // The end of what is written is where the cursor is.
+    // The cursor is at the end of the reason.
     let text = refusal.content().replace('\n', " ");
     let room = context.columns.saturating_sub(ASK.len() + 1);
     let mut used = 0;
@@ -199,7 +199,7 @@ fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, O
     (lines, Some(column))
 }
 
-/// What the arguments say besides the preview: the file that is written, say.
+/// The short arguments beside the preview, such as the path.
 fn fields(arguments: &str, preview: &str) -> Vec<(String, String)> {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(arguments) else {
         return Vec::new();

@@ -26,7 +26,7 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
         (
             "keep_scrollback",
             app.transcript.keeps_scrollback,
-            "leave the scrollback alone when the window's width changes (kept)",
+            "leave the scrollback alone when the window's width changes (saved)",
         ),
     ];
     let switches = switches.map(|(name, is_on, description)| {
@@ -35,7 +35,7 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
     });
     let lists = [
         ("model", format!("{}  choose another", info.model)),
-        ("theme", "choose the colours (kept)".to_owned()),
+        ("theme", "choose the colours (saved)".to_owned()),
     ];
     let lists = lists.map(|(name, description)| (name.to_owned(), description));
     let choices: Choices = switches.into_iter().chain(lists).collect();

@@ -15,7 +15,7 @@ const KEYS: &str = "\
 enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
 alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
 ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup read and search back · ctrl+l redraw
-@ a file · / a command · !cmd run it, and tell zot with the next prompt (ctrl+x: do not)";
+@ a file · / a command · !cmd a command whose output goes with the next prompt (ctrl+x drops it)";
 
 const fn command(
     name: &'static str,
@@ -33,7 +33,7 @@ const fn command(
 }
 
 pub(super) static COMMANDS: [Command; 29] = [
-    command("/help", "", "what can be done here", help),
+    command("/help", "", "commands and keys", help),
     command("/model", "[NAME]", "choose another model", model),
     command(
         "/study",
@@ -47,8 +47,13 @@ pub(super) static COMMANDS: [Command; 29] = [
         "summarise the conversation to make room",
         compact,
     ),
-    command("/clear", "", "begin a new conversation", clear),
-    command("/cost", "", "what was spent, turn by turn", cost),
+    command("/clear", "", "start a new conversation", clear),
+    command(
+        "/cost",
+        "",
+        "what the conversation cost, turn by turn",
+        cost,
+    ),
     command(
         "/context",
         "",
@@ -58,7 +63,7 @@ pub(super) static COMMANDS: [Command; 29] = [
     command(
         "/btw",
         "QUESTION",
-        "ask something on the side, outside the conversation",
+        "ask a side question outside the conversation",
         ask_aside,
     ),
     command(
@@ -88,18 +93,15 @@ pub(super) static COMMANDS: [Command; 29] = [
     command(
         "/undo",
         "[COUNT]",
-        "bring back files that write and edit changed",
+        "restore files that write and edit changed",
         undo,
     ),
-    command("/login", "[NAME]", "give zot a key", log_in),
-    command("/logout", "[NAME]", "take it away again", log_out),
-    command(
-        "/skills",
-        "",
-        "what zot can load; ask for one of them",
-        |_, _| vec![Effect::Query(Query::Skills)],
-    ),
-    command("/tools", "", "what zot can call", |_, _| {
+    command("/login", "[NAME]", "log in to a provider", log_in),
+    command("/logout", "[NAME]", "log out of a provider", log_out),
+    command("/skills", "", "list the skills and ask for one", |_, _| {
+        vec![Effect::Query(Query::Skills)]
+    }),
+    command("/tools", "", "list the tools", |_, _| {
         vec![Effect::Query(Query::Tools)]
     }),
     command(
@@ -112,7 +114,7 @@ pub(super) static COMMANDS: [Command; 29] = [
     command(
         "/settings",
         "",
-        "what can be switched while zot runs",
+        "settings that can be changed while zot runs",
         |app, _| offer_settings(app),
     ),
     command(
@@ -121,10 +123,10 @@ pub(super) static COMMANDS: [Command; 29] = [
         "confine zot's tools to the working directory",
         |_, _| vec![Effect::Agent(AgentEffect::Jail)],
     ),
-    command("/unjail", "", "let them out again", |_, _| {
+    command("/unjail", "", "lift the confinement", |_, _| {
         vec![Effect::Agent(AgentEffect::Unjail)]
     }),
-    command("/copy", "", "put the last answer into the clipboard", copy),
+    command("/copy", "", "copy the last answer to the clipboard", copy),
     command("/theme", "[NAME]", "light, dark, or one of your own", theme),
     command("/reload-ext", "", "restart the extensions", |app, _| {
         app.when_idle(Effect::Extension(ExtensionEffect::Reload))
@@ -211,9 +213,9 @@ fn show_context(app: &mut App, _: &str) -> Vec<Effect> {
     let (used, window) = (info.context_used, info.context_window);
     let text = match window {
         _ if used == 0 && !app.transcript.last_answer().is_empty() => {
-            "how much is used is known after the next answer".to_owned()
+            "the used part is known after the next answer".to_owned()
         }
-        0 => format!("{used} tokens; the model's limit is not known"),
+        0 => format!("{used} tokens; the model's limit is unknown"),
         window => format!(
             "{used} of {window} tokens ({} %)",
             used.saturating_mul(100) / window
@@ -235,7 +237,7 @@ fn ask_aside(app: &mut App, question: &str) -> Vec<Effect> {
 
 fn stop_asking(app: &mut App, _: &str) -> Vec<Effect> {
     match app.context.info.approval {
-        ApprovalScope::Nothing => app.note("tools run without asking already"),
+        ApprovalScope::Nothing => app.note("tools already run without asking"),
         _ => change_approval(app, "off"),
     }
 }

@@ -1,4 +1,4 @@
-//! Prompts written before, this time and earlier.
+//! Prompts of this chat and earlier ones.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use crate::editor::Draft;
 ///
 /// Limit: the oldest prompt is forgotten.
 pub(crate) const MAX_HISTORY_ENTRIES: usize = 1_000;
-/// How much is kept of what was pasted into them.
+/// How much is kept, with what was pasted.
 ///
 /// Limit: the oldest prompt is forgotten.
 const MAX_HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// The newest is the last.
+/// The newest prompt is the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct History {
     entries: Vec<Draft>,
-    /// Where in the past the editor is.
+    /// The entry that is in the editor.
     place: Option<usize>,
-    /// What was made of entries on the way; behind the last of them, what was being written first.
+    /// Entries that were edited on the way; behind the last entry, the draft it started from.
     changed: BTreeMap<usize, Draft>,
 }
 
@@ -62,7 +62,7 @@ impl History {
         found.cloned()
     }
 
-    /// All there are, the newest first, each once.
+    /// All prompts, newest first, without duplicates.
     pub(crate) fn newest_first(&self) -> Vec<&Draft> {
         let mut seen = std::collections::HashSet::new();
         let entries = self.entries.iter().rev();

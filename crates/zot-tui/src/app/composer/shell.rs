@@ -5,24 +5,24 @@ use serde_json::json;
 use crate::app::action::Action;
 use crate::app::{Arguments, Context, Effect, Item, ShellEffect, Tool, ToolState};
 
-/// How much of what commands printed goes along with one prompt; the oldest is left out.
+/// Commands whose output goes with one prompt.
 ///
 /// Limit: the model sees only the last commands.
 const MAX_ATTACHED_COMMANDS: usize = 16;
 
-/// The command that runs, and what earlier ones printed.
+/// The running command, and the output of earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct Shell {
-    /// Looks like a call of a tool.
+    /// Shown like a tool call.
     pub(crate) running: Option<Tool>,
     is_stopping: bool,
-    /// What the running command prints belongs to a conversation that is over.
+    /// The running command belongs to a conversation that is over.
     is_forgotten: bool,
-    /// What goes along with the next prompt.
+    /// What goes with the next prompt.
     pub(crate) outputs: Vec<ShellOutput>,
 }
 
-/// What a command of the user printed.
+/// The output of a command of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShellOutput {
     pub command: String,
@@ -41,7 +41,7 @@ impl ShellOutput {
     /// The text that the model receives.
     pub(crate) fn for_model(&self) -> String {
         let output = self.output.trim_end();
-        // Whatever is in the output, it ends where its fence does.
+        // A fence longer than any in the output.
         let longest = output.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         let Self {
@@ -55,7 +55,7 @@ impl ShellOutput {
         chip(&self.command, self.output.trim_end())
     }
 
-    /// Where what was typed ends in a prompt, and chips for the [outputs](Self::for_model) behind it.
+    /// Where the typed part of a prompt ends, and chips for the [outputs](Self::for_model) after it.
     pub(crate) fn find_in(prompt: &str) -> (usize, Vec<String>) {
         let separator = format!("\n\n{INTRODUCTION}");
         for (start, _) in prompt.match_indices(&separator) {
@@ -79,7 +79,7 @@ fn chip(command: &str, output: &str) -> String {
     }
 }
 
-/// Chips for the outputs that `text` consists of, if it consists of nothing else.
+/// Chips for the outputs in `text`, if it consists of nothing else.
 fn output_chips(mut text: &str) -> Option<Vec<String>> {
     let mut chips = Vec::new();
     loop {

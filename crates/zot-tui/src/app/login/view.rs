@@ -1,4 +1,4 @@
-//! A key that is asked for: what is typed is a row of bullets.
+//! A login: a key shown as bullets, or a step in a browser.
 
 use super::{Dialog, KeyEntry};
 use crate::app::Context;
@@ -25,7 +25,7 @@ pub(crate) fn frame(
             let title = Line::styled(format!("logging in to {provider}"), theme.user);
             live.push(title.clipped(context.columns));
             live.extend(wrap(&Line::styled(step, theme.link), context.columns, 0));
-            let hint = Line::styled("waiting for the provider · esc gives up", theme.muted);
+            let hint = Line::styled("waiting for the provider · esc cancels", theme.muted);
             live.push(hint.clipped(context.columns));
             Frame {
                 live,
@@ -44,8 +44,8 @@ fn key_entry(entry: &KeyEntry, context: &Context, mut live: Vec<Line>) -> Frame 
     let column = line.width().min(context.columns.saturating_sub(1));
     live.push(line.clipped(context.columns));
     let hint = match entry.is_trying {
-        true => "asking the provider about it · esc gives up",
-        false => "type or paste it, it is not shown · enter keeps it · esc gives up",
+        true => "checking it with the provider · esc cancels",
+        false => "type or paste it, it is not shown · enter saves it · esc cancels",
     };
     live.push(Line::styled(hint, theme.muted).clipped(context.columns));
     if let Some(page) = entry.page.as_deref().filter(|_| !entry.is_trying) {

@@ -5,7 +5,7 @@ use crate::app::Context;
 use crate::style::Style;
 use crate::text::{Line, from_sgr};
 
-/// Less of an extension's footer says nothing.
+/// The least part of an extension's footer that is worth showing.
 const LEAST_FOOTER: usize = 6;
 
 pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
@@ -20,7 +20,7 @@ pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
     lines.push(head.clipped(context.columns));
     for text in panel.lines.iter().skip(panel.top).take(room) {
         let mut line = Line::styled("│ ", theme.accent);
-        // Whatever is behind this does not fit, with a colour for every character.
+        // More does not fit, even with a colour for every character.
         let end = text.floor_char_boundary(text.len().min(context.columns * 64));
         line.append(from_sgr(&text[..end], Style::PLAIN));
         lines.push(line.clipped(context.columns));
@@ -29,7 +29,7 @@ pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
     lines
 }
 
-/// What the extension says there gives way to what the user has to know.
+/// The extension's footer gives way to what the user needs to know.
 fn foot(panel: &Panel, context: &Context, room: usize) -> Line {
     let theme = &context.theme;
     let count = panel.lines.len();
@@ -39,16 +39,16 @@ fn foot(panel: &Panel, context: &Context, room: usize) -> Line {
         own = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
     }
     let mut foot = Line::styled("└ ", theme.accent);
-    let said = from_sgr(&panel.footer, theme.muted);
-    // Most extensions say so themselves.
-    if own.is_empty() && panel.footer.contains("esc") && said.width() + 2 <= context.columns {
-        foot.append(said);
+    let footer = from_sgr(&panel.footer, theme.muted);
+    // Most extensions mention the key themselves.
+    if own.is_empty() && panel.footer.contains("esc") && footer.width() + 2 <= context.columns {
+        foot.append(footer);
         return foot;
     }
     own.push_str("esc closes");
     let room = context.columns.saturating_sub(crate::text::width(&own) + 5);
-    if !said.is_empty() && room >= LEAST_FOOTER {
-        foot.append(said.clipped(room));
+    if !footer.is_empty() && room >= LEAST_FOOTER {
+        foot.append(footer.clipped(room));
         foot.push(" · ", theme.muted);
     }
     foot.push(own, theme.muted);

@@ -1,4 +1,4 @@
-//! What can be chosen from, in one piece of memory: a project may have 300,000 files.
+//! Choices in one piece of memory: a project may have 300,000 files.
 
 #[cfg(test)]
 mod tests;
@@ -11,12 +11,12 @@ pub(crate) struct Choices(Arc<Kept>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Kept {
-    /// Every name, each with its description behind it.
+    /// Every name, each followed by its description.
     text: String,
     places: Vec<Place>,
 }
 
-/// Where a choice lies in the text, from the first byte of its name to behind its description.
+/// The range of a choice in the text: its name, then its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     start: u32,
@@ -48,7 +48,7 @@ impl Choices {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Choices without a description that lie in `text` already, each from a start to an end.
+    /// Choices without a description, given as ranges of `text`.
     pub(crate) fn placed(text: String, names: impl Iterator<Item = (u32, u32)>) -> Self {
         let place = |(start, end)| Place {
             start,
@@ -67,7 +67,7 @@ impl Choices {
     }
 }
 
-/// Of names and their descriptions.
+/// From names and descriptions.
 impl<N: AsRef<str>, D: AsRef<str>> FromIterator<(N, D)> for Choices {
     fn from_iter<I: IntoIterator<Item = (N, D)>>(choices: I) -> Self {
         let mut kept = Kept::default();
@@ -78,7 +78,7 @@ impl<N: AsRef<str>, D: AsRef<str>> FromIterator<(N, D)> for Choices {
             kept.text.push_str(description.as_ref());
             let offsets = [start, name_end, kept.text.len()].map(u32::try_from);
             let [Ok(start), Ok(name_end), Ok(end)] = offsets else {
-                // 4 GiB of names: nobody reads on.
+                // Offsets end at 4 GiB.
                 break;
             };
             kept.places.push(Place {

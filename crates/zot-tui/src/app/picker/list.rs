@@ -1,4 +1,4 @@
-//! A list to choose from, narrowed by what is typed.
+//! A list of choices, narrowed by a query.
 
 #[cfg(test)]
 mod tests;
@@ -9,43 +9,43 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use super::choices::{Choice, Choices};
 use super::preview::Previewing;
 
-/// More matches than anybody looks at.
+/// More matches than anyone reads.
 const MAX_MATCHES: usize = 200;
 
-/// Among so many the first way a query fits is taken for the best: that is several times faster.
+/// From this many names on, the first alignment of a query counts: several times faster than the best.
 const CROWD: usize = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PickerKind {
-    /// `/` and what is written behind it.
+    /// Completes `/`.
     Commands,
-    /// `@` and what is written behind it.
+    /// Completes `@`.
     Files,
     Models,
-    /// What was said in this conversation.
+    /// The prompts of this conversation.
     Prompts,
-    /// What was written before, also in other conversations; the newest first.
+    /// Prompts of this and other conversations, newest first.
     History,
-    /// Where in this conversation a copy of it ends.
+    /// Where a copy of this conversation ends.
     ForkPoints,
     Settings,
-    /// Conversations of earlier times in the same place.
+    /// Earlier sessions of the same directory.
     Sessions,
     Skills,
     Themes,
-    /// Providers to give a key for.
+    /// Providers to log in to.
     LogIn,
-    /// Providers whose key is kept.
+    /// Providers with a stored credential.
     LogOut,
 }
 
 impl PickerKind {
-    /// Whether what is typed narrows the list instead of going to the editor.
+    /// Whether typed characters narrow the list instead of going to the editor.
     pub(crate) fn takes_keys(self) -> bool {
         !matches!(self, Self::Commands | Self::Files)
     }
 
-    /// Whether a name alone says which choice it is, so that typing it can be finished with tab.
+    /// Whether names are unique, so that tab can complete them.
     pub(crate) fn completes(self) -> bool {
         !matches!(
             self,
@@ -59,12 +59,12 @@ pub(crate) struct ChoiceList {
     pub(crate) query: String,
     pub(crate) selected: usize,
     choices: Choices,
-    /// What is offered, the best first.
+    /// The matches, best first.
     matches: Vec<usize>,
-    /// Of each of them, which clusters of its name the query is in.
+    /// For each match, the clusters of its name that match the query.
     places: Vec<Vec<u32>>,
-    /// All that fits the query, in the order of the choices: what fits a longer one is among them.
-    /// `None` is everything.
+    /// Everything that matches the query, in the order of the choices, for longer queries. `None` is
+    /// everything.
     fitting: Option<Vec<u32>>,
     matcher: Matcher,
     pub(super) preview: Previewing,
@@ -91,7 +91,7 @@ impl ChoiceList {
         list
     }
 
-    /// Offers others; the selected one stays selected when it is among them.
+    /// Replaces the choices; the selected one stays selected if it is among them.
     pub(crate) fn set_choices(&mut self, choices: Choices) {
         let selected = match self.selected {
             0 => None,
@@ -106,13 +106,13 @@ impl ChoiceList {
         }
     }
 
-    /// Selects what is called that, if it is offered.
+    /// Selects a match by its name.
     pub(crate) fn select(&mut self, name: &str) {
         let place = self.matches().position(|(choice, _)| choice.name == name);
         self.selected = place.unwrap_or(self.selected);
     }
 
-    /// Shows what fits `query`, the best first.
+    /// Shows what matches `query`, best first.
     pub(crate) fn narrow(&mut self, query: String) {
         let narrows = query.starts_with(&self.query) && is_simple(&query);
         if !narrows || self.query.is_empty() {
@@ -128,7 +128,7 @@ impl ChoiceList {
         self.selected = 0;
     }
 
-    /// What has all words of `query`, in the order of the choices.
+    /// Choices that contain all words of `query`, in order.
     fn containing(&self, query: &str) -> Vec<usize> {
         let query = query.to_lowercase();
         let has_all = |choice: &Choice| {
@@ -151,7 +151,7 @@ impl ChoiceList {
         }
         let mut score = |index: u32| {
             let name = choices.get(index as usize)?.name;
-            // Whoever has written it out means it, whatever else it fits as well.
+            // A name that is typed out is meant, whatever else matches.
             if let Some(exact) = exactness(name, query) {
                 return Some((exact, index));
             }
@@ -191,7 +191,7 @@ impl ChoiceList {
         places.collect()
     }
 
-    /// Goes up or down, and round at the ends.
+    /// Moves the selection, and wraps around.
     pub(crate) fn move_by(&mut self, by: isize) {
         let count = self.matches.len();
         if count > 0 {
@@ -199,7 +199,7 @@ impl ChoiceList {
         }
     }
 
-    /// Goes up or down, to the ends at most.
+    /// Moves the selection, and stops at the ends.
     pub(crate) fn leap(&mut self, by: isize) {
         let last = self.matches.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
@@ -209,19 +209,19 @@ impl ChoiceList {
         self.choices.get(self.chosen_index()?)
     }
 
-    /// Which of all choices it is.
+    /// Its index among all choices.
     pub(crate) fn chosen_index(&self) -> Option<usize> {
         self.matches.get(self.selected).copied()
     }
 
-    /// What is offered, each with the clusters of its name that the query is in.
+    /// The matches, each with the clusters of its name that match the query.
     pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (Choice<'_>, &[u32])> {
         let places = |at: usize| self.places.get(at).map_or(&[][..], Vec::as_slice);
         let matches = self.matches.iter().enumerate();
         matches.map(move |(at, index)| (self.choices.get(*index).unwrap_or_default(), places(at)))
     }
 
-    /// How many choices fit; of very many only the best are offered.
+    /// How many choices match; only the best of very many are offered.
     pub(crate) fn fitting(&self) -> usize {
         self.fitting.as_ref().map_or(self.choices.len(), Vec::len)
     }
@@ -231,12 +231,12 @@ impl ChoiceList {
     }
 }
 
-/// One word without marks: what fits it when it gets longer did so before.
+/// Whether a query is one word without operators, whose longer forms match a subset.
 fn is_simple(query: &str) -> bool {
     !query.contains([' ', '!', '^', '$', '\'', '\\'])
 }
 
-/// The score of a name that was written out, a directory's also without its slash.
+/// The score of a name that is typed out; a directory also without its slash.
 fn exactness(name: &str, query: &str) -> Option<u32> {
     match name.strip_prefix(query)? {
         "" => Some(u32::MAX),

@@ -1,24 +1,24 @@
-//! What a list shows of the selected choice before it is taken.
+//! The preview of the selected choice.
 //!
-//! One preview is asked for at a time, however fast the selection moves: an answer that comes too
-//! late is dropped, and the one that is wanted by then is asked for.
+//! One preview is requested at a time, however fast the selection moves: an answer that comes too late
+//! is dropped, and the current one is requested.
 
 use super::{ChoiceList, PickerKind, session_id};
 use crate::style::Theme;
 
-/// So long the last preview stays while the next one is on its way: less flickers.
+/// How long the last preview stays while the next one is on its way, to avoid flicker.
 const STALE_MS: u64 = 200;
 
-/// What a preview is of.
+/// What is previewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// Of the provider in use, by its id.
+    /// A model of the current provider, by its id.
     Model(String),
-    /// Of this conversation, by its number from 0.
+    /// A prompt of this conversation, by its index.
     Prompt(usize),
-    /// By the beginning of its id.
+    /// A session, by the beginning of its id.
     Session(String),
-    /// Below the working directory; a directory ends with a slash.
+    /// A file below the working directory; a directory ends with a slash.
     File(String),
     Skill(String),
     Theme(String),
@@ -27,12 +27,12 @@ pub(crate) enum Subject {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Preview {
-    /// What is to be known of it, in short lines.
+    /// Short lines about it.
     pub facts: Vec<String>,
     pub body: PreviewBody,
 }
 
-/// The beginning of the thing itself.
+/// Its beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PreviewBody {
     Nothing,
@@ -41,13 +41,13 @@ pub(crate) enum PreviewBody {
     Colours(Box<Theme>),
 }
 
-/// What a list knows of its preview.
+/// The state of a list's preview.
 #[derive(Debug, Default)]
 pub(crate) struct Previewing {
-    /// On its way.
+    /// The preview that is on its way.
     asked: Option<Subject>,
     shown: Option<(Subject, Preview)>,
-    /// Since when something else is selected.
+    /// When another choice was selected.
     stale_since_ms: Option<u64>,
 }
 
@@ -58,12 +58,12 @@ impl Previewing {
 }
 
 impl ChoiceList {
-    /// What is selected, if there is a preview of such things.
+    /// The selected choice, if there are previews for its kind.
     fn subject(&self) -> Option<Subject> {
         let name = || self.chosen().map(|choice| choice.name.to_owned());
         match self.kind {
             PickerKind::Commands | PickerKind::History | PickerKind::Settings => None,
-            // The first of them is all of it.
+            // The first choice is the whole conversation.
             PickerKind::ForkPoints => {
                 let index = self.chosen_index()?.checked_sub(1);
                 index.map(Subject::Prompt)
@@ -78,7 +78,7 @@ impl ChoiceList {
         }
     }
 
-    /// What is to be shown of the selected choice.
+    /// The preview to show now.
     pub(crate) fn preview(&self, now_ms: u64) -> Option<&Preview> {
         self.subject()?;
         let until = self.preview.stale_since_ms.map(|since| since + STALE_MS);

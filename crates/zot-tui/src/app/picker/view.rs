@@ -1,4 +1,4 @@
-//! The list to choose from, and what is selected in it.
+//! The list and the preview of its selected choice.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -9,15 +9,15 @@ use crate::style::{Style, Theme};
 use crate::text::{Line, width, wrap};
 
 const LIST_ROWS: usize = 8;
-/// What else is on the screen with a list: a row of the editor, the footer, the list's title and place.
+/// Other rows on the screen with a list: the editor, the footer, the list's title and position.
 const OTHER_ROWS: usize = 6;
-/// From so many columns on a preview is beside the list.
+/// From this many columns on the preview is beside the list.
 const WIDE: usize = 90;
 /// On a lower screen there is only the list.
 const MIN_PREVIEW_ROWS: usize = 14;
-/// A preview never takes more of the screen's rows than this part.
+/// A preview takes at most this part of the rows.
 const PREVIEW_SHARE: usize = 3;
-/// Sets a preview off from what is left of it.
+/// Separates the preview from the list.
 const BAR: &str = "│ ";
 
 /// Where the preview is.
@@ -38,7 +38,7 @@ struct Layout {
 impl Layout {
     /// `editor_rows` is the height of the editor above the list.
     fn of(context: &Context, editor_rows: usize, kind: PickerKind) -> Self {
-        // As much as there is to say, so that nothing jumps while the selection moves.
+        // Fixed, so that nothing jumps while the selection moves.
         let wanted = match kind {
             PickerKind::Commands | PickerKind::History => 0,
             PickerKind::LogIn | PickerKind::LogOut => 4,
@@ -47,7 +47,7 @@ impl Layout {
             _ => usize::MAX,
         };
         let rows = wanted.min(context.rows / PREVIEW_SHARE);
-        // The editor has its place above.
+        // The editor is above.
         let free = (context.rows + 1).saturating_sub(editor_rows);
         if rows == 0 || free < MIN_PREVIEW_ROWS {
             return Self {
@@ -156,7 +156,7 @@ fn list(picker: &ChoiceList, layout: Layout, theme: &Theme) -> (Vec<Line>, Optio
         cursor = Some((0, line.width().min(columns.saturating_sub(1))));
         lines.push(line.clipped(columns));
         if picker.is_empty() {
-            lines.push(Line::styled("  nothing fits", theme.muted).clipped(columns));
+            lines.push(Line::styled("  no matches", theme.muted).clipped(columns));
         }
     }
     let count = picker.matches().len();
@@ -180,31 +180,31 @@ fn list(picker: &ChoiceList, layout: Layout, theme: &Theme) -> (Vec<Line>, Optio
     if count > rows {
         let mut place = format!("  {} of {count}", picker.selected + 1);
         if picker.fitting() > count {
-            place.push_str(&format!(", {} fit", picker.fitting()));
+            place.push_str(&format!(", {} match", picker.fitting()));
         }
         lines.push(Line::styled(place, theme.muted).clipped(columns));
     }
     (lines, cursor)
 }
 
-/// What stands before the query of a list that takes the keys.
+/// The label before the query of a list that takes the keys.
 fn title(kind: PickerKind) -> Option<&'static str> {
     Some(match kind {
         PickerKind::Models => "model: ",
         PickerKind::Prompts => "jump to: ",
         PickerKind::ForkPoints => "fork before: ",
         PickerKind::Settings => "settings: ",
-        PickerKind::Sessions => "go on with: ",
+        PickerKind::Sessions => "resume: ",
         PickerKind::History => "history: ",
         PickerKind::Skills => "skill: ",
         PickerKind::Themes => "theme: ",
-        PickerKind::LogIn => "log in at: ",
+        PickerKind::LogIn => "log in to: ",
         PickerKind::LogOut => "log out of: ",
         PickerKind::Commands | PickerKind::Files => return None,
     })
 }
 
-/// The name of a choice, with what the query found in it.
+/// The name of a choice with the matches of the query.
 fn name(
     kind: PickerKind,
     choice: Choice<'_>,
@@ -217,14 +217,14 @@ fn name(
         true => (theme.accent.bold(), theme.accent.bold().underline()),
         false => (Style::PLAIN, theme.accent.bold()),
     };
-    // An escape sequence is only known as one as a whole.
+    // An escape sequence must not be split.
     if choice.name.contains(char::is_control) {
         return Line::styled(choice.name, plain);
     }
     let clusters = choice.name.graphemes(true).enumerate();
     let mut line = Line::default();
     let mut surplus = match kind {
-        // The end of a path says more than its beginning.
+        // The end of a path matters most.
         PickerKind::Files => width(choice.name).saturating_sub(columns),
         _ => 0,
     };
@@ -268,7 +268,7 @@ fn contents(preview: &Preview, columns: usize, rows: usize, theme: &Theme) -> Ve
     lines
 }
 
-/// A little of everything that has a colour.
+/// A sample of all colours.
 fn sample(theme: &Theme) -> [Line; 6] {
     let line = |parts: &[(&str, Style)]| {
         let mut line = Line::default();

@@ -1,4 +1,4 @@
-//! What can be done about an error of a provider.
+//! What to do about an error of a provider.
 
 #[cfg(test)]
 mod tests;
@@ -8,32 +8,32 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_sdk::{ErrorCode, ErrorReport};
 
-/// The words a server has said, out of the JSON it put them into.
+/// Extracts the message of a server from its JSON.
 pub(crate) fn readable(message: &str) -> String {
     let Some(start) = message.find('{') else {
         return message.to_owned();
     };
     let (head, body) = message.split_at(start);
-    // What was left out, or how long to wait, may follow.
+    // Text about truncation or a wait may follow.
     let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
     let Some(Ok(json)) = documents.next() else {
         return message.to_owned();
     };
     let rest = body.get(documents.byte_offset()..).unwrap_or_default();
     let places = ["/error/message", "/message", "/error", "/detail"];
-    let said = places
+    let text = places
         .iter()
         .find_map(|place| json.pointer(place)?.as_str());
-    match said {
-        Some(said) => format!("{head}{said}{rest}"),
+    match text {
+        Some(text) => format!("{head}{text}{rest}"),
         None => message.to_owned(),
     }
 }
 
-/// What went wrong, for people, and what to do next.
+/// The error for people, and what to do next.
 pub(crate) fn explain(report: &ErrorReport) -> String {
     let mut text = match report.code {
-        // The report has the original's words, for programs that compare them.
+        // The report has the wording that programs compare.
         ErrorCode::NothingToCompact => "nothing to compact: the conversation is short".to_owned(),
         _ => readable(&report.message),
     };
@@ -47,19 +47,19 @@ pub(crate) fn explain(report: &ErrorReport) -> String {
 fn next_step(report: &ErrorReport) -> Option<String> {
     let provider = report.provider.as_deref().unwrap_or("another provider");
     let mut advice = match report.code {
-        ErrorCode::Unauthorized => format!("/login {provider} gives another key"),
+        ErrorCode::Unauthorized => format!("/login {provider} sets another key"),
         ErrorCode::RateLimited | ErrorCode::Unavailable => match report.retry_after {
             Some(wait) => format!("try again in {}", rounded(wait)),
             None => "try again in a while".to_owned(),
         },
         ErrorCode::InsufficientQuota => format!("add credit to the account at {provider}"),
-        ErrorCode::ContextOverflow => "/compact makes room, /clear begins anew".to_owned(),
+        ErrorCode::ContextOverflow => "/compact makes room, /clear starts over".to_owned(),
         ErrorCode::InvalidRequest => "/model chooses another model".to_owned(),
-        ErrorCode::Connection => "`zot doctor --network` says what is in the way".to_owned(),
-        ErrorCode::Stream => "ask again: what was said is kept".to_owned(),
-        ErrorCode::MaxSteps => "say \"go on\" for more, or begin with --max-steps".to_owned(),
-        ErrorCode::Budget => "`zot --help` says how to begin with a higher one".to_owned(),
-        ErrorCode::Session => "free some space: what is said now is not kept".to_owned(),
+        ErrorCode::Connection => "`zot doctor --network` finds the cause".to_owned(),
+        ErrorCode::Stream => "ask again: the conversation is kept".to_owned(),
+        ErrorCode::MaxSteps => "say \"continue\" for more, or start with --max-steps".to_owned(),
+        ErrorCode::Budget => "`zot --help` shows how to raise it".to_owned(),
+        ErrorCode::Session => "free some space: new messages are not saved".to_owned(),
         ErrorCode::Refused
         | ErrorCode::Compaction
         | ErrorCode::NothingToCompact

@@ -48,7 +48,7 @@ fn the_question_at_80_by_24_and_at_40_by_10() {
             "  it asks before every tool (/confirm)",
             "  cargo test",
             "y yes · e always exactly this · a always this tool · s everything from now on ·",
-            "n no, with a word · esc no · ctrl+o arguments",
+            "n no, with a reason · esc no · ctrl+o arguments",
         ]
     );
     let mut chat = Chat::new(40, 10);
@@ -182,7 +182,7 @@ fn keys_with_modifiers_decide_nothing() {
 }
 
 #[test]
-fn who_is_in_the_middle_of_a_word_does_not_answer() {
+fn keys_in_the_middle_of_a_word_answer_nothing() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.write("I sa");
@@ -229,7 +229,7 @@ fn a_question_is_above_a_panel_and_keys_for_the_panel_do_not_answer_it() {
 }
 
 #[test]
-fn a_no_with_a_long_word_and_a_paste() {
+fn a_refusal_with_a_long_reason_and_a_paste() {
     let mut chat = Chat::new(40, 10);
     bash(&mut chat, "ls");
     chat.press(KeyCode::Character('n'));
@@ -252,7 +252,7 @@ fn a_no_with_a_long_word_and_a_paste() {
 }
 
 #[test]
-fn a_resize_breaks_the_preview_anew() {
+fn a_resize_wraps_the_preview_again() {
     let mut chat = Chat::new(80, 24);
     bash(&mut chat, &"word ".repeat(40));
     chat.terminal
@@ -307,7 +307,7 @@ fn the_wait_for_an_answer_is_not_the_time_of_the_tool() {
 }
 
 #[test]
-fn a_limit_on_steps_is_a_question() {
+fn the_step_limit_asks_a_question() {
     let asked = |chat: &Chat| {
         let rows = chat.rows();
         let question = "the limit of 2 steps is reached: continue for 2 steps more?";

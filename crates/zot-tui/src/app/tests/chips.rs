@@ -53,7 +53,7 @@ fn lines_of_a_paste_are_counted_right() {
 }
 
 #[test]
-fn pastes_and_what_was_typed_are_both_seen_where_they_stand() {
+fn pastes_and_typed_text_are_shown_in_place() {
     let mut chat = Chat::new(80, 24);
     chat.write("first ");
     chat.input(Input::Paste(lines(42, "\n") + "\n"));
@@ -83,7 +83,7 @@ fn pastes_and_what_was_typed_are_both_seen_where_they_stand() {
 
 /// Of a prompt that was sent in an earlier chat nobody knows what was pasted.
 #[test]
-fn the_end_of_a_long_prompt_is_seen() {
+fn the_end_of_a_long_prompt_is_visible() {
     let mut chat = Chat::new(80, 24);
     said(
         &mut chat,

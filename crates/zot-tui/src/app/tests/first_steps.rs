@@ -31,7 +31,7 @@ fn asks_the_model(effects: &[Effect]) -> bool {
 }
 
 #[test]
-fn a_command_that_there_is_not_is_no_prompt() {
+fn an_unknown_command_is_not_sent_as_a_prompt() {
     for (typed, meant) in [
         ("/modle", "did you mean /model?"),
         ("/Help", "did you mean /help?"),
@@ -42,15 +42,14 @@ fn a_command_that_there_is_not_is_no_prompt() {
         let effects = enter(&mut chat, typed);
         assert!(!asks_the_model(&effects), "{typed}: {effects:?}");
         let name = typed.split(' ').next().unwrap();
-        let said =
-            format!("there is no command {name}: {meant} A blank before it sends it as it is");
+        let said = format!("unknown command {name}: {meant} A blank before it sends it as text");
         assert!(chat.rows().contains(&said), "{:?}", chat.rows());
         assert_eq!(chat.app.composer.editor.text(), typed);
     }
 }
 
 #[test]
-fn paths_and_what_begins_with_a_blank_are_prompts() {
+fn paths_and_text_after_a_blank_are_prompts() {
     for typed in ["/etc/hosts is odd", " /modle", "/usr/bin"] {
         let mut chat = ready(80, 24);
         let effects = enter(&mut chat, typed);
@@ -59,7 +58,7 @@ fn paths_and_what_begins_with_a_blank_are_prompts() {
 }
 
 #[test]
-fn an_exclamation_mark_alone_is_no_prompt() {
+fn a_single_exclamation_mark_is_not_sent() {
     let mut chat = ready(80, 24);
     assert_eq!(enter(&mut chat, "! "), []);
     assert!(chat.rows().contains(&"! takes a command: !ls".to_owned()));
@@ -67,7 +66,7 @@ fn an_exclamation_mark_alone_is_no_prompt() {
 }
 
 #[test]
-fn a_remark_goes_with_the_next_line_and_with_what_it_was_about() {
+fn a_remark_ends_with_the_next_line_or_its_reason() {
     let mut chat = ready(80, 24);
     chat.prompt("go");
     enter(&mut chat, "/compact");
@@ -76,13 +75,13 @@ fn a_remark_goes_with_the_next_line_and_with_what_it_was_about() {
     chat.input(Input::WorkEnded);
     assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
     chat.input(Input::Listed(Listed::Prompts(Vec::new())));
-    assert!(chat.rows().contains(&"nothing was said yet".to_owned()));
+    assert!(chat.rows().contains(&"there are no prompts yet".to_owned()));
     enter(&mut chat, "/cost");
-    assert!(!chat.rows().contains(&"nothing was said yet".to_owned()));
+    assert!(!chat.rows().contains(&"there are no prompts yet".to_owned()));
 }
 
 #[test]
-fn a_new_conversation_has_an_empty_context_and_what_was_spent_stays() {
+fn a_new_conversation_has_an_empty_context_and_keeps_the_cost() {
     let mut chat = ready(80, 24);
     chat.prompt("go");
     usage(&mut chat, 100, 0.5);
@@ -127,12 +126,12 @@ fn the_answer_of_a_resumed_conversation_is_copied() {
         "{effects:?}"
     );
     enter(&mut chat, "/context");
-    let said = "· how much is used is known after the next answer".to_owned();
+    let said = "· the used part is known after the next answer".to_owned();
     assert!(chat.rows().contains(&said), "{:?}", chat.rows());
 }
 
 #[test]
-fn an_answer_that_was_cut_off_says_so() {
+fn a_truncated_answer_is_reported() {
     let mut chat = ready(80, 24);
     chat.prompt("go");
     chat.delta("cut o");
@@ -146,7 +145,7 @@ fn an_answer_that_was_cut_off_says_so() {
 }
 
 #[test]
-fn a_retry_says_what_the_server_said() {
+fn a_retry_shows_the_message_of_the_server() {
     let mut chat = ready(100, 24);
     chat.prompt("go");
     chat.event(json!({"type": "retry", "failures": 1, "wait_ms": 2_000,
@@ -160,7 +159,7 @@ fn a_retry_says_what_the_server_said() {
 }
 
 #[test]
-fn undo_takes_numbers_and_says_so() {
+fn undo_takes_only_numbers() {
     for wrong in ["/undo abc", "/undo 0", "/undo -1"] {
         let mut chat = ready(80, 24);
         let effects = enter(&mut chat, wrong);
@@ -181,7 +180,7 @@ fn undo_takes_numbers_and_says_so() {
 }
 
 #[test]
-fn what_is_asked_about_is_seen_on_the_smallest_screen() {
+fn a_call_is_visible_on_the_smallest_screen() {
     let mut chat = Chat::new(20, 5);
     chat.prompt("go");
     chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "bash"}));
@@ -198,7 +197,7 @@ fn what_is_asked_about_is_seen_on_the_smallest_screen() {
 }
 
 #[test]
-fn a_paste_between_two_interrupts_means_to_stay() {
+fn a_paste_between_two_interrupts_cancels_leaving() {
     let mut chat = ready(80, 24);
     chat.control('c');
     chat.input(Input::Paste("text".to_owned()));
@@ -226,7 +225,7 @@ fn a_prompt_with_an_image_is_one_message_now_and_later() {
 }
 
 #[test]
-fn that_a_command_runs_is_not_said_when_it_is_over() {
+fn the_remark_about_a_running_command_ends_with_it() {
     let mut chat = ready(80, 24);
     enter(&mut chat, "!sleep 5");
     enter(&mut chat, "!echo");
@@ -241,7 +240,7 @@ fn that_a_command_runs_is_not_said_when_it_is_over() {
 }
 
 #[test]
-fn an_answer_of_nothing_is_said_to_be_one() {
+fn an_empty_answer_is_reported() {
     let said = "✗ the model gave no answer".to_owned();
     let mut chat = ready(80, 24);
     chat.prompt("go");

@@ -416,7 +416,7 @@ fn nothing_reaches_the_terminal_but_text_and_our_own_sequences() {
 
 /// An answer, cut anywhere, does what it does whole: nothing.
 #[test]
-fn a_sequence_that_comes_in_pieces_is_none() {
+fn a_split_escape_sequence_is_removed() {
     let answer =
         "a\x1b[2Jb \x1b]52;c;cm0=\x07 `\u{9b}31mc` \u{202e}d\n\n```\n\x1b[?1049h\n```\n日\u{301}本";
     let mut app = App::new(Theme::DARK, 40, 10, Info::default(), History::default());
@@ -434,7 +434,7 @@ fn a_sequence_that_comes_in_pieces_is_none() {
 }
 
 #[test]
-fn the_check_itself_complains() {
+fn the_check_detects_violations() {
     for foreign in [
         "\x1b[2J",
         "\x1b[6n",
@@ -455,7 +455,7 @@ fn the_check_itself_complains() {
 
 /// Much without a blank, or many marks on one character, in every place.
 #[test]
-fn much_of_anything_is_shown_and_soon_left_alone() {
+fn large_amounts_are_shown_once_and_not_processed_again() {
     for long in [
         "x", "日", "\u{301}", "\u{200b}", "\x1b]", "\x1b[", "*", "[", "`a", "> ", "| ", "```\n",
         "```x",

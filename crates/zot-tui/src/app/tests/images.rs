@@ -47,7 +47,7 @@ fn shown(app: &mut App, above: usize) -> (usize, Vec<(usize, usize, bool)>) {
 }
 
 #[test]
-fn images_come_again_where_they_were() {
+fn images_are_redrawn_where_they_were() {
     let mut app = app(40, 12);
     note(&mut app, "before");
     app.update(0, Input::Image(drawing(5, 10)));
@@ -78,7 +78,7 @@ fn images_come_again_where_they_were() {
 }
 
 #[test]
-fn where_the_scrollback_is_kept_a_screenful_has_its_images() {
+fn with_a_kept_scrollback_a_redrawn_screen_has_its_images() {
     let mut app = app(40, 12);
     app.transcript.keeps_scrollback = true;
     app.update(0, Input::Image(drawing(5, 10)));
@@ -98,7 +98,7 @@ fn where_the_scrollback_is_kept_a_screenful_has_its_images() {
 }
 
 #[test]
-fn an_image_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
+fn an_image_that_was_not_shown_yet_is_sent_with_a_full_redraw() {
     let mut app = app(40, 12);
     app.update(0, Input::Image(drawing(5, 10)));
     app.update(
@@ -112,7 +112,7 @@ fn an_image_that_was_not_shown_yet_is_sent_when_all_is_drawn_anew() {
 }
 
 #[test]
-fn only_so_much_of_images_is_kept() {
+fn kept_images_are_limited() {
     let mut app = app(40, 50);
     for rows in 1..=4 {
         app.update(0, Input::Image(drawing(rows, 1_500_000)));

@@ -150,7 +150,7 @@ fn only_a_command_opens_one_and_one_that_was_closed_stays_closed() {
 }
 
 #[test]
-fn the_extension_is_told_of_every_other_size_once() {
+fn the_extension_learns_every_new_size_once() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["one"]))));
     chat.terminal
@@ -166,7 +166,7 @@ fn the_extension_is_told_of_every_other_size_once() {
 }
 
 #[test]
-fn two_panels_lie_on_each_other() {
+fn the_newest_panel_is_on_top() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Panel(PanelInput::Opened(view("below", &["lower"]))));
     chat.input(Input::Panel(PanelInput::Opened(view("above", &["upper"]))));
@@ -189,7 +189,7 @@ fn two_panels_lie_on_each_other() {
 }
 
 #[test]
-fn too_many_are_refused_and_their_extension_is_told() {
+fn too_many_are_refused_and_their_extension_is_notified() {
     let mut chat = Chat::new(80, 24);
     for number in 0..16 {
         chat.input(Input::Panel(PanelInput::Opened(view(
@@ -202,7 +202,7 @@ fn too_many_are_refused_and_their_extension_is_told() {
 }
 
 #[test]
-fn an_extension_that_does_not_listen_loses_its_panel() {
+fn an_unreachable_extension_loses_its_panel() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["milk"]))));
     chat.input(Input::Panel(PanelInput::Lost {
@@ -259,7 +259,7 @@ fn more_than_there_is_room_for_is_cut_and_scrolled() {
 }
 
 #[test]
-fn the_conversation_goes_on_above_it() {
+fn the_conversation_continues_above_it() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["milk"]))));

@@ -50,7 +50,7 @@ fn last_command(chat: &mut Chat, text: &str) -> Option<Effect> {
 }
 
 #[test]
-fn a_command_that_is_written_out_is_the_one_that_runs() {
+fn a_command_that_is_typed_out_is_the_one_that_runs() {
     let mut chat = Chat::new(80, 24);
     let others = ["session-notes", "exporter", "todo-list", "todo"];
     let others = others.map(|name| (name.to_owned(), String::new()));
@@ -103,7 +103,7 @@ fn a_command_that_is_written_out_is_the_one_that_runs() {
 
 /// Extensions start while the user writes already.
 #[test]
-fn a_command_that_becomes_known_while_it_is_written_is_run() {
+fn a_command_that_becomes_known_while_it_is_typed_is_run() {
     let mut chat = Chat::new(80, 24);
     chat.write("/con");
     chat.input(Input::Commands(vec![("con".to_owned(), "ours".to_owned())]));
@@ -118,7 +118,7 @@ fn a_command_that_becomes_known_while_it_is_written_is_run() {
 }
 
 #[test]
-fn a_path_that_is_written_out_is_the_one_that_is_taken() {
+fn a_path_that_is_typed_out_is_the_one_that_is_chosen() {
     let mut chat = Chat::new(100, 30);
     chat.write("see @");
     let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
@@ -168,7 +168,7 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
     assert_eq!(
         rows[4..],
         [
-            "go on with:                                       │ 6 messages",
+            "resume:                                           │ 6 messages",
             "▸ 00000001  just now  question 1                  │ $0.0123",
             "  00000002  just now  question 2                  │ ❯ first",
             "  00000003  just now  question 3                  │ ❯ a rather long question that has to be broken",
@@ -182,7 +182,7 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
         ]
     );
     let cursor = chat.terminal.screen().cursor_position();
-    assert_eq!((cursor.0, cursor.1), (4, 12));
+    assert_eq!((cursor.0, cursor.1), (4, 8));
     chat.write("tion 13");
     assert_eq!(chat.selected(), "00000013  just now  question 13");
     assert_eq!(
@@ -204,7 +204,7 @@ fn a_preview_is_below_the_list_where_there_are_few_columns() {
     let bars = rows.iter().filter(|row| row.starts_with('│')).count();
     assert_eq!(bars, 24 / 3);
     assert_eq!(rows[rows.len() - 9..][..2], ["│ fact", "│ line 0"]);
-    assert!(rows.iter().any(|row| row == "go on with:"), "{rows:?}");
+    assert!(rows.iter().any(|row| row == "resume:"), "{rows:?}");
     // As low as a screen with a preview can be, the list is still there.
     let mut chat = Chat::new(60, 14);
     let effects = chat.sessions(20);
@@ -212,7 +212,7 @@ fn a_preview_is_below_the_list_where_there_are_few_columns() {
     assert_eq!(
         chat.rows()[3..],
         [
-            "go on with:",
+            "resume:",
             "▸ 00000001  just now  question 1",
             "  00000002  just now  question 2",
             "  00000003  just now  question 3",
@@ -252,13 +252,13 @@ fn a_list_leaves_the_editor_its_rows() {
 }
 
 #[test]
-fn a_small_screen_has_the_list_alone_at_40_by_10() {
+fn a_small_screen_has_only_the_list_at_40_by_10() {
     let mut chat = Chat::new(40, 10);
     assert_eq!(chat.sessions(20), [], "no preview, so none is asked for");
     assert_eq!(
         chat.rows()[3..],
         [
-            "go on with:",
+            "resume:",
             "▸ 00000001  just now  question 1",
             "  00000002  just now  question 2",
             "  00000003  just now  question 3",
@@ -297,7 +297,7 @@ fn keys_move_page_filter_and_leave() {
     chat.write("nothing like it");
     let rows = chat.rows();
     assert!(
-        rows.iter().any(|row| row.starts_with("  nothing fits")),
+        rows.iter().any(|row| row.starts_with("  no matches")),
         "{rows:?}"
     );
     assert_eq!(chat.press(KeyCode::Enter), []);
@@ -306,7 +306,7 @@ fn keys_move_page_filter_and_leave() {
     assert!(
         chat.rows()
             .iter()
-            .any(|row| row.starts_with("go on with: nothing like  "))
+            .any(|row| row.starts_with("resume: nothing like  "))
     );
     chat.control('u');
     chat.input(Input::Paste("question 7\nand more".to_owned()));
@@ -434,7 +434,7 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
 }
 
 #[test]
-fn tab_writes_a_name_out() {
+fn tab_completes_a_name() {
     let mut chat = Chat::new(80, 24);
     let models = ["gpt-5", "gpt-5-mini", "o3"].map(str::to_owned).to_vec();
     chat.input(Input::Listed(Listed::Models(models)));
@@ -490,7 +490,7 @@ fn a_theme_is_seen_before_it_is_taken() {
 
 /// Names and previews are written by others.
 #[test]
-fn nothing_in_a_list_commands_the_terminal_or_is_too_wide() {
+fn nothing_in_a_list_controls_the_terminal_or_is_too_wide() {
     for (columns, rows) in [(100, 30), (60, 20), (40, 10)] {
         let mut chat = Chat::new(columns, rows);
         let names = [

@@ -36,7 +36,7 @@ fn unfolding_shows_everything_that_was_hidden_once() {
         assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
     }
     assert_eq!(chat.count("❯ go"), 1);
-    assert_eq!(chat.count("/help for what can be done here"), 1);
+    assert_eq!(chat.count("/help for commands and keys"), 1);
     assert!(chat.rows().contains(&"│ c1 60".to_owned()));
 }
 
@@ -61,7 +61,7 @@ fn folding_again_shows_the_short_form_on_the_screen() {
 }
 
 #[test]
-fn what_has_scrolled_away_stays_unfolded() {
+fn lines_that_scrolled_away_are_not_rewritten() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.ran("c1", 60);
@@ -75,7 +75,7 @@ fn what_has_scrolled_away_stays_unfolded() {
 }
 
 #[test]
-fn what_is_above_the_chat_stays_when_something_is_unfolded() {
+fn output_above_the_chat_survives_unfolding() {
     let mut chat = Chat::new(80, 24);
     chat.terminal = vt100::Parser::new(24.try_into().unwrap(), 80.try_into().unwrap(), 5_000);
     chat.terminal.process(b"$ make\r\nall is well\r\n");
@@ -120,7 +120,7 @@ fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
 }
 
 #[test]
-fn what_was_folded_above_the_screen_is_read_in_a_screen_of_its_own() {
+fn an_item_folded_above_the_screen_opens_in_the_pager() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     chat.ran("c1", 20);
@@ -164,7 +164,7 @@ fn other_colours_change_nothing_but_colours() {
 }
 
 #[test]
-fn another_width_writes_the_conversation_anew_if_that_is_set() {
+fn a_new_width_rewrites_the_conversation_if_configured() {
     let mut chat = Chat::new(80, 24);
     chat.app.transcript.keeps_scrollback = false;
     chat.prompt("go");
@@ -188,7 +188,7 @@ fn another_width_writes_the_conversation_anew_if_that_is_set() {
 }
 
 #[test]
-fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
+fn a_new_width_clears_the_scrollback_only_if_configured() {
     for (keeps, forgets) in [(false, true), (true, false)] {
         let mut chat = Chat::new(80, 24);
         chat.app.transcript.keeps_scrollback = keeps;
@@ -209,7 +209,7 @@ fn another_width_forgets_what_the_terminal_remembers_only_if_it_may() {
 }
 
 #[test]
-fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
+fn a_very_long_conversation_mentions_where_its_beginning_is() {
     let mut chat = Chat::new(80, 24);
     chat.app.transcript.keeps_scrollback = false;
     for _ in 0..40 {
@@ -237,7 +237,7 @@ fn a_very_long_conversation_says_that_its_beginning_is_elsewhere() {
 }
 
 #[test]
-fn what_is_said_in_the_middle_of_an_answer_stays_there() {
+fn a_note_in_the_middle_of_an_answer_stays_there() {
     let mut chat = Chat::new(40, 20);
     chat.prompt("go");
     chat.delta("one\n\ntwo\n\nthree");

@@ -79,24 +79,16 @@ fn agent_event(event: Event) -> AgentEvent {
         Event::AssistantStart => AgentEvent::AssistantStarted,
         Event::TextDelta { delta } => AgentEvent::TextDelta(delta),
         Event::ThinkingDelta { delta } => AgentEvent::ThinkingDelta(delta),
-        Event::Retry {
-            failures,
-            wait_ms,
-            message,
-        } => AgentEvent::Retrying {
-            failures,
-            wait: Duration::from_millis(wait_ms),
-            error: ErrorReport::new(ErrorCode::Unavailable, message),
+        Event::AssistantMessage { content, .. } => {
+            AgentEvent::AssistantMessage(message(Role::Assistant, &content))
+        }
+        Event::TurnEnd { stop, error } => AgentEvent::TurnEnded {
+            stop: turn_stop(&stop),
+            error,
         },
-        Event::ToolUseStart { id, name } => AgentEvent::ToolUseStarted {
-            id: id.into(),
-            name,
-        },
-        Event::ToolUseArgs { id, delta } => AgentEvent::ToolUseArguments {
-            id: id.into(),
-            delta,
-        },
-        Event::ToolUseEnd { id } => AgentEvent::ToolUseEnded { id: id.into() },
+        Event::SteerDropped { content } => AgentEvent::SteeringDropped(blocks(&content)),
+        Event::CompactDone { summary } => AgentEvent::CompactionFinished { summary },
+        Event::Done => AgentEvent::Done,
         Event::Usage {
             input,
             output,
@@ -117,16 +109,60 @@ fn agent_event(event: Event) -> AgentEvent {
                 ..Usage::default()
             },
         },
-        Event::AssistantMessage { content, .. } => {
-            AgentEvent::AssistantMessage(message(Role::Assistant, &content))
-        }
+        Event::Retry { .. } | Event::Fallback { .. } | Event::Error { .. } => failure(event),
+        event => tool_event(event),
+    }
+}
+
+/// What goes wrong at a provider.
+fn failure(event: Event) -> AgentEvent {
+    match event {
+        Event::Retry {
+            failures,
+            wait_ms,
+            message,
+        } => AgentEvent::Retrying {
+            failures,
+            wait: Duration::from_millis(wait_ms),
+            error: ErrorReport::new(ErrorCode::Unavailable, message),
+        },
+        Event::Fallback {
+            from, to, message, ..
+        } => AgentEvent::FellBack {
+            from,
+            to,
+            error: ErrorReport::new(ErrorCode::Unavailable, message),
+        },
+        Event::Error {
+            message,
+            code,
+            retry_after_ms,
+            provider,
+            alternatives,
+        } => AgentEvent::Failed(ErrorReport {
+            retry_after: retry_after_ms.map(Duration::from_millis),
+            provider,
+            alternatives,
+            ..ErrorReport::new(error_code(code.as_deref()), message)
+        }),
+        event => unreachable!("not a failure: {event:?}"),
+    }
+}
+
+fn tool_event(event: Event) -> AgentEvent {
+    match event {
+        Event::ToolUseStart { id, name } => AgentEvent::ToolUseStarted {
+            id: id.into(),
+            name,
+        },
+        Event::ToolUseArgs { id, delta } => AgentEvent::ToolUseArguments {
+            id: id.into(),
+            delta,
+        },
+        Event::ToolUseEnd { id } => AgentEvent::ToolUseEnded { id: id.into() },
         Event::ToolCall { id, name, args } => {
             AgentEvent::ToolCallRequested(call(id, name, args.get()))
         }
-        Event::TurnEnd { stop, error } => AgentEvent::TurnEnded {
-            stop: turn_stop(&stop),
-            error,
-        },
         Event::ToolProgress { id, text } => AgentEvent::ToolProgress {
             id: id.into(),
             text,
@@ -154,32 +190,7 @@ fn agent_event(event: Event) -> AgentEvent {
             call: call(id, name, args.get()),
             preview,
         },
-        Event::SteerDropped { content } => AgentEvent::SteeringDropped(blocks(&content)),
-        Event::Fallback {
-            from, to, message, ..
-        } => AgentEvent::FellBack {
-            from,
-            to,
-            error: ErrorReport::new(ErrorCode::Unavailable, message),
-        },
-        Event::Error {
-            message,
-            code,
-            retry_after_ms,
-            provider,
-            alternatives,
-        } => AgentEvent::Failed(ErrorReport {
-            retry_after: retry_after_ms.map(Duration::from_millis),
-            provider,
-            alternatives,
-            ..ErrorReport::new(error_code(code.as_deref()), message)
-        }),
-        Event::CompactDone { summary } => AgentEvent::CompactionFinished { summary },
-        Event::Done => AgentEvent::Done,
-        Event::ExtNotify { .. }
-        | Event::ExtDisplay { .. }
-        | Event::ExtPanel { .. }
-        | Event::ExtPanelClose { .. } => unreachable!("extensions are not the agent"),
+        event => unreachable!("not an event of the agent: {event:?}"),
     }
 }
 

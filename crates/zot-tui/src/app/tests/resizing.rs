@@ -251,7 +251,7 @@ fn ten_rows_less_at_once_leave_the_end_of_the_answer_on_the_screen() {
 }
 
 #[test]
-fn a_terminal_that_does_not_say_where_the_cursor_is_loses_no_line() {
+fn a_terminal_that_does_not_report_its_cursor_loses_no_line() {
     for rules in [Rules::Tmux, Rules::XtermJs] {
         let mut chat = Resizable::new(rules, 60, 30);
         chat.say(80, ("", "\n\n"));

@@ -4,7 +4,7 @@ use super::hostile::Hostility;
 use super::*;
 
 #[test]
-fn whatever_comes_is_drawn_on_any_screen() {
+fn any_input_is_drawn_on_any_screen() {
     let mut hostility = Hostility(0x0dd_b1a5);
     let sizes = (1..=20).flat_map(|columns| (1..=5).map(move |rows| (columns, rows)));
     let mut dragged = App::new(Theme::DARK, 1, 1, Info::default(), History::default());

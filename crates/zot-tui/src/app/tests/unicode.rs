@@ -86,7 +86,7 @@ fn the_order_of_characters_is_kept() {
 }
 
 #[test]
-fn the_cursor_is_behind_wide_characters() {
+fn the_cursor_comes_after_wide_characters() {
     let mut chat = Chat::new(40, 20);
     chat.write("你好");
     let (_, column) = chat.terminal.screen().cursor_position();

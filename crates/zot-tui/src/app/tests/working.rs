@@ -40,7 +40,7 @@ fn the_last_queued_prompt_is_taken_back_for_editing() {
 }
 
 #[test]
-fn a_word_for_the_running_prompt_is_shown_until_it_has_it() {
+fn steering_text_is_shown_until_it_is_delivered() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.write("be brief");
@@ -55,7 +55,7 @@ fn a_word_for_the_running_prompt_is_shown_until_it_has_it() {
 }
 
 #[test]
-fn the_status_says_how_long_how_fast_and_how_much() {
+fn the_status_shows_time_rate_and_cost() {
     let mut chat = Chat::new(80, 24);
     chat.app.context.info.cost_usd = 1.0;
     chat.prompt("go");
@@ -87,7 +87,7 @@ fn the_status_says_how_long_how_fast_and_how_much() {
 }
 
 #[test]
-fn what_is_written_while_it_streams_is_not_lost() {
+fn typing_while_an_answer_streams_is_not_lost() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     for number in 0..200 {
@@ -172,7 +172,7 @@ fn an_interrupt_stops_the_command_and_the_prompt() {
 }
 
 #[test]
-fn a_compaction_within_a_prompt_is_said() {
+fn a_compaction_within_a_prompt_is_reported() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.input(Input::Agent(AgentEvent::CompactionStarted));
@@ -203,7 +203,7 @@ fn a_question_is_not_answered_in_the_middle_of_a_word() {
 }
 
 #[test]
-fn a_long_answer_on_the_side_is_laid_out_as_the_screen_is() {
+fn a_long_side_answer_fits_the_screen() {
     let mut chat = Chat::new(40, 24);
     chat.write("/btw why?");
     chat.press(KeyCode::Enter);

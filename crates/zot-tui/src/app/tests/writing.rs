@@ -40,7 +40,7 @@ fn cursor(chat: &Chat) -> (usize, usize) {
 }
 
 #[test]
-fn history_keeps_the_draft_and_what_was_made_of_entries() {
+fn history_keeps_the_draft_and_edited_entries() {
     let mut chat = Chat::new(80, 24);
     for text in ["first", "two\nlines", "third"] {
         send(&mut chat, text);
@@ -179,7 +179,7 @@ fn a_paste_opens_no_list_and_runs_nothing() {
 }
 
 #[test]
-fn files_are_mentioned_by_what_is_written_not_by_what_is_behind_a_chip() {
+fn files_are_mentioned_by_typed_text_not_by_pastes() {
     let mut chat = Chat::new(80, 24);
     chat.write("see @a.txt ");
     chat.input(Input::Paste("@b.txt\n".repeat(20)));
@@ -245,7 +245,7 @@ fn the_editor_scrolls_with_the_cursor_on_a_small_screen() {
 }
 
 #[test]
-fn a_full_row_has_the_cursor_behind_it() {
+fn a_full_row_leaves_a_column_for_the_cursor() {
     let mut chat = Chat::new(40, 10);
     chat.write(&"x".repeat(37));
     let (row, column) = cursor(&chat);
@@ -260,7 +260,7 @@ fn a_full_row_has_the_cursor_behind_it() {
 }
 
 #[test]
-fn what_an_editor_was_left_with_is_taken_and_can_be_undone() {
+fn text_from_an_external_editor_is_taken_and_can_be_undone() {
     let mut chat = Chat::new(80, 24);
     chat.write("draft");
     assert_eq!(
@@ -278,7 +278,7 @@ fn what_an_editor_was_left_with_is_taken_and_can_be_undone() {
 }
 
 #[test]
-fn whoever_writes_on_does_not_leave() {
+fn typing_after_an_interrupt_cancels_leaving() {
     let mut chat = Chat::new(80, 24);
     chat.write("wrong");
     chat.control('c');

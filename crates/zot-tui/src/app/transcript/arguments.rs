@@ -1,7 +1,6 @@
 //! The arguments of a call, read while the model writes them.
 //!
-//! Every piece is looked at once: what is shown of the arguments is drawn many times a second, and
-//! they may hold a whole file.
+//! Every delta is read once: the arguments are drawn many times a second and may hold a whole file.
 
 mod strings;
 #[cfg(test)]
@@ -11,10 +10,10 @@ use std::collections::VecDeque;
 
 use strings::{Part, Strings};
 
-/// The first of these that a call has tells what it is about.
+/// The first of these arguments is the subject of a call.
 const SUBJECTS: [&str; 3] = ["command", "path", "name"];
 
-/// What is kept of a subject, or of one line: more than any screen has columns.
+/// The part of a subject or a line that is kept: more than any screen has columns.
 const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
 
 /// How many of the lines written last are kept.
@@ -28,7 +27,7 @@ pub(crate) struct Arguments {
     subjects: [Option<String>; SUBJECTS.len()],
     lines: VecDeque<String>,
     line_count: usize,
-    /// Whether the last line may go on.
+    /// Whether the last line may continue.
     is_line_open: bool,
 }
 
@@ -50,7 +49,7 @@ impl Arguments {
         &self.text
     }
 
-    /// What the call is about: a command or a file, its beginning as far as it has come.
+    /// The subject of the call, a command or a file, as far as it has arrived.
     pub(crate) fn subject(&self) -> &str {
         let found = self.subjects.iter().find_map(Option::as_deref);
         found.unwrap_or_else(|| match self.text.as_str() {
@@ -67,8 +66,7 @@ impl Arguments {
         self.subjects[1].as_deref()
     }
 
-    /// The last lines of what is to be in a file, or of what is to change there: those begin with
-    /// `-` or `+`.
+    /// The last lines of a file's new content, or of its changes: those begin with `-` or `+`.
     pub(crate) fn last_lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }
@@ -116,7 +114,7 @@ impl Arguments {
     }
 }
 
-/// Those of a call that is written already: nothing of them has to be shown as it comes.
+/// The arguments of a complete call, of which nothing is shown while it arrives.
 impl From<&str> for Arguments {
     fn from(text: &str) -> Self {
         let mut arguments = Self::default();

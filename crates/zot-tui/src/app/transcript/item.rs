@@ -1,4 +1,4 @@
-//! What the conversation is made of.
+//! The items of the transcript.
 
 use std::sync::Arc;
 
@@ -7,8 +7,7 @@ use zot_sdk::conversation::{ContentBlock, Message, Role};
 use super::{Arguments, SentPrompt, keep_end};
 use crate::image::Drawing;
 
-/// What of a finished tool's output is kept, for unfolding it, and how much of that is its end: that
-/// says what came of it.
+/// The part of a tool result that is kept, and how much of that is its end, with the outcome.
 ///
 /// Limit: a tool result is cut in its middle.
 const MAX_SHOWN_RESULT_BYTES: usize = 64 * 1024;
@@ -20,23 +19,22 @@ const KEPT_RESULT_END_BYTES: usize = 16 * 1024;
 /// Limit: the end of the progress is kept.
 const MAX_PROGRESS_BYTES: usize = 16 * 1024;
 
-/// Something that was said or done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
-    /// What a chat begins with.
+    /// The first item of a chat.
     Greeting {
         version: String,
         place: String,
     },
     User(Box<SentPrompt>),
     Assistant(String),
-    /// What the model thought before it said something.
+    /// What the model thought before its answer.
     Thinking(String),
-    /// Far larger than the others, and far fewer.
+    /// Boxed: far larger than the others, and far fewer.
     Tool(Box<Tool>),
-    /// Of what is before it. Without a sequence it cannot be drawn any more.
+    /// An image of the item before. Without a sequence it cannot be drawn any more.
     Image(Drawing),
-    /// A question on the side.
+    /// A side question.
     Aside {
         question: String,
         answer: String,
@@ -46,17 +44,17 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Whether there may be more of it than is shown.
+    /// Whether folding may hide a part of it.
     pub(crate) fn folds(&self) -> bool {
         matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
     }
 
-    /// About what it takes in memory. Images have a limit of their own.
+    /// Its approximate size in memory. Images have a limit of their own.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
                 Self::Greeting { version, place } => version.len() + place.len(),
-                Self::User(said) => said.bytes(),
+                Self::User(prompt) => prompt.bytes(),
                 Self::Assistant(text)
                 | Self::Thinking(text)
                 | Self::Note(text)
@@ -72,7 +70,7 @@ impl Item {
 pub(crate) enum ToolState {
     /// The model is still writing the arguments.
     Written,
-    /// It waits for the user's word.
+    /// It waits for the user's approval.
     Asked,
     Running,
     Succeeded,
@@ -115,14 +113,14 @@ impl Tool {
     }
 }
 
-/// An earlier part of the conversation, as it was shown.
+/// The items of an earlier part of the conversation.
 pub(super) fn items(messages: &[Arc<Message>]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
         if message.is_prompt() {
-            let said = SentPrompt::new(&message.content, None);
-            if !said.text.is_empty() {
-                items.push(Item::User(Box::new(said)));
+            let prompt = SentPrompt::new(&message.content, None);
+            if !prompt.text.is_empty() {
+                items.push(Item::User(Box::new(prompt)));
             }
         }
         for block in &message.content {
@@ -149,8 +147,8 @@ pub(super) fn items(messages: &[Arc<Message>]) -> Vec<Item> {
                 }
                 ContentBlock::Reasoning(_) => {}
                 _ if message.role == Role::User => {}
-                said => {
-                    let text = text_of(std::slice::from_ref(said));
+                block => {
+                    let text = text_of(std::slice::from_ref(block));
                     items.push(Item::Assistant(text));
                 }
             }
@@ -168,7 +166,7 @@ pub(super) fn cut_output(mut output: String) -> String {
     output
 }
 
-/// The text of what was said, with a line for each image.
+/// The text of a message, with a line for each image.
 pub(crate) fn text_of(content: &[ContentBlock]) -> String {
     let mut text = String::new();
     for block in content {

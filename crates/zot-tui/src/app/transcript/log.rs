@@ -1,15 +1,15 @@
-//! What was said and done, kept to be drawn anew: folded, in other colours, at another width.
+//! The items of the transcript, kept to be redrawn: folded, in other colours, at another width.
 
 use std::collections::VecDeque;
 
 use super::Item;
 
-/// What is kept. More lines than this makes no terminal remembers by itself.
+/// The size of the kept items: more lines than any terminal remembers.
 ///
 /// Limit: after a resize, a note says that the beginning is in the session.
 const MAX_REDRAWN_BYTES: usize = 2 * 1024 * 1024;
 
-/// What is kept of images, the last of them: each takes as much as a long conversation.
+/// The size of the kept images: each takes as much as a long conversation.
 ///
 /// Limit: older images are described when the screen is redrawn.
 const MAX_DRAWN_IMAGES_BYTES: usize = 4 * 1024 * 1024;
@@ -18,15 +18,15 @@ const MAX_DRAWN_IMAGES_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) struct Log {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// How many there were ever.
+    /// How many items were ever added.
     total: u64,
-    /// Something older was here.
+    /// Older items were dropped.
     pub(crate) is_cut: bool,
 }
 
 pub(crate) struct Entry {
     pub(crate) item: Item,
-    /// How many it took on the screen.
+    /// How many rows it took on the screen.
     pub(crate) rows: usize,
 }
 
@@ -43,12 +43,12 @@ impl Log {
         }
     }
 
-    /// What is too much of images is left to their descriptions.
+    /// Drops the drawings of the oldest images.
     pub(crate) fn limit_images(&mut self) {
         self.forget_images_beyond(MAX_DRAWN_IMAGES_BYTES);
     }
 
-    /// They cannot be drawn again as they are.
+    /// Drops the drawings of all images.
     pub(crate) fn forget_images(&mut self) {
         self.forget_images_beyond(0);
     }
@@ -67,7 +67,7 @@ impl Log {
         }
     }
 
-    /// How many things it has ever had; those that are left are the last of them.
+    /// How many items were ever added; those that are left are the last of them.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -90,8 +90,7 @@ impl Log {
         }
     }
 
-    /// The entry that the last `rows` rows begin in, and how many rows those are that the entries
-    /// from there on have.
+    /// The entry in which the last `rows` rows begin, and how many rows the entries have from there on.
     pub(crate) fn back(&self, rows: usize) -> (usize, usize) {
         let mut first = self.entries.len();
         let mut found = 0;

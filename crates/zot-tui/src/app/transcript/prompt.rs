@@ -1,4 +1,4 @@
-//! A prompt as the conversation shows it: what was typed, with chips for what went along.
+//! A prompt as the transcript shows it, with chips for its attachments.
 
 use zot_sdk::context::{Outcome, Part, attached_parts};
 use zot_sdk::conversation::ContentBlock;
@@ -26,7 +26,7 @@ impl SentPrompt {
         self.text.len() + self.shown.len() + lists.map(String::len).sum::<usize>()
     }
 
-    /// A prompt as the conversation has it; `sent` is what is known of it besides.
+    /// Reads a user message; `sent` is what is known from when it was sent.
     pub(super) fn new(content: &[ContentBlock], sent: Option<Sent>) -> Self {
         let texts = content.iter().filter_map(|block| match block {
             ContentBlock::Text(text) => Some(text.as_str()),

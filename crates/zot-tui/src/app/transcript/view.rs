@@ -1,4 +1,4 @@
-//! What was said or done, as lines that will not change.
+//! Items of the transcript as lines.
 
 mod tool;
 
@@ -11,7 +11,7 @@ use crate::text::{Line, marked, push_chips, width, wrap};
 
 pub(crate) use tool::running as tool;
 
-/// Of a long prompt its beginning and its end are shown: what was typed last is at the end.
+/// A folded prompt shows its beginning and its end.
 const PROMPT_HEAD_LINES: usize = 8;
 const PROMPT_TAIL_LINES: usize = 4;
 
@@ -27,11 +27,11 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
     let mut lines = vec![Line::default()];
     match item {
         Item::Greeting { version, place } => return greeting(version, place, columns, theme),
-        Item::User(said) => lines.extend(prompt(said, columns, theme, expanded)),
+        Item::User(sent) => lines.extend(prompt(sent, columns, theme, expanded)),
         Item::Assistant(text) => lines.extend(render_answer(text, columns, theme)),
         Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
         Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
-        // It is drawn over these.
+        // The image is drawn over these lines.
         Item::Image(drawing) => {
             let is_shown = drawing.columns <= columns && !drawing.sequence.is_empty();
             return vec![Line::default(); if is_shown { drawing.rows } else { 0 }];
@@ -48,11 +48,11 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
     lines
 }
 
-/// What the user said, with chips for what went along.
-fn prompt(said: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+/// A prompt with chips for its attachments.
+fn prompt(sent: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
     let marked = |mark: &str, text: &str| marked(mark, text, columns, theme.user, theme.user);
     let mut lines = Vec::new();
-    let text = if expanded { &said.text } else { &said.shown };
+    let text = if expanded { &sent.text } else { &sent.shown };
     let count = text.lines().count();
     let hidden = count.saturating_sub(PROMPT_HEAD_LINES + PROMPT_TAIL_LINES);
     if expanded || hidden == 0 {
@@ -65,13 +65,13 @@ fn prompt(said: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> V
         tail.reverse();
         lines.extend(marked("  ", &tail.join("\n")));
     }
-    if !said.chips.is_empty() {
+    if !sent.chips.is_empty() {
         let mut line = Line::plain("  ");
-        push_chips(&mut line, &said.chips, theme.accent);
+        push_chips(&mut line, &sent.chips, theme.accent);
         lines.extend(wrap(&line, columns, 2));
     }
-    if !said.not_attached.is_empty() {
-        let text = format!("  not attached: {}", said.not_attached.join(" · "));
+    if !sent.not_attached.is_empty() {
+        let text = format!("  not attached: {}", sent.not_attached.join(" · "));
         lines.extend(wrap(&Line::styled(text, theme.warning), columns, 2));
     }
     lines
@@ -81,11 +81,11 @@ fn greeting(version: &str, place: &str, columns: usize, theme: &Theme) -> Vec<Li
     let mut line = Line::styled("zot", theme.accent.bold());
     line.push(format!(" {version}  {place}"), theme.muted);
     let mut hint = Line::styled("/help", theme.code);
-    hint.push(" for what can be done here", theme.muted);
+    hint.push(" for commands and keys", theme.muted);
     vec![line.clipped(columns), hint.clipped(columns)]
 }
 
-/// What the model thought, dimmed: one line of it, or all.
+/// Thinking, dimmed: one line of it, or all.
 fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
     let style = theme.muted.dim().italic();
     let text = text.trim();
@@ -124,7 +124,7 @@ pub(crate) fn thoughts(text: &str, context: &Context) -> Vec<Line> {
     lines
 }
 
-/// What the answer to a question on the side has of a screen's columns.
+/// The columns of the answer to a side question.
 pub(super) fn aside_columns(columns: usize) -> usize {
     columns.saturating_sub(width(ASIDE_EDGE)).max(2)
 }

@@ -1,4 +1,4 @@
-//! Files to try things with.
+//! Test files.
 
 pub(super) fn png(width: u32, height: u32, colour: png::ColorType, pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();

@@ -13,7 +13,7 @@ impl Image {
     }
 }
 
-/// What a terminal makes of a drawing, which is to be well-formed.
+/// Decodes a drawing as a terminal does; panics if it is malformed.
 pub(super) fn parse(drawing: &str) -> Image {
     let body = drawing.strip_prefix("\x1b7\x1bP0;1;0q\"1;1;").unwrap();
     let body = body.strip_suffix("\x1b\\\x1b8").unwrap();

@@ -37,7 +37,7 @@ impl Table {
         let widths = self.widths(columns);
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
-            // A cell that is too wide goes on below; nothing of it is lost.
+            // A cell that is too wide continues below; nothing of it is lost.
             let cells: Vec<Vec<Line>> = widths
                 .iter()
                 .enumerate()

@@ -1,4 +1,4 @@
-//! A text that comes bit by bit looks in the end as if it had come at once.
+//! A streamed text looks in the end like one that was rendered at once.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn bit_by_bit_is_as_at_once(blocks in prop::collection::vec(block(), 1..6), cut in 1..9usize) {
+    fn streaming_gives_the_same_as_rendering_at_once(blocks in prop::collection::vec(block(), 1..6), cut in 1..9usize) {
         let text = blocks.join("\n\n");
         let whole = texts(&render_answer(&text, 30, &Theme::DARK));
         prop_assert_eq!(streamed(&text, cut), whole, "{}", text);
@@ -89,7 +89,7 @@ proptest! {
 
 /// Lines of code are final as they come: the ten thousandth costs what the first did.
 #[test]
-fn a_block_of_ten_thousand_lines_is_never_looked_at_again() {
+fn a_block_of_ten_thousand_lines_is_rendered_once() {
     let mut stream = MarkdownStream::default();
     let mut count = stream.push("```rust\n", 80, &Theme::DARK).len();
     for number in 0..10_000 {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_paths_of_what_was_dropped_become_mentions() {
+fn dropped_paths_become_mentions() {
     let directory = tempfile::tempdir().unwrap();
     let cwd = directory.path().join("work");
     std::fs::create_dir_all(&cwd).unwrap();
@@ -37,7 +37,7 @@ fn the_paths_of_what_was_dropped_become_mentions() {
             "@\"{place}/a b.png\" @{place}/out.JPG @{place}/text.txt "
         ))
     );
-    // Text that happens to name a file, and what is no path.
+    // Text that happens to name a file, and text without a path.
     assert_eq!(check("../text.txt".to_owned()), None);
     assert_eq!(check("/".to_owned()), None);
     assert_eq!(check("it's here".to_owned()), None);

@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 
 #[test]
-fn a_file_without_a_name_gets_one_that_is_free() {
+fn an_export_without_a_name_gets_a_free_one() {
     let directory = tempfile::tempdir().unwrap();
     let next = || destination(directory.path(), "").unwrap();
     assert_eq!(next(), Path::new("session.html"));
@@ -14,13 +14,13 @@ fn a_file_without_a_name_gets_one_that_is_free() {
 }
 
 #[test]
-fn nothing_is_replaced_and_the_name_says_what_is_written() {
+fn no_file_is_replaced_and_the_name_chooses_the_format() {
     let directory = tempfile::tempdir().unwrap();
     let wanted = |name: &str| destination(directory.path(), name);
     fs::write(directory.path().join("there.md"), "").unwrap();
     assert_eq!(
         wanted("there.md").unwrap_err(),
-        "there.md is there already: give another name"
+        "there.md exists already: choose another name"
     );
     assert!(wanted("x.pdf").unwrap_err().contains("NAME.html"));
     assert!(wanted("plain").unwrap_err().contains("NAME.html"));

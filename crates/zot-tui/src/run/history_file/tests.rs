@@ -6,7 +6,7 @@ fn content(entries: &[Draft]) -> Vec<String> {
 }
 
 #[test]
-fn prompts_are_kept_with_what_was_pasted_and_what_is_broken_is_passed_over() {
+fn prompts_are_kept_with_their_pastes_and_broken_lines_are_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("below/history.jsonl");
     let mut editor = Editor::default();

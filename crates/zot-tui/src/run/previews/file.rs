@@ -17,7 +17,7 @@ const MAX_FILE_PREVIEW_BYTES: u64 = 8 * 1024;
 /// Limit: the preview shows no more names of a directory.
 const MAX_PREVIEW_ENTRIES: usize = 200;
 
-/// Of the file or directory `name` below `root`.
+/// Previews the file or directory `name` below `root`.
 pub(super) fn preview(root: &Path, name: &str) -> Preview {
     let path = root.join(name);
     let seen = match bounded::open(&path) {
@@ -56,7 +56,7 @@ fn of_file(path: &Path, start: &[u8], bytes: u64) -> Preview {
     }
 }
 
-/// What is no text has a NUL in it, or is not UTF-8 before the place where it was cut.
+/// Whether bytes are text: no NUL, and UTF-8 up to where they were cut.
 fn as_text(start: &[u8]) -> Option<&str> {
     if start.contains(&0) {
         return None;

@@ -16,7 +16,7 @@ fn said(preview: &Preview) -> Vec<String> {
 fn sources(themes: Option<PathBuf>) -> Sources {
     let config = Config {
         model: ModelChoice::provider("offline"),
-        // Nothing of whoever runs the tests.
+        // Independent of the user who runs the tests.
         home: Some(PathBuf::from("/nonexistent")),
         ..Config::default()
     };
@@ -38,7 +38,7 @@ fn preview(sources: &Sources, subject: Subject) -> Preview {
 }
 
 #[tokio::test]
-async fn prompts_and_models_say_what_came_of_them_and_what_they_can() {
+async fn previews_of_prompts_and_models_describe_them() {
     let sources = sources(None);
     for prompt in ["run: seq 1 3", "hello"] {
         let mut events = sources.runtime.prompt(prompt, Vec::new()).unwrap();
@@ -57,20 +57,20 @@ async fn prompts_and_models_say_what_came_of_them_and_what_they_can() {
         "{second:?}"
     );
     let gone = said(&preview(&sources, Subject::Prompt(2)));
-    assert_eq!(gone, ["gone meanwhile"]);
+    assert_eq!(gone, ["no longer there"]);
     let model = said(&preview(&sources, Subject::Model("offline".to_owned())));
     assert_eq!(
         model[1..],
         [
             "context 32,768 tokens · answers up to 4,096",
             "does not think",
-            "no price known"
+            "price unknown"
         ]
     );
 }
 
 #[test]
-fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
+fn the_preview_of_a_theme_is_its_colours_or_its_error() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("bad.json"), r#"{"akcent": "red"}"#).unwrap();
     std::fs::write(directory.path().join("long.json"), " ".repeat(100_000)).unwrap();
@@ -81,7 +81,7 @@ fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
     for (name, problem) in [
         ("bad", "akcent"),
         ("long", "larger than"),
-        ("none", "no theme"),
+        ("none", "unknown theme"),
     ] {
         let lines = said(&theme(name)).join(" ");
         assert!(lines.contains(problem), "{lines}");
@@ -89,7 +89,7 @@ fn a_theme_is_its_colours_or_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_session_says_when_it_was_and_what_was_asked() {
+fn the_preview_of_a_session_has_its_age_and_prompts() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let message = |text: &str| {
         format!(
@@ -138,7 +138,7 @@ fn a_session_says_when_it_was_and_what_was_asked() {
 }
 
 #[test]
-fn times_are_told_as_people_do() {
+fn ages_are_written_as_people_do() {
     let then: Timestamp = "2026-05-11T09:00:00Z".parse().unwrap();
     for (seconds, told) in [
         (0, "just now"),
@@ -151,7 +151,7 @@ fn times_are_told_as_people_do() {
         let now = then + Duration::from_secs(seconds);
         assert_eq!(age(then, now), told);
     }
-    // A clock that was put back.
+    // A clock that was set back.
     assert_eq!(age(then + Duration::from_secs(9), then), "just now");
     assert_eq!(grouped(1_048_576), "1,048,576");
     assert_eq!(grouped(999), "999");

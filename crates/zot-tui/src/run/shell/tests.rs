@@ -1,6 +1,6 @@
 use super::*;
 
-/// What came of a command, and what was told of it meanwhile.
+/// The outcome of a command, and its progress.
 async fn ran(command: &str, cancel: &CancellationToken) -> (ShellOutput, String) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, mut receiver) = mpsc::channel::<String>(PROGRESS_QUEUE);
@@ -22,7 +22,7 @@ async fn ran(command: &str, cancel: &CancellationToken) -> (ShellOutput, String)
 }
 
 #[tokio::test]
-async fn both_streams_and_the_exit_code_are_told() {
+async fn both_streams_and_the_exit_code_are_reported() {
     let command = "echo out; echo err >&2; exit 7";
     let (output, told) = ran(command, &CancellationToken::new()).await;
     assert_eq!(
@@ -37,7 +37,7 @@ async fn both_streams_and_the_exit_code_are_told() {
 }
 
 #[tokio::test]
-async fn of_a_long_output_the_end_is_kept() {
+async fn the_end_of_a_long_output_is_kept() {
     let command = "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo the end";
     let (output, told) = ran(command, &CancellationToken::new()).await;
     let text = output.output;
@@ -48,7 +48,7 @@ async fn of_a_long_output_the_end_is_kept() {
 }
 
 #[tokio::test]
-async fn what_is_stopped_says_so_and_so_does_what_died() {
+async fn stopped_and_killed_commands_report_it() {
     let (output, _) = ran("echo stop me; sleep 600", &CancellationToken::new()).await;
     assert_eq!((&*output.output, &*output.ending), ("stop me\n", "stopped"));
     let (output, _) = ran("kill -9 $$", &CancellationToken::new()).await;

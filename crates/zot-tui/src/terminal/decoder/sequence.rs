@@ -1,16 +1,16 @@
-//! Sequences: what begins with an escape and says more than one byte could.
+//! Escape sequences.
 
-use super::{Parsed, Rest, Told, with_alt};
+use super::{Decoded, Parsed, Rest, with_alt};
 use crate::app::{Key, KeyCode};
 
 const SHIFT: u32 = 1;
 const ALT: u32 = 2;
 const CONTROL: u32 = 4;
 
-/// How kitty's keyboard protocol says that a key was let go.
+/// A key release in kitty's keyboard protocol.
 const RELEASED: u32 = 3;
 
-/// What DA1 calls sixel.
+/// The attribute of DA1 for sixels.
 const SIXEL: u32 = 4;
 
 /// What an answer about the background begins with, and its length at most.
@@ -23,7 +23,7 @@ pub(super) fn single_shift(bytes: &[u8]) -> Parsed {
         None => Parsed::Incomplete,
         Some(last) => match named(*last) {
             Some(code) => Parsed::key(3, Key::plain(code)),
-            // Function keys, which nothing hangs on.
+            // Function keys, which do nothing here.
             None if matches!(last, b'P'..=b'S') => Parsed::Nothing(3),
             None => with_alt(&bytes[..2], Rest::IsMissing),
         },
@@ -40,7 +40,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
     };
     let length = 2 + inner + 1;
     if !matches!(last, 0x40..=0x7e) {
-        // Cut off by a control character, which stands for itself.
+        // Cut off by a control character, which is decoded by itself.
         return Parsed::Nothing(length - 1);
     }
     // The Linux console's function keys.
@@ -50,7 +50,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
             _ => Parsed::Nothing(length + 1),
         };
     }
-    let told = match body.first() {
+    let decoded = match body.first() {
         Some(b'?') => match last {
             b'c' => Some(attributes(&body[1..inner])),
             _ => None,
@@ -64,17 +64,17 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
             match last {
                 b't' => cell(&parameters),
                 b'R' if parameters.0.len() == 2 => cursor(&parameters),
-                _ => key(&parameters, last).map(Told::Key),
+                _ => key(&parameters, last).map(Decoded::Key),
             }
         }
     };
-    match told {
-        Some(told) => Parsed::Told(length, told),
+    match decoded {
+        Some(decoded) => Parsed::Decoded(length, decoded),
         None => Parsed::Nothing(length),
     }
 }
 
-/// `ESC ]`: the answer about the background, or what was typed with alt.
+/// `ESC ]`: the answer about the background, or a key with alt.
 pub(super) fn command(bytes: &[u8]) -> Parsed {
     let body = &bytes[2..];
     let known = body.len().min(BACKGROUND.len());
@@ -95,21 +95,21 @@ pub(super) fn command(bytes: &[u8]) -> Parsed {
         _ => return typed(),
     };
     match is_light(&body[BACKGROUND.len()..end]) {
-        Some(is_light) => Parsed::Told(2 + length, Told::Background { is_light }),
+        Some(is_light) => Parsed::Decoded(2 + length, Decoded::Background { is_light }),
         None => typed(),
     }
 }
 
-fn attributes(inner: &[u8]) -> Told {
+fn attributes(inner: &[u8]) -> Decoded {
     let parameters = Parameters::of(inner);
     // The first is the terminal's class.
     let mut others = parameters.0.iter().skip(1);
     let sixel = others.any(|parts| parts.first() == Some(&Some(SIXEL)));
-    Told::Attributes { sixel }
+    Decoded::Attributes { sixel }
 }
 
 /// `CSI 6 ; height ; width t`.
-fn cell(parameters: &Parameters) -> Option<Told> {
+fn cell(parameters: &Parameters) -> Option<Decoded> {
     let pixels = |index| {
         let value = parameters
             .value(index)
@@ -117,15 +117,15 @@ fn cell(parameters: &Parameters) -> Option<Told> {
         usize::try_from(value).ok()
     };
     match parameters.value(0) {
-        Some(6) => Some(Told::Cell(pixels(2)?, pixels(1)?)),
+        Some(6) => Some(Decoded::Cell(pixels(2)?, pixels(1)?)),
         _ => None,
     }
 }
 
 /// `CSI row ; column R`.
-fn cursor(parameters: &Parameters) -> Option<Told> {
+fn cursor(parameters: &Parameters) -> Option<Decoded> {
     let place = |index| usize::try_from(parameters.value(index)?).ok();
-    Some(Told::Cursor {
+    Some(Decoded::Cursor {
         row: place(0)?,
         column: place(1)?,
         key: key(parameters, b'R'),
@@ -156,7 +156,7 @@ fn key(parameters: &Parameters, last: u8) -> Option<Key> {
                 ..back
             });
         }
-        // With another number this tells where the cursor is.
+        // With another number this is the position of the cursor.
         b'P'..=b'S' if parameters.value(0).unwrap_or(1) != 1 => return None,
         _ => (named(last)?, true),
     };
@@ -189,7 +189,7 @@ fn numbered(number: u32) -> Option<KeyCode> {
         5 => KeyCode::PageUp,
         6 => KeyCode::PageDown,
         2 => KeyCode::Insert,
-        // There are gaps where older keyboards had one.
+        // The gaps were keys of older keyboards.
         11..=15 => function(number - 10)?,
         17..=21 => function(number - 11)?,
         23 | 24 => function(number - 12)?,
@@ -201,7 +201,7 @@ fn function(number: u32) -> Option<KeyCode> {
     number.try_into().ok().map(KeyCode::Function)
 }
 
-/// By the character it writes, or kitty's number for a key of the keypad.
+/// A key by its character, or by kitty's number for the keypad.
 fn coded(code: u32) -> Option<KeyCode> {
     const KEYPAD: &str = "0123456789./*-+";
     Some(match code {

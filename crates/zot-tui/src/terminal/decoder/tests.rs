@@ -1,14 +1,14 @@
 use super::*;
 
-/// What is told, however the reads are cut.
-fn told(bytes: &[u8]) -> Vec<Told> {
+/// The decoded input, the same however the reads are cut.
+fn decoded(bytes: &[u8]) -> Vec<Decoded> {
     let mut whole = Decoder::default();
     whole.push(bytes);
     let at_once = all(&mut whole);
     for cut in 1..bytes.len() {
         let mut decoder = Decoder::default();
         decoder.push(&bytes[..cut]);
-        let mut found: Vec<Told> = std::iter::from_fn(|| decoder.next()).collect();
+        let mut found: Vec<Decoded> = std::iter::from_fn(|| decoder.next()).collect();
         decoder.push(&bytes[cut..]);
         found.extend(all(&mut decoder));
         assert_eq!(found, at_once, "cut at {cut}");
@@ -16,19 +16,19 @@ fn told(bytes: &[u8]) -> Vec<Told> {
     at_once
 }
 
-fn all(decoder: &mut Decoder) -> Vec<Told> {
+fn all(decoder: &mut Decoder) -> Vec<Decoded> {
     let mut found = Vec::new();
     loop {
         match decoder.next().or_else(|| decoder.give_up()) {
-            Some(told) => found.push(told),
+            Some(decoded) => found.push(decoded),
             None => return found,
         }
     }
 }
 
 fn keys(bytes: &[u8]) -> Vec<Key> {
-    let keys = told(bytes).into_iter().map(|told| match told {
-        Told::Key(key) => key,
+    let keys = decoded(bytes).into_iter().map(|decoded| match decoded {
+        Decoded::Key(key) => key,
         other => panic!("{other:?}"),
     });
     keys.collect()
@@ -45,7 +45,7 @@ const SHIFT: Key = Key {
 };
 
 #[test]
-fn keys_are_told_apart() {
+fn keys_are_distinguished() {
     let check = |bytes: &str, key: Key| assert_eq!(keys(bytes.as_bytes()), [key], "{bytes:?}");
     let plain = Key::plain;
     check("a", plain(KeyCode::Character('a')));
@@ -108,7 +108,7 @@ fn keys_are_told_apart() {
 }
 
 #[test]
-fn what_means_nothing_is_no_text() {
+fn unknown_sequences_are_not_text() {
     for bytes in [
         "\x1b[[A",
         "\x1b[29~",
@@ -132,23 +132,23 @@ fn what_means_nothing_is_no_text() {
 }
 
 #[test]
-fn where_the_cursor_is_may_look_like_a_key() {
-    let place = Told::Cursor {
+fn a_cursor_report_may_look_like_a_key() {
+    let place = Decoded::Cursor {
         row: 12,
         column: 40,
         key: None,
     };
-    assert_eq!(told(b"\x1b[12;40R"), [place]);
+    assert_eq!(decoded(b"\x1b[12;40R"), [place]);
     let key = Key {
         control: true,
         ..Key::plain(KeyCode::Function(3))
     };
-    let place = Told::Cursor {
+    let place = Decoded::Cursor {
         row: 1,
         column: 5,
         key: Some(key),
     };
-    assert_eq!(told(b"\x1b[1;5R"), [place]);
+    assert_eq!(decoded(b"\x1b[1;5R"), [place]);
 }
 
 #[test]
@@ -159,15 +159,18 @@ fn escape_twice_is_two_keys() {
 }
 
 #[test]
-fn a_paste_comes_as_one() {
+fn a_paste_is_one_input() {
     let bytes = "\x1b[200~one\r\x1b[Atwo é\x1b[201~x".as_bytes();
-    let [paste, key] = &told(bytes)[..] else {
-        panic!("{:?}", told(bytes));
+    let [paste, key] = &decoded(bytes)[..] else {
+        panic!("{:?}", decoded(bytes));
     };
-    assert_eq!(*paste, Told::Paste("one\r\x1b[Atwo é".to_owned()));
-    assert_eq!(*key, Told::Key(typed("x")[0]));
-    assert_eq!(told(b"\x1b[200~\x1b[201~"), [Told::Paste(String::new())]);
-    // It may take its time, and is no paste before its end.
+    assert_eq!(*paste, Decoded::Paste("one\r\x1b[Atwo é".to_owned()));
+    assert_eq!(*key, Decoded::Key(typed("x")[0]));
+    assert_eq!(
+        decoded(b"\x1b[200~\x1b[201~"),
+        [Decoded::Paste(String::new())]
+    );
+    // A paste may take its time, and is incomplete before its end.
     let mut decoder = Decoder::default();
     decoder.push(b"\x1b[200~half");
     assert_eq!(decoder.next(), None);
@@ -185,11 +188,11 @@ fn an_answer_about_the_background_is_found_between_keys() {
         for end in ["\x07", "\x1b\\"] {
             let bytes = format!("a\x1b]{text}{end}b");
             assert_eq!(
-                told(bytes.as_bytes()),
+                decoded(bytes.as_bytes()),
                 [
-                    Told::Key(typed("a")[0]),
-                    Told::Background { is_light },
-                    Told::Key(typed("b")[0])
+                    Decoded::Key(typed("a")[0]),
+                    Decoded::Background { is_light },
+                    Decoded::Key(typed("b")[0])
                 ],
                 "{text}"
             );
@@ -198,7 +201,7 @@ fn an_answer_about_the_background_is_found_between_keys() {
 }
 
 #[test]
-fn what_is_no_answer_was_typed() {
+fn a_sequence_that_is_not_an_answer_was_typed() {
     for text in ["hello", "11;rgb:\x07", "11;rgb:zz/zz/zz\x07", "1x"] {
         let found = keys(format!("\x1b]{text}").as_bytes());
         assert_eq!(found[0], Key::alt(']'), "{text}");
@@ -207,7 +210,7 @@ fn what_is_no_answer_was_typed() {
 }
 
 #[test]
-fn attributes_and_cells_are_told() {
+fn attributes_and_cells_are_decoded() {
     for (bytes, sixel) in [
         ("\x1b[?62;4c", true),
         ("\x1b[?62;4;22c", true),
@@ -217,12 +220,12 @@ fn attributes_and_cells_are_told() {
         ("\x1b[?6c", false),
         ("\x1b[?64;14;24c", false),
     ] {
-        let found = told(format!("{bytes}x").as_bytes());
-        let expected = [Told::Attributes { sixel }, Told::Key(typed("x")[0])];
+        let found = decoded(format!("{bytes}x").as_bytes());
+        let expected = [Decoded::Attributes { sixel }, Decoded::Key(typed("x")[0])];
         assert_eq!(found, expected, "{bytes:?}");
     }
-    assert_eq!(told(b"\x1b[6;18;9t"), [Told::Cell(9, 18)]);
-    assert_eq!(told(b"\x1b[6;0;9tx"), [Told::Key(typed("x")[0])]);
+    assert_eq!(decoded(b"\x1b[6;18;9t"), [Decoded::Cell(9, 18)]);
+    assert_eq!(decoded(b"\x1b[6;0;9tx"), [Decoded::Key(typed("x")[0])]);
 }
 
 /// A slow line may stop in the middle of an answer for longer than a key takes.
@@ -233,7 +236,7 @@ fn an_answer_that_stops_half_way_is_not_typed() {
     assert_eq!(decoder.next(), None);
     assert_eq!(decoder.give_up(), None);
     decoder.push(b"2;4c");
-    assert_eq!(decoder.next(), Some(Told::Attributes { sixel: true }));
+    assert_eq!(decoder.next(), Some(Decoded::Attributes { sixel: true }));
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn an_endless_sequence_ends() {
     decoder.push(&[b'1'; 500]);
     assert_eq!(decoder.next(), None);
     decoder.push(b"x");
-    assert_eq!(decoder.next(), Some(Told::Key(typed("x")[0])));
+    assert_eq!(decoder.next(), Some(Decoded::Key(typed("x")[0])));
 }
 
 #[test]

@@ -8,9 +8,9 @@ fn offered(picker: &ChoiceList) -> Vec<&str> {
     picker.matches().map(|(choice, _)| choice.name).collect()
 }
 
-/// Narrowing step by step comes to the same as asking at once, also when steps are taken back.
+/// Narrowing step by step gives the same as one query, also when steps are undone.
 #[test]
-fn the_way_to_a_query_does_not_matter() {
+fn the_steps_to_a_query_do_not_matter() {
     let names = [
         "src/main.rs",
         "src/lib.rs",
@@ -30,9 +30,9 @@ fn the_way_to_a_query_does_not_matter() {
     }
 }
 
-/// In a crowd the quicker way finds the same files.
+/// Among very many names the faster way finds the same files.
 #[test]
-fn a_name_is_found_in_a_crowd() {
+fn a_name_is_found_among_very_many() {
     let names: Vec<String> = (0..CROWD * 2)
         .map(|number| format!("crates/part{}/src/Module_{number}.rs", number % 100))
         .collect();
@@ -48,9 +48,9 @@ fn a_name_is_found_in_a_crowd() {
     assert!(picker.is_empty());
 }
 
-/// Whoever has written a name out means it, in a crowd as well.
+/// A name that is typed out comes first, also among very many.
 #[test]
-fn what_is_written_out_comes_first() {
+fn a_name_typed_out_comes_first() {
     let mut commands = picker(&["/sessions", "/session", "/session-notes"]);
     commands.narrow("/session".to_owned());
     assert_eq!(offered(&commands)[0], "/session");
@@ -70,7 +70,7 @@ fn what_is_written_out_comes_first() {
 }
 
 #[test]
-fn where_the_query_is_in_a_name() {
+fn matches_are_marked_in_a_name() {
     let mut picker = picker(&["src/main.rs", "ünïcode/ma.rs"]);
     picker.narrow("mar".to_owned());
     let places: Vec<_> = picker.matches().map(|(_, places)| places).collect();
@@ -78,7 +78,7 @@ fn where_the_query_is_in_a_name() {
 }
 
 #[test]
-fn the_selection_outlives_what_is_found_later() {
+fn the_selection_survives_new_choices() {
     let list = |names: &[&str]| Choices::named(names);
     let mut picker = picker(&["a", "b", "c"]);
     picker.move_by(1);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_a_server_says_is_taken_out_of_its_json() {
+fn the_message_of_a_server_is_extracted_from_json() {
     for (message, shown) in [
         (
             r#"openai: http 401: {"error":{"message":"bad key","code":"401"}}"#,
@@ -33,7 +33,7 @@ fn every_error_that_can_be_helped_has_a_next_step() {
     let step = |code, wait| next_step(&report(code, Some("openai"), wait));
     assert_eq!(
         step(ErrorCode::Unauthorized, None).as_deref(),
-        Some("/login openai gives another key")
+        Some("/login openai sets another key")
     );
     assert_eq!(
         step(ErrorCode::RateLimited, Some(61_000)).as_deref(),
@@ -50,14 +50,12 @@ fn every_error_that_can_be_helped_has_a_next_step() {
     };
     assert_eq!(
         next_step(&alone).as_deref(),
-        Some(
-            "`zot doctor --network` says what is in the way, or `zot --provider groq`, which has a key"
-        )
+        Some("`zot doctor --network` finds the cause, or `zot --provider groq`, which has a key")
     );
 }
 
 #[test]
-fn a_short_conversation_is_said_to_be_short() {
+fn a_short_conversation_cannot_be_compacted() {
     let report = ErrorReport::new(ErrorCode::NothingToCompact, "keep-tail covers everything");
     assert_eq!(
         explain(&report),

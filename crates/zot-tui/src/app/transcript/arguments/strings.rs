@@ -1,9 +1,9 @@
 //! The strings of a JSON text that is still arriving, character by character.
 
-/// A longer key is none that anybody looks for.
+/// Longer keys are not looked up.
 const MAX_ARGUMENT_KEY_BYTES: usize = 64;
 
-/// What has come of the value of a key.
+/// A part of the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Begin,
@@ -20,18 +20,18 @@ enum Escape {
     Code { digits: u8, code: u16 },
 }
 
-/// How far the text was read.
+/// The state of the reader.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Strings {
     /// How many objects and lists are open.
     depth: usize,
-    /// The last one that has come.
+    /// The last key.
     key: String,
     /// The next string, or the one that is arriving, is the value of `key`.
     is_value: bool,
     is_inside: bool,
     escape: Escape,
-    /// The first half of a character that is written as two.
+    /// The first half of a surrogate pair.
     half: Option<u16>,
 }
 

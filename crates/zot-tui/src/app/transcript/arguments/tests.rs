@@ -13,7 +13,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_subject_is_told_as_far_as_it_has_come() {
+fn a_subject_is_known_as_far_as_it_has_arrived() {
     for (text, subject) in [
         ("", ""),
         ("{}", ""),
@@ -35,7 +35,7 @@ fn a_subject_is_told_as_far_as_it_has_come() {
 }
 
 #[test]
-fn the_last_lines_are_told_and_all_are_counted() {
+fn the_last_lines_are_kept_and_all_are_counted() {
     let content: String = (1..=100).map(|line| format!("line {line}\n")).collect();
     let whole = json!({"path": "a", "content": content}).to_string();
     let arguments = read(&whole);
@@ -55,7 +55,7 @@ fn edits_are_read_one_by_one() {
 }
 
 #[test]
-fn it_does_not_matter_where_the_text_was_cut() {
+fn the_cuts_of_the_text_do_not_matter() {
     let text =
         r#"{"path":"a\\b\u00e9","content":"日\ud83d\ude00\n\"x\"","edits":[{"oldText":"o"}]}"#;
     let whole = read(text);
@@ -69,7 +69,7 @@ fn it_does_not_matter_where_the_text_was_cut() {
 }
 
 #[test]
-fn what_is_kept_for_the_screen_is_little() {
+fn little_is_kept_for_the_screen() {
     let long = "日".repeat(100_000);
     let whole = json!({"path": long, "content": long}).to_string();
     let arguments = read(&whole);

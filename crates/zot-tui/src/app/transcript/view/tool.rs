@@ -1,5 +1,4 @@
-//! A tool call as a box, open to the right so that what is in it can be copied: what it is, what it
-//! does, what came of it.
+//! A tool call as a box, open to the right so that its contents can be copied.
 
 mod changes;
 #[cfg(test)]
@@ -12,14 +11,14 @@ use crate::highlight::{Highlighter, diff_line};
 use crate::style::{Style, Theme};
 use crate::text::{Line, width, wrap};
 
-/// Of a folded result its beginning and its end are shown; more lines than both are folded.
+/// A folded result shows its beginning and its end.
 const HEAD_LINES: usize = 3;
 const TAIL_LINES: usize = 4;
 
-/// What a running tool printed last.
+/// The last lines of a running tool's output that are shown.
 const PROGRESS_LINES: usize = 8;
 
-/// Output is taken for bytes if one in so many characters of its end is none, or controls something.
+/// Output is binary if one in this many characters of its end is unprintable.
 ///
 /// Limit: output with more than one unprintable character in so many is shown as ASCII and dots.
 const BINARY_SHARE: usize = 10;
@@ -30,7 +29,7 @@ const TOP: &str = "╭ ";
 const EDGE: &str = "│ ";
 const BOTTOM: &str = "╰ ";
 const CLOSED: &str = "╰─";
-/// A box with nothing in it.
+/// The edge of an empty box.
 const ALONE: &str = "─ ";
 
 /// A call that is being written or runs.
@@ -76,7 +75,7 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
     if changes.is_empty() {
         let (output, ending) = result(tool, is_title_whole);
         let is_binary = is_binary(output);
-        // Folded, it is short; unfolded, it is as it was.
+        // Folded results are shortened, unfolded ones unchanged.
         changes = output
             .trim_matches('\n')
             .lines()
@@ -140,7 +139,7 @@ fn boxed(
 /// The beginning and the end, where the outcome is.
 fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
     let hidden = body.len().saturating_sub(HEAD_LINES + TAIL_LINES);
-    // One line takes as much room as saying that it is hidden.
+    // A note about one hidden line takes as much room as the line.
     let hidden = if hidden <= 1 { 0 } else { hidden };
     let mut lines = Vec::new();
     for (index, line) in body.into_iter().enumerate() {
@@ -155,8 +154,7 @@ fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
     lines
 }
 
-/// What came of a call. A command's result begins with the command and ends with its exit code,
-/// which have places of their own.
+/// The result of a call without its command and exit code, which are shown elsewhere.
 fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     let output = tool.output.trim_end();
     if tool.name == "!" {
@@ -177,7 +175,7 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     let (output, ending) = match output.rsplit_once("\n[exit ") {
         Some((before, ending)) if !ending.contains('\n') => {
             let ending = ending.replacen("]  Took ", " · ", 1);
-            // What was stopped, took too long or was ended by a signal has no exit code.
+            // A command that was stopped, timed out or was killed has no exit code.
             let ending = match ending.strip_prefix("-1") {
                 Some(time) => format!("killed{time}"),
                 None => format!("exit {ending}"),
@@ -194,8 +192,7 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     }
 }
 
-/// A line that was written again and again from its beginning, as programs show how far they are:
-/// the last state of it, or all.
+/// A line that a program overwrote to show its progress: its last state, or all of them.
 fn written_over(line: &str, all: bool) -> impl Iterator<Item = &str> {
     let states = line.trim_end_matches('\r').rsplit('\r');
     let mut states: Vec<&str> = states.take(if all { usize::MAX } else { 1 }).collect();
@@ -203,7 +200,7 @@ fn written_over(line: &str, all: bool) -> impl Iterator<Item = &str> {
     states.into_iter()
 }
 
-/// Whether something was printed that is not meant to be read, by what its end looks like.
+/// Whether output is binary, judged by its end.
 fn is_binary(output: &str) -> bool {
     let start = output.len().saturating_sub(BINARY_SAMPLE_BYTES);
     let sample = &output[output.ceil_char_boundary(start)..];
@@ -216,7 +213,7 @@ fn is_binary(output: &str) -> bool {
     odd * BINARY_SHARE > sample.chars().count()
 }
 
-/// Terminals do not agree on how wide the characters are that bytes make by chance.
+/// Terminals disagree on the width of characters that bytes form by chance.
 fn readable(line: &str, is_binary: bool) -> Cow<'_, str> {
     match is_binary {
         false => Cow::Borrowed(line),
@@ -249,7 +246,7 @@ fn title(tool: &Tool, theme: &Theme) -> Line {
     line
 }
 
-/// What a `write` or an `edit` has put into a file.
+/// The lines that a `write` or an `edit` changed.
 fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
     let text = tool.arguments.text();
     match tool.name.as_str() {
@@ -265,7 +262,7 @@ fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
     }
 }
 
-/// The end of what the model is writing, and how many lines that is until now.
+/// The end of what the model is writing, and the number of lines so far.
 fn writing(tool: &Tool, theme: &Theme) -> (Vec<Line>, usize) {
     let written = tool.arguments.last_lines();
     let lines = match tool.name.as_str() {
@@ -283,7 +280,7 @@ fn highlighted<'a>(tool: &Tool, lines: impl Iterator<Item = &'a str>, theme: &Th
     lines.map(|line| highlighter.line(line, theme)).collect()
 }
 
-/// The end of what a running tool has printed.
+/// The end of a running tool's output.
 fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
     let lines = output.trim_end().lines().filter(|line| !line.is_empty());
     let mut last: Vec<&str> = lines.rev().take(PROGRESS_LINES).collect();

@@ -9,7 +9,7 @@ fn seen(preview: &Preview) -> (&str, &str) {
 }
 
 #[test]
-fn text_is_shown_and_what_is_none_is_named() {
+fn text_is_shown_and_other_files_are_described() {
     let root = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(root.path().join(name), bytes).unwrap();
     write("a.rs", b"fn main() {}\n");
@@ -50,7 +50,7 @@ fn only_the_beginning_of_a_long_file_is_read() {
     assert_eq!(body.len() as u64, MAX_FILE_PREVIEW_BYTES - 1);
 }
 
-/// Whoever writes to neither would be waited for.
+/// Reading these would block.
 #[test]
 fn pipes_sockets_and_devices_are_not_read() {
     let root = tempfile::tempdir().unwrap();

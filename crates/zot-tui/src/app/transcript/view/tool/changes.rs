@@ -1,4 +1,4 @@
-//! What a call has changed, out of its arguments.
+//! The changes of a call, taken from its arguments.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::app::Arguments;
 
-/// A command that is over, as text.
+/// A finished command as text.
 fn shown(output: &str, expanded: bool) -> Vec<String> {
     let tool = Tool {
         id: String::new(),
@@ -18,7 +18,7 @@ fn shown(output: &str, expanded: bool) -> Vec<String> {
 }
 
 #[test]
-fn what_is_unfolded_has_its_blank_lines() {
+fn unfolded_items_keep_their_blank_lines() {
     let output = "$ cat a\n\none\n\n  two\n\n[exit 0]  Took 0.1s";
     let edge = ["╭ bash  cat a", "╰ exit 0 · 0.1s"];
     assert_eq!(
@@ -29,7 +29,7 @@ fn what_is_unfolded_has_its_blank_lines() {
 }
 
 #[test]
-fn what_a_program_writes_over_is_shown_when_unfolded() {
+fn overwritten_progress_is_shown_when_unfolded() {
     let output = "$ cat a\n\n10%\r20%\r30%\r\ndone\r\n\n[exit 0]  Took 0.1s";
     let edge = ["╭ bash  cat a", "╰ exit 0 · 0.1s"];
     assert_eq!(shown(output, false), [edge[0], "│ 30%", "│ done", edge[1]]);
@@ -42,13 +42,13 @@ fn what_a_program_writes_over_is_shown_when_unfolded() {
 }
 
 #[test]
-fn what_was_stopped_has_no_exit_code() {
+fn a_stopped_command_has_no_exit_code() {
     let shown = shown("$ cat a\n\n[exit -1]  Took 2.0s", false);
     assert_eq!(shown, ["╭ bash  cat a", "╰ killed · 2.0s"]);
 }
 
 #[test]
-fn bytes_that_are_no_text_are_dots() {
+fn binary_output_is_shown_as_dots() {
     let bytes: Vec<u8> = (0..=255_u8).cycle().take(3_000).collect();
     let output = String::from_utf8_lossy(&bytes);
     assert!(is_binary(&output));

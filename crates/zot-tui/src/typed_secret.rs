@@ -1,28 +1,28 @@
-//! A key while it is being typed: never printed, and wiped when it is not needed any more.
+//! A key while it is being typed: never printed, and wiped from memory afterwards.
 
 use std::fmt;
 use std::hint::black_box;
 
-/// The longest key that is taken; a larger one would be moved while it grows, and leave copies.
+/// The longest key. A growing buffer would move and leave copies in memory.
 ///
 /// Limit: a longer key is refused.
 pub(crate) const MAX_TYPED_KEY_BYTES: usize = 16 * 1024;
 
-/// Text that is shown to nobody. `Debug` hides it, and its memory is overwritten in the end.
-pub struct Secret {
+/// Text that is never shown. `Debug` hides it, and its memory is overwritten on drop.
+pub struct TypedSecret {
     bytes: Vec<u8>,
 }
 
-impl Default for Secret {
+impl Default for TypedSecret {
     fn default() -> Self {
         Self {
-            // All of it at once: it never moves.
+            // Allocated at once, so that it never moves.
             bytes: Vec::with_capacity(MAX_TYPED_KEY_BYTES),
         }
     }
 }
 
-impl Secret {
+impl TypedSecret {
     /// The key, to send or keep it.
     pub fn reveal(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
@@ -37,7 +37,7 @@ impl Secret {
         self.reveal().chars().count()
     }
 
-    /// Adds a character, unless it cannot be part of a key. Says whether there was room.
+    /// Adds a character, unless it cannot be part of a key. Returns whether there was room.
     pub(crate) fn push(&mut self, character: char) -> bool {
         if character.is_control() || character.is_whitespace() {
             return true;
@@ -51,7 +51,7 @@ impl Secret {
         has_room
     }
 
-    /// Takes the last character away.
+    /// Removes the last character.
     pub(crate) fn pop(&mut self) {
         let last = self.reveal().chars().next_back().map_or(0, char::len_utf8);
         let kept = self.bytes.len() - last;
@@ -61,13 +61,13 @@ impl Secret {
 
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
-        // The compiler must not leave that out because nobody reads it.
+        // Keeps the compiler from removing writes that nothing reads.
         black_box(&self.bytes);
         self.bytes.clear();
     }
 }
 
-impl Clone for Secret {
+impl Clone for TypedSecret {
     fn clone(&self) -> Self {
         let mut copy = Self::default();
         copy.bytes.extend_from_slice(&self.bytes);
@@ -75,19 +75,19 @@ impl Clone for Secret {
     }
 }
 
-impl PartialEq for Secret {
+impl PartialEq for TypedSecret {
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for TypedSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret([hidden])")
+        formatter.write_str("TypedSecret([hidden])")
     }
 }
 
-impl Drop for Secret {
+impl Drop for TypedSecret {
     fn drop(&mut self) {
         self.clear();
     }
