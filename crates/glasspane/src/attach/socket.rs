@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use zot_http_server::{Silent, SilentGuard};
+use zot_http_server::{IdleConnections, IdleGuard};
 
 use super::{Feed, Listener, READ_BYTES, watch};
 use crate::Hub;
@@ -50,7 +50,7 @@ struct Hello {
 /// Serves `listener` until cancelled.
 pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationToken) {
     let mut connections = JoinSet::new();
-    let silent = Silent::default();
+    let idle_connections = IdleConnections::default();
     let mut number: u64 = 0;
     loop {
         tokio::select! {
@@ -59,10 +59,10 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
             accepted = listener.accept(), if connections.len() < MAX_AGENT_CONNECTIONS => match accepted {
                 Ok(stream) => {
                     number += 1;
-                    if silent.len() >= MAX_SILENT_CONNECTIONS {
-                        silent.close_oldest();
+                    if idle_connections.len() >= MAX_SILENT_CONNECTIONS {
+                        idle_connections.close_oldest();
                     }
-                    connections.spawn(serve(hub.clone(), stream, silent.enter(), number));
+                    connections.spawn(serve(hub.clone(), stream, idle_connections.insert(), number));
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
@@ -71,16 +71,16 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
     connections.shutdown().await;
 }
 
-async fn serve(hub: Hub, mut stream: UnixStream, silent: SilentGuard, number: u64) {
+async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
     let mut buffer = vec![0; READ_BYTES];
     let first = tokio::select! {
         first = first_line(&mut stream, &mut buffer) => first,
-        () = silent.closed() => return,
+        () = idle.closed() => return,
     };
     let Some((first, rest)) = first else {
         return;
     };
-    drop(silent);
+    drop(idle);
     let hello = serde_json::from_slice::<Hello>(&first).ok();
     if hello
         .as_ref()

@@ -154,16 +154,16 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
         assert!(!said.contains(".zot-tmp"), "{directory}: {said}");
         assert_eq!(bench.store(), Vec::<String>::new(), "{directory}");
     };
-    refused("up", &manifest("../x"), "no name for an extension");
-    refused("slash", &manifest("a/b"), "no name for an extension");
-    refused("hidden", &manifest(".a"), "no name for an extension");
+    refused("up", &manifest("../x"), "not a valid extension name");
+    refused("slash", &manifest("a/b"), "not a valid extension name");
+    refused("hidden", &manifest(".a"), "not a valid extension name");
     refused("nameless", r#"{"exec":"./run.sh"}"#, "\"name\" is missing");
     refused("idle", r#"{"name":"idle"}"#, "\"exec\" is missing");
     refused("broken", "{", "parse manifest");
     refused(
         "gone",
         r#"{"name":"gone","exec":"./no"}"#,
-        "./no is not there",
+        "./no does not exist",
     );
     refused(
         "path",

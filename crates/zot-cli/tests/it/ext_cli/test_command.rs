@@ -193,7 +193,7 @@ fn panels_get_keys() {
     );
     let (code, report) = report(&drawing);
     assert_eq!(code, Some(0), "{report}");
-    assert!(report.contains("key down: drawn anew"), "{report}");
+    assert!(report.contains("key down: redrawn"), "{report}");
     assert!(report.contains("key enter: closed"), "{report}");
     fails(
         &panel.replace(
