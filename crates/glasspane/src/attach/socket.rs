@@ -1,4 +1,4 @@
-//! Agents and watchers that come over a socket.
+//! Agents and watchers that connect over a socket.
 //!
 //! A connection is one agent, whose lines or frames it carries. Its first line may say who it is:
 //! `{"glasspane":"attach","label":"tests","source":"zot"}`. With `{"glasspane":"watch"}` it is a
@@ -30,7 +30,7 @@ pub const MAX_AGENT_CONNECTIONS: usize = 4_096;
 /// Limit: the oldest connection without a line is closed.
 const MAX_SILENT_CONNECTIONS: usize = 256;
 
-/// How long a first line may be that says who comes.
+/// How long the first line, which identifies the client, may be.
 ///
 /// Limit: a longer first line does not name the agent.
 pub const MAX_HELLO_BYTES: usize = 64 * 1024;
@@ -119,7 +119,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
     feed.finish(detached);
 }
 
-/// The first line with its end, and what came behind it. All in the first where no line can be told.
+/// Returns the first line with its line feed, and what followed it; everything in the first if there is no line.
 async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut first = Vec::new();
     loop {
@@ -129,7 +129,7 @@ async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u
         }
         let searched = first.len();
         first.extend_from_slice(&buffer[..count]);
-        // Frames begin with a zero, and say who comes in no line.
+        // Frames begin with a zero byte, and have no identifying line.
         if first.first() == Some(&0) || first.len() > MAX_HELLO_BYTES {
             return Some((first, Vec::new()));
         }
@@ -150,7 +150,7 @@ fn agent(hub: &Hub, hello: Option<&Hello>, stream: &UnixStream, number: u64) -> 
         model: told(|hello| &hello.model),
         ..Attached::default()
     };
-    // A kind that we do not know is found out like one that was not told.
+    // An unknown kind is detected, as if none had been given.
     let kind = told(|hello| &hello.source).and_then(|name| parse_source(&name).ok().flatten());
     Feed::new(hub, attached, kind)
 }

@@ -375,6 +375,10 @@ fn enable_and_disable_change_one_word() {
             .count(),
         2
     );
-    assert!(bench.fail(1, &["enable", "../good"]).contains("not a valid extension name"));
+    assert!(
+        bench
+            .fail(1, &["enable", "../good"])
+            .contains("not a valid extension name")
+    );
     assert!(bench.fail(1, &["enable", "nobody"]).contains("nobody"));
 }
