@@ -19,7 +19,7 @@ const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     pub scope: ApprovalScope,
-    /// A call that nobody decides on within this time is refused.
+    /// A call without a decision within this time is refused.
     pub timeout: Duration,
 }
 
@@ -101,7 +101,7 @@ pub enum Remember {
     Session,
 }
 
-/// The result of a call when nobody is left to decide on it.
+/// The result of a call when no one is left to decide on it.
 pub(crate) const NOBODY_LEFT: &str = "refused: nobody is left to confirm the call";
 
 /// No call of that id waits for permission.
@@ -118,7 +118,7 @@ struct State {
     waiting: HashMap<ToolCallId, Waiting>,
     tools: HashMap<String, Verdict>,
     session: Option<Verdict>,
-    /// The result of every call once nobody can decide any more.
+    /// The result of every call once no one can decide any more.
     closed: Option<String>,
 }
 
@@ -129,7 +129,7 @@ struct Waiting {
 
 /// The immediate outcome of asking for permission.
 pub(crate) enum Asked {
-    /// Decided earlier, or nobody is left to ask.
+    /// Decided earlier, or no one is left to ask.
     Known(Verdict),
     Wait(oneshot::Receiver<Verdict>),
 }

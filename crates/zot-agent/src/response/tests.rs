@@ -59,7 +59,7 @@ fn blocks_keep_their_order_and_interleaved_arguments_find_their_call() {
 }
 
 #[test]
-fn an_unfinished_answer_keeps_only_its_text() {
+fn an_unfinished_response_keeps_only_its_text() {
     let builder = build([
         ModelEvent::TextDelta("so far".into()),
         call("1"),

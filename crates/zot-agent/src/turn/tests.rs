@@ -26,7 +26,7 @@ fn overflowed() -> ModelOutcome {
 }
 
 #[test]
-fn an_answer_without_calls_ends_the_prompt() {
+fn a_response_without_calls_ends_the_prompt() {
     let mut turn = Turn::new(Some(10), ContextFill::Roomy);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 1 });
     turn.model_called(responded(0, ContextFill::Roomy));
@@ -145,7 +145,7 @@ fn an_overflow_that_cannot_be_compacted_says_both_causes() {
 }
 
 #[test]
-fn a_steered_prompt_goes_on_after_its_answer() {
+fn a_steered_prompt_goes_on_after_its_response() {
     let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     turn.model_called(responded(0, ContextFill::Roomy));
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));

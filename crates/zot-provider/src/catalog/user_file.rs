@@ -45,7 +45,7 @@ pub enum CatalogProblem {
     },
 }
 
-/// What `models.json` contains besides models.
+/// What `models.json` contains in addition to models.
 #[derive(Debug, Default)]
 pub struct UserModels {
     /// Providers for which the file sets an address or a wire.

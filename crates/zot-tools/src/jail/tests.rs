@@ -146,7 +146,7 @@ fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
     let resolver = PathResolver::new(&link, None).within(Arc::clone(&jail));
     resolver.locate("file", Access::Change).unwrap();
 
-    // The jail stays where it was, whoever changes the link.
+    // The jail stays where it was, even if the link is changed.
     fs::remove_file(&link).unwrap();
     symlink(&directories.outside, &link).unwrap();
     resolver.locate("file", Access::Read).unwrap_err();

@@ -66,7 +66,7 @@ fn efforts_a_model_does_not_know_become_the_nearest_it_knows() {
 }
 
 #[test]
-fn nothing_is_said_about_thinking_unless_it_is_asked_for() {
+fn thinking_is_sent_only_on_request() {
     for model in ["claude-opus-4-5", "claude-opus-4-8", "claude-fable-5-2"] {
         let mut asked = request(model);
         asked.reasoning = None;
@@ -151,7 +151,7 @@ fn budgets_stay_below_the_output_limit() {
 }
 
 #[test]
-fn sampling_goes_deeperly_to_models_that_take_it() {
+fn sampling_goes_only_to_models_that_take_it() {
     let mut asked = request("claude-sonnet-4-5");
     asked.reasoning = None;
     asked.sampling = Sampling {

@@ -196,7 +196,7 @@ fn values_of_unexpected_types_cost_nothing_else() {
 }
 
 #[test]
-fn a_quota_for_the_day_is_told_from_one_for_the_minute() {
+fn a_quota_for_the_day_is_distinguished_from_one_for_the_minute() {
     for (quota, kind) in [
         (
             "quotaId: GenerateRequestsPerDayPerProject",
