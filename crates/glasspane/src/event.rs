@@ -12,7 +12,7 @@ pub enum Kind {
     AgentEnd,
     /// A call of the model begins.
     TurnStart,
-    /// A call of the model is over; `stop` says why.
+    /// A model call is over; `stop` is the reason.
     TurnEnd,
     /// The model begins to answer.
     MessageStart,
@@ -28,9 +28,9 @@ pub enum Kind {
     ToolExecutionEnd,
     /// A person has to decide something.
     ApprovalRequest,
-    /// Somebody has, or nobody has to any more.
+    /// The approval was given or refused, or is no longer needed.
     ApprovalEnd,
-    /// A request failed and is sent again; `retry` has the figures. The work goes on.
+    /// A request failed and is retried; `retry` has the figures. The work continues.
     Retry,
     /// Worth knowing; changes nothing.
     Notice,
@@ -156,7 +156,7 @@ impl Event {
         }
     }
 
-    /// Something the agent said that this version does not know.
+    /// Output of the agent that this version does not know.
     pub fn unknown(raw_type: impl Into<String>) -> Self {
         Self {
             raw_type: Some(raw_type.into()),

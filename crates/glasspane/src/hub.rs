@@ -17,12 +17,12 @@ use history::History;
 use ring::Ring;
 pub use ring::{RING_BYTES, RING_RECORDS};
 
-/// How many agents are remembered; then those that have left are forgotten, or who was silent longest.
+/// How many agents are kept; beyond that, agents that have left are dropped, then those silent longest.
 ///
 /// Limit: an agent that has left is forgotten, otherwise the one that was silent longest.
 pub const MAX_AGENTS: usize = 10_000;
 
-/// How many records of an agent, pieces of text left out, are kept for who comes later.
+/// How many records of an agent, except deltas, are kept for later watchers.
 ///
 /// Limit: the oldest record of the agent is forgotten.
 pub const HISTORY_RECORDS: usize = 200;
@@ -53,7 +53,7 @@ pub struct Hub {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// The last number given, for who waits.
+    /// The last number assigned, for waiting subscribers.
     last: watch::Sender<u64>,
 }
 
@@ -126,7 +126,7 @@ impl Hub {
         }
     }
 
-    /// Takes on an agent under an id of its own.
+    /// Adds an agent under a new id.
     pub fn attach(&self, attached: Attached) -> AgentHandle {
         self.attach_at(attached, now_ms())
     }
@@ -135,7 +135,7 @@ impl Hub {
     pub fn attach_at(&self, attached: Attached, at_ms: u64) -> AgentHandle {
         let id = {
             let mut state = self.state();
-            // Taken here, so that nobody else can get it before the record is put.
+            // Reserved here, so that it cannot be assigned again before the record is added.
             state.new_id()
         };
         self.put(Record::of_attached(id.clone(), at_ms, attached));
@@ -217,7 +217,7 @@ impl Hub {
 }
 
 impl State {
-    /// One that nobody has, not even who chose an id of its own.
+    /// Returns an id that no agent has.
     fn new_id(&mut self) -> String {
         loop {
             self.ids += 1;
@@ -281,7 +281,7 @@ impl State {
     }
 }
 
-/// Pieces are many, and what they add up to is told again at the end.
+/// Deltas are many, and the whole message follows at the end.
 fn belongs_to_history(record: &Record) -> bool {
     record.event.as_ref().is_none_or(|event| match event.kind {
         Kind::MessageUpdate => event.whole,
@@ -306,7 +306,7 @@ impl AgentHandle {
             .put(Record::of_usage(self.id.clone(), now_ms(), usage))
     }
 
-    /// Tells more about who the agent is.
+    /// Adds to the identity of the agent.
     pub fn identify(&self, attached: Attached) -> u64 {
         self.hub
             .put(Record::of_attached(self.id.clone(), now_ms(), attached))

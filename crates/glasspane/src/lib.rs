@@ -1,9 +1,9 @@
 //! Glasspane watches agents.
 //!
 //! A [`source`] turns what an agent prints into [`Event`]s, the same for every kind of agent; a
-//! [`Tracker`] makes of them what the agent is doing; a [`Hub`] keeps many agents and tells many
+//! [`Tracker`] derives from them what the agent is doing; a [`Hub`] keeps many agents and feeds many
 //! watchers; [`attach`] connects agents to it. Nothing here knows how an agent works, and nothing
-//! ever speaks to one unless asked to pass on a prompt.
+//! is sent to one except a prompt that the user passes on.
 
 mod arguments;
 pub mod attach;

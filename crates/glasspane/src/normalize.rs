@@ -78,7 +78,7 @@ pub fn normalize(object: &Value) -> Option<Event> {
     })
 }
 
-/// A command that was refused. The agent goes on, which `raw_type` lets others know.
+/// A command that was refused. The agent continues, as `raw_type` shows.
 fn failed_response(object: &Value) -> Option<Event> {
     let succeeded = object.get("success").and_then(Value::as_bool);
     if succeeded != Some(false) {
@@ -95,7 +95,7 @@ fn failed_response(object: &Value) -> Option<Event> {
     })
 }
 
-/// What our zot says beyond the original, none of which changes what the agent is doing.
+/// Events of zot beyond the original, none of which change what the agent is doing.
 fn other(kind: &str, object: &Value) -> Event {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("");
     if kind == "retry" {

@@ -1,4 +1,4 @@
-//! `glasspane serve`: the page, on this machine, for who knows the token.
+//! `glasspane serve`: the page, for clients that know the token.
 
 mod assets;
 mod journal;
@@ -37,7 +37,7 @@ use crate::program::{AgentArguments, Attachments, Failure, Outcome};
 /// Show agents in a web page.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints the address of the page, which has a token in it: who knows it sees everything.
+Prints the address of the page, which contains a token: anyone who has it sees everything.
 Agents may attach by themselves: zot rpc | nc -U \"$XDG_RUNTIME_DIR/glasspane/glasspane.sock\"")]
 pub struct ServeArguments {
     /// Where the page is served; port 0 takes a free one
@@ -51,12 +51,12 @@ pub struct ServeArguments {
     /// Keep the token in this file, so that the address stays the same
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// A name by which browsers may call the server, besides localhost and addresses
+    /// A host name that browsers may use for the server, in addition to localhost and addresses
     #[arg(long = "allow-host", value_name = "NAME")]
     pub allowed_hosts: Vec<String>,
 }
 
-/// Serves until told to stop. Prints the address of the page to standard output, all else to standard error.
+/// Serves until a signal ends it. Prints the address of the page to standard output, all else to standard error.
 pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     let token = match &arguments.token_file {
         Some(path) => Token::from_file(path),
@@ -64,7 +64,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     }
     .map_err(Failure::failed)?;
     if let Some(log) = &arguments.replay {
-        // Also tells whether it may be read at all.
+        // Also checks that it can be read.
         zot_files::open_existing(log)
             .map_err(|error| Failure::Usage(format!("cannot replay {}: {error}", log.display())))?;
     }
@@ -86,7 +86,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     })?;
     if !address.ip().is_loopback() {
         tell(&format!(
-            "warning: {address} can be reached from other machines, and nothing is encrypted: who sees the token sees everything"
+            "warning: {address} can be reached from other machines, and nothing is encrypted: anyone who sees the token sees everything"
         ));
     }
     let mut agents = Attachments::start(&hub, &with_socket(arguments.agents))?;
@@ -127,7 +127,7 @@ fn with_socket(mut agents: AgentArguments) -> AgentArguments {
     agents
 }
 
-/// Tells what goes wrong with agents, for as long as it is polled.
+/// Reports problems with agents for as long as it is polled.
 async fn report(agents: &mut Attachments) {
     while let Some(outcome) = agents.next().await {
         if let Outcome::Failed(words) = outcome {
@@ -137,7 +137,7 @@ async fn report(agents: &mut Attachments) {
     std::future::pending().await
 }
 
-/// A word to who started us. There may be nobody to hear it.
+/// Prints a message to standard error, which may be closed.
 fn tell(words: &str) {
     let _ = writeln!(zot_terminal::stderr(), "glasspane: {words}");
 }

@@ -64,13 +64,13 @@ pub enum SourceKind {
     Glasspane,
 }
 
-/// What a line told.
+/// What was read from a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     Event(Event),
     /// What the agent has used since it began.
     Usage(Usage),
-    /// Who the agent is.
+    /// The identity of the agent.
     Identity(Identity),
     /// From a log: it may be of any agent.
     Record(Box<Record>),
@@ -78,17 +78,17 @@ pub enum Finding {
     Child(Box<ChildFinding>),
 }
 
-/// What was told about an agent that another one started.
+/// What was reported about an agent that another one started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildFinding {
-    /// What tells it from its siblings.
+    /// Identifies it among its siblings.
     pub key: String,
     /// For people.
     pub label: String,
     pub finding: Finding,
 }
 
-/// What an agent tells about itself.
+/// What an agent reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// What kind it turned out to be.
@@ -97,11 +97,11 @@ pub struct Identity {
     pub cwd: Option<String>,
 }
 
-/// Understands one kind of agent. Has a memory, because some kinds leave out what was said before.
+/// Reads the output of one kind of agent. Stateful, because some kinds omit what they have already reported.
 trait Dialect: Send {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>);
 
-    /// A line that is no JSON object; false if this kind has no use for it.
+    /// Handles a line that is not a JSON object; returns `false` if this kind does not know it.
     fn read_text(&mut self, _line: &str, _findings: &mut Vec<Finding>) -> bool {
         false
     }
@@ -143,7 +143,7 @@ impl SourceKind {
         }
     }
 
-    /// What the name of a program says about the kind of agent it is.
+    /// Returns the kind of agent that the name of a program suggests.
     pub fn of_program(program: &Path) -> Option<Self> {
         Some(match program.file_stem()?.to_str()? {
             "zot" => Self::Zot,
@@ -201,7 +201,7 @@ impl fmt::Display for SourceKind {
     }
 }
 
-/// There is no such kind of agent.
+/// An unknown kind of agent.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "unknown source {0:?}: expected auto, zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, \

@@ -1,4 +1,4 @@
-//! What an agent is doing, from what it said. Pure: time comes with the records.
+//! Derives what an agent is doing from its records. Pure: the time comes with the records.
 
 mod calls;
 mod state;
@@ -46,7 +46,7 @@ pub struct Tracker {
     turn_open: bool,
     /// Tools that have started and not ended, oldest first: id, name, and whether it waits for a person.
     open_tools: Vec<OpenTool>,
-    /// Approvals that belong to no tool. Who goes on has got them, even if nobody says so.
+    /// Approvals that belong to no tool. An agent that continues has got them, even without a report.
     approvals: u64,
     /// Whether the last message came in pieces that a following one does not belong to.
     text_complete: bool,
@@ -56,11 +56,11 @@ pub struct Tracker {
     broken_off: bool,
     /// Whether the failure of this prompt is in the count of errors: agents tell of one several times.
     counted: bool,
-    /// Whether work has begun whose end was not told.
+    /// Whether work has started whose end was not reported.
     begun: bool,
-    /// Whether anything the agent said was understood.
+    /// Whether any output of the agent was understood.
     understood: bool,
-    /// Whether the agent said that it is done, and no new prompt has come.
+    /// Whether the agent reported that it is done, and no new prompt has arrived.
     over: bool,
 }
 
@@ -414,7 +414,7 @@ impl Tracker {
     fn tool_update(&mut self, event: &Event, at: u64) {
         let id = event.tool_id.as_deref().unwrap_or("");
         let Some(index) = self.open(id) else {
-            // All arguments at once only repeat what was told before.
+            // The complete arguments only repeat what was reported before.
             if event.arguments != Some(true) || !event.whole {
                 self.violation(format!("tool {id} goes on but was not started"));
             }
@@ -444,7 +444,7 @@ impl Tracker {
         tool.take(event.text.as_deref(), event.whole, limit);
     }
 
-    /// Keeps what a call that has ended was about, for who looks for it later.
+    /// Keeps the description of a call that has ended, for later searches.
     fn remember_call(&mut self, id: &str, result: &str) {
         let id = cut(id, MAX_STATE_FIELD_BYTES);
         let call = self.state.running.iter().find(|tool| tool.id == id);
@@ -537,12 +537,12 @@ impl Tracker {
     fn error(&mut self, event: &Event, at: u64) {
         let message = event.message.as_deref().unwrap_or("failed");
         let refused = event.raw_type.as_deref() == Some("response");
-        // What is said after an interruption is about the interruption.
+        // A report after an interruption is about the interruption.
         if !refused && self.over && self.state.status == Status::Interrupted {
             return;
         }
         self.state.error = Some(cut(message, MAX_STATE_FIELD_BYTES).to_owned());
-        // A refused command is the trouble of whoever sent it.
+        // A refused command is a problem of its sender, not of the agent.
         if refused {
             self.state.errors += 1;
             self.state.prompts_over += u64::from(message.starts_with("prompt:"));
@@ -640,7 +640,7 @@ fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// Whether the agent is at work when it says this.
+/// Returns whether the agent is at work when it reports this.
 fn is_work(event: &Event) -> bool {
     !matches!(
         event.kind,

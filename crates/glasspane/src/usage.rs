@@ -22,9 +22,9 @@ pub struct Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CostBasis {
-    /// The agent told it.
+    /// Reported by the agent.
     Told,
-    /// The agent worked it out from list prices and says so.
+    /// Reported by the agent as an estimate from list prices.
     Estimated,
 }
 

@@ -25,13 +25,13 @@ use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
 use crate::{COMPACT_AT_PERCENT, Hooks, Journal, JournalError, Repair, repair};
 
-/// What an agent is made of.
+/// The parts of an agent.
 pub struct AgentParts {
     pub settings: Arc<SharedSettings>,
     pub hooks: Arc<dyn Hooks>,
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
-    /// What everything together may spend.
+    /// The budget of all prompts together.
     pub budget: Budget,
 }
 
@@ -41,7 +41,7 @@ pub struct AgentParts {
 pub struct Agent {
     settings: Arc<SharedSettings>,
     /// How many models of this prompt have failed.
-    fallen: AtomicUsize,
+    failed_models: AtomicUsize,
     conversation: Mutex<Conversation>,
     hooks: Arc<dyn Hooks>,
     journal: Arc<dyn Journal>,
@@ -76,7 +76,7 @@ impl Agent {
     pub fn new(parts: AgentParts) -> Self {
         Self {
             settings: parts.settings,
-            fallen: AtomicUsize::new(0),
+            failed_models: AtomicUsize::new(0),
             conversation: Mutex::new(Conversation {
                 ceiling: ceiling::of_messages(parts.transcript.messages()),
                 transcript: parts.transcript,
@@ -94,8 +94,8 @@ impl Agent {
         }
     }
 
-    /// Whether `notice` is new; marks it as reported.
-    pub(crate) fn is_news(&self, notice: &str) -> bool {
+    /// Returns whether `notice` is new, and marks it as reported.
+    pub(crate) fn is_new_notice(&self, notice: &str) -> bool {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         notices.insert(notice.to_owned())
     }
@@ -111,7 +111,7 @@ impl Agent {
         events: &mpsc::Sender<AgentEvent>,
         cancel: &CancellationToken,
     ) {
-        self.fallen.store(0, Ordering::Relaxed);
+        self.failed_models.store(0, Ordering::Relaxed);
         let run = Run::new(self, budget, events, cancel);
         driver::prompt(self, content, &run).await;
     }
@@ -131,7 +131,7 @@ impl Agent {
     ///
     /// Ends with `CompactionFinished`, or with `Done` after a failure or an abort.
     pub async fn compact(&self, events: &mpsc::Sender<AgentEvent>, cancel: &CancellationToken) {
-        self.fallen.store(0, Ordering::Relaxed);
+        self.failed_models.store(0, Ordering::Relaxed);
         let run = Run::new(self, Budget::default(), events, cancel);
         driver::compact(self, &run).await;
     }
@@ -143,11 +143,11 @@ impl Agent {
     /// Returns the settings with the model in use: a fallback takes the place of a failed one.
     pub(crate) fn active_settings(&self) -> Arc<AgentSettings> {
         let settings = self.settings();
-        let fallen = self.fallen.load(Ordering::Relaxed);
-        let taken_over = fallen
+        let failed_models = self.failed_models.load(Ordering::Relaxed);
+        let active = failed_models
             .checked_sub(1)
             .and_then(|index| settings.fallbacks.get(index));
-        let Some(fallback) = taken_over.cloned() else {
+        let Some(fallback) = active.cloned() else {
             return settings;
         };
         Arc::new(AgentSettings {
@@ -158,10 +158,11 @@ impl Agent {
 
     /// Switches to the next fallback for the rest of the prompt; returns whether there is one.
     pub(crate) fn fall_back(&self) -> bool {
-        let fallen = self.fallen.load(Ordering::Relaxed);
-        let has_next = fallen < self.settings().fallbacks.len();
+        let failed_models = self.failed_models.load(Ordering::Relaxed);
+        let has_next = failed_models < self.settings().fallbacks.len();
         if has_next {
-            self.fallen.store(fallen + 1, Ordering::Relaxed);
+            self.failed_models
+                .store(failed_models + 1, Ordering::Relaxed);
             // It may need images mirrored that the failed model could see.
             lock(&self.conversation).fit = 0;
         }
@@ -173,7 +174,7 @@ impl Agent {
     }
 
     /// Changes which calls need permission from the next tool call on, also within a running
-    /// prompt. What was decided for later calls is forgotten.
+    /// prompt. Remembered decisions are forgotten.
     pub fn set_approval(&self, policy: ApprovalPolicy) {
         self.settings.change(|settings| settings.approval = policy);
         self.approvals.forget_remembered();
@@ -188,8 +189,8 @@ impl Agent {
         self.steering.open();
     }
 
-    /// Gives the running prompt one more message. It is delivered after the running tool call, whose
-    /// later siblings are skipped, or when the model has finished its answer.
+    /// Adds a message to the running prompt. It is delivered after the running tool call, whose
+    /// later siblings are skipped, or when the model has finished its response.
     pub fn steer(&self, content: Vec<ContentBlock>) -> Result<(), SteerError> {
         self.steering.push(content)
     }
@@ -199,7 +200,8 @@ impl Agent {
         self.approvals.decide(id, decision)
     }
 
-    /// Allows a prompt that waits at a step limit `more` model calls. Does nothing when none waits.
+    /// Allows `more` model calls to a prompt that waits at a step limit. Does nothing if none
+    /// waits.
     pub fn allow_steps(&self, more: u64) {
         if let Some(question) = lock(&self.step_question).take() {
             // The prompt may have been stopped in the meantime.
@@ -208,12 +210,12 @@ impl Agent {
     }
 
     pub(crate) fn ask_for_steps(&self) -> oneshot::Receiver<u64> {
-        let (question, answer) = oneshot::channel();
+        let (question, receiver) = oneshot::channel();
         *lock(&self.step_question) = Some(question);
-        answer
+        receiver
     }
 
-    /// Refuses every call that needs permission, because nobody is left to give it.
+    /// Refuses every call that needs permission, because no one is left to give it.
     pub fn refuse_confirmations(&self) {
         self.refuse_confirmations_because(NOBODY_LEFT);
     }
@@ -223,7 +225,7 @@ impl Agent {
         self.approvals.close(reason.into());
     }
 
-    /// Changes how long the next calls wait for permission. What was decided for later calls stays.
+    /// Changes how long the next calls wait for permission. Remembered decisions stay.
     pub fn set_approval_timeout(&self, timeout: Duration) {
         self.settings
             .change(|settings| settings.approval.timeout = timeout);
@@ -234,7 +236,7 @@ impl Agent {
         lock(&self.conversation).ledger.clone()
     }
 
-    /// Everything spent since the agent was made.
+    /// Returns everything spent since the agent was created.
     pub fn usage(&self) -> Usage {
         lock(&self.conversation).usage
     }
@@ -266,14 +268,14 @@ impl Agent {
         results.try_for_each(|result| self.journal.result_added(result))
     }
 
-    /// Replaces the transcript by another one, repaired where it is invalid.
+    /// Replaces the transcript with another one, repaired where it is invalid.
     pub fn set_transcript(&self, messages: Vec<Arc<Message>>) -> Result<Repair, JournalError> {
         let (messages, repair) = repair(&messages).unwrap_or((messages, Repair::default()));
         self.replace_transcript(messages.into())?;
         Ok(repair)
     }
 
-    /// Adds what one model call used; returns the sum so far.
+    /// Adds the usage of one model call; returns the total so far.
     pub(crate) fn add_usage(&self, usage: Usage) -> Result<Usage, JournalError> {
         let model = self.active_settings().model.id.clone();
         let cumulative = {
@@ -322,7 +324,7 @@ impl Agent {
         self.began
     }
 
-    /// How many times the model was called for a prompt.
+    /// Returns how many times the model was called for prompts.
     pub(crate) fn model_calls(&self) -> u64 {
         lock(&self.conversation).model_calls
     }
@@ -335,7 +337,7 @@ impl Agent {
         lock(&self.conversation).context_tokens = tokens;
     }
 
-    /// How full the context window is, by the provider's count.
+    /// Returns how full the context window is, by the provider's count.
     ///
     /// Impossible counts are capped: some servers report sums over several calls, and hidden
     /// reasoning is counted but not sent again. The transcript is not compacted for that.
@@ -350,7 +352,7 @@ impl Agent {
         }
     }
 
-    /// The most tokens a request can have now.
+    /// Returns the most tokens a request can have now.
     pub(crate) fn token_ceiling(&self) -> u64 {
         ceiling::of_settings(&self.settings()) + lock(&self.conversation).ceiling
     }

@@ -19,7 +19,7 @@ const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     pub scope: ApprovalScope,
-    /// A call that nobody decides on within this time is refused.
+    /// A call without a decision within this time is refused.
     pub timeout: Duration,
 }
 
@@ -57,7 +57,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// This call may run.
+    /// Allows this call.
     pub fn allow() -> Self {
         Self {
             verdict: Verdict::Allow { arguments: None },
@@ -65,7 +65,7 @@ impl Decision {
         }
     }
 
-    /// This call may not run; the model reads why.
+    /// Denies this call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             verdict: Verdict::Deny {
@@ -75,7 +75,7 @@ impl Decision {
         }
     }
 
-    /// The same for later calls.
+    /// Applies the decision to later calls as well.
     #[must_use]
     pub fn remembered(self, remember: Remember) -> Self {
         Self { remember, ..self }
@@ -90,7 +90,7 @@ pub enum Verdict {
     Deny { reason: String },
 }
 
-/// What else a decision is valid for.
+/// Which later calls a decision applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Remember {
     #[default]
@@ -101,7 +101,7 @@ pub enum Remember {
     Session,
 }
 
-/// The result of a call when nobody is left to decide on it.
+/// The result of a call when no one is left to decide on it.
 pub(crate) const NOBODY_LEFT: &str = "refused: nobody is left to confirm the call";
 
 /// No call of that id waits for permission.
@@ -118,18 +118,18 @@ struct State {
     waiting: HashMap<ToolCallId, Waiting>,
     tools: HashMap<String, Verdict>,
     session: Option<Verdict>,
-    /// The result of every call once nobody can decide any more.
+    /// The result of every call once no one can decide any more.
     closed: Option<String>,
 }
 
 struct Waiting {
     tool: String,
-    answer: oneshot::Sender<Verdict>,
+    reply: oneshot::Sender<Verdict>,
 }
 
 /// The immediate outcome of asking for permission.
 pub(crate) enum Asked {
-    /// Decided earlier, or nobody is left to ask.
+    /// Decided earlier, or no one is left to ask.
     Known(Verdict),
     Wait(oneshot::Receiver<Verdict>),
 }
@@ -145,10 +145,10 @@ impl Approvals {
         if let Some(reason) = state.closed.clone() {
             return Asked::Known(Verdict::Deny { reason });
         }
-        let (answer, receiver) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let waiting = Waiting {
             tool: tool.to_owned(),
-            answer,
+            reply,
         };
         state.waiting.insert(id.clone(), waiting);
         Asked::Wait(receiver)
@@ -170,13 +170,10 @@ impl Approvals {
             }
             Remember::Session => state.session = Some(lasting),
         }
-        waiting
-            .answer
-            .send(decision.verdict)
-            .map_err(|_| NotWaiting)
+        waiting.reply.send(decision.verdict).map_err(|_| NotWaiting)
     }
 
-    /// Forgets decisions that were to apply to later calls.
+    /// Forgets the remembered decisions.
     pub(crate) fn forget_remembered(&self) {
         let mut state = self.lock();
         state.tools.clear();

@@ -26,7 +26,7 @@ pub(crate) struct Spent {
 }
 
 impl Budget {
-    /// Whether any limit has to be checked while a response arrives.
+    /// Returns whether any limit has to be checked while a response arrives.
     pub(crate) fn limits_spending(&self) -> bool {
         self.max_cost_usd.is_some() || self.max_tokens.is_some()
     }

@@ -15,12 +15,12 @@ use crate::agent::now;
 use crate::driver::{Run, journal_report};
 use crate::model_call::ask;
 
-/// How many messages at the end stay as they are.
+/// How many messages at the end stay unchanged.
 ///
 /// Limit: the newest messages are never summarised; a shorter conversation is not compacted.
 pub const KEPT_TAIL_MESSAGES: usize = 4;
 
-/// How full the context window may get before the next call finds it compacted.
+/// How full the context window may get before the next call compacts it.
 ///
 /// Limit: the conversation is compacted before the next model call, if the model's window is known.
 pub const COMPACT_AT_PERCENT: u64 = 85;
@@ -28,7 +28,7 @@ pub const COMPACT_AT_PERCENT: u64 = 85;
 /// How a summary begins in the transcript.
 pub const SUMMARY_HEADING: &str = "## Context Summary (compacted)\n\n";
 
-/// The most characters of one block that the summary is made from: a long tool output adds little.
+/// The most characters of one block that the summary uses: a long tool output adds little.
 ///
 /// Limit: the summary is made from the beginning and the end of a longer block.
 const MAX_SUMMARISED_BLOCK_BYTES: usize = 4_000;
@@ -58,7 +58,7 @@ pub(crate) enum CompactionResult {
     NotRecorded(ErrorReport),
 }
 
-/// Replaces the transcript by a summary. Nothing changes before the summary is complete.
+/// Replaces the transcript with a summary. Nothing changes before the summary is complete.
 pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
     let transcript = agent.fit_transcript();
     let Some(cut) = tail_start(transcript.messages()) else {
@@ -83,8 +83,8 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>) -> CompactionResult {
         ),
         now(),
     ));
-    let answer = ask(&settings, run, SYSTEM, &[request]).await;
-    let (outcome, usage) = match answer {
+    let response = ask(&settings, run, SYSTEM, &[request]).await;
+    let (outcome, usage) = match response {
         None => return CompactionResult::Aborted,
         Some(Ok((summary, usage))) => (Ok(summary), usage),
         Some(Err((error, usage))) => (Err(error), usage),
@@ -177,7 +177,7 @@ fn render_message(message: &Message) -> String {
 fn render_block(text: &mut String, block: &ContentBlock) {
     // Writing to a String cannot fail.
     let _ = match block {
-        ContentBlock::Text(said) => writeln!(text, "{}", clipped(said)),
+        ContentBlock::Text(content) => writeln!(text, "{}", clipped(content)),
         ContentBlock::Image(image) => writeln!(
             text,
             "(image, {}, {} bytes)",

@@ -18,7 +18,7 @@ use crate::step_limit::AtStepLimit;
 use crate::turn::{CompactionOutcome, Ending, NextStep, ToolsOutcome, Turn};
 use crate::{Agent, Hooks, JournalError, tool_batch};
 
-/// The most bytes of all responses to one prompt, with whatever tools are called between them.
+/// The most bytes of all responses to one prompt, across its tool calls.
 ///
 /// Limit: error that names the limit; the text received so far is kept.
 const MAX_PROMPT_RESPONSE_BYTES: usize = 128 * 1024 * 1024;
@@ -49,22 +49,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks how many model calls are allowed beyond `limit`; none where nobody can be asked or the
+    /// Asks how many model calls are allowed beyond `limit`; none if no one can be asked or the
     /// prompt is aborted.
     pub(crate) async fn more_steps(&self, agent: &Agent, limit: u64) -> u64 {
         if agent.settings().steps.when_reached == AtStepLimit::Fail {
             return 0;
         }
-        let answer = agent.ask_for_steps();
+        let granted = agent.ask_for_steps();
         self.emit(AgentEvent::StepLimitReached { limit }).await;
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => 0,
-            more = answer => more.unwrap_or(0),
+            more = granted => more.unwrap_or(0),
         }
     }
 
-    /// Whether a response that has `bytes` so far leaves the prompt within its limit.
+    /// Checks that a response with `bytes` so far keeps the prompt within its limit.
     pub(crate) fn check_length(&self, bytes: usize) -> Result<(), ModelError> {
         let all = self
             .response_bytes

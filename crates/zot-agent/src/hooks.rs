@@ -23,8 +23,8 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(MessageVerdict::Keep))
     }
 
-    /// Whether text is reported only when [`before_assistant_message`](Self::before_assistant_message)
-    /// has seen all of it.
+    /// Returns whether text is reported only when
+    /// [`before_assistant_message`](Self::before_assistant_message) has seen all of it.
     fn holds_text(&self) -> bool {
         false
     }
@@ -51,7 +51,7 @@ pub enum ToolVerdict {
     },
 }
 
-/// How an assistant message is reported. The transcript keeps what the model said.
+/// How an assistant message is reported. The transcript keeps the model's text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessageVerdict {
     Keep,

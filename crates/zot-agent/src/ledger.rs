@@ -45,7 +45,7 @@ impl Ledger {
             .map(|(model, usage)| (model.as_str(), usage))
     }
 
-    /// The latest calls, oldest first.
+    /// Returns the latest calls, oldest first.
     pub fn calls(&self) -> impl Iterator<Item = &CallUsage> {
         self.calls.iter()
     }

@@ -1,6 +1,7 @@
 //! Removes images that a provider refuses from a transcript, so that later requests succeed.
 //!
-//! Messages never change: those with such an image are replaced by copies that say what is missing.
+//! Messages never change: those with such an image are replaced by copies that describe what is
+//! missing.
 
 #[cfg(test)]
 mod tests;
@@ -15,8 +16,8 @@ pub(crate) struct LeftOut {
     pub(crate) images: Vec<String>,
 }
 
-/// Removes the images that no provider has accepted yet: those after the last response. Where all
-/// were accepted before and the refusal names images, the model takes none, and all are removed.
+/// Removes the images that no provider has accepted yet: those after the last response. If all were
+/// accepted before and the refusal names images, the model accepts none, and all are removed.
 pub(crate) fn without_refused_images(
     messages: &[Arc<Message>],
     blame: ImageBlame,
@@ -25,8 +26,11 @@ pub(crate) fn without_refused_images(
     if blame == ImageBlame::None {
         return None;
     }
-    let is_answer = |message: &Arc<Message>| message.role == Role::Assistant;
-    let new = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
+    let is_response = |message: &Arc<Message>| message.role == Role::Assistant;
+    let new = messages
+        .iter()
+        .rposition(is_response)
+        .map_or(0, |at| at + 1);
     let from = match messages.iter().skip(new).any(|message| has_image(message)) {
         true => new,
         false if blame == ImageBlame::Named => 0,
@@ -68,7 +72,7 @@ fn without_images(
         ContentBlock::Image(image) => {
             let name = described(image);
             let note = format!("[image left out: {name}, refused by {provider}]");
-            // An image of a tool's result is shown once more for some wires.
+            // Some wires repeat the image of a tool result in a user message.
             if !images.contains(&name) {
                 images.push(name);
             }

@@ -77,7 +77,7 @@ impl Meter {
         agent.grant_steps(process.more_steps.load(Ordering::Relaxed));
     }
 
-    /// Whether spending has to be checked while a response arrives.
+    /// Returns whether spending has to be checked while a response arrives.
     pub(crate) fn limits_spending(&self) -> bool {
         self.allowances
             .iter()
@@ -94,7 +94,7 @@ impl Meter {
         })
     }
 
-    /// Waits until the time is up and returns which limit that was; waits forever when there is none.
+    /// Waits until the time is up and returns the limit; waits forever if there is none.
     pub(crate) async fn time_is_up(&self) -> String {
         let first = self
             .allowances

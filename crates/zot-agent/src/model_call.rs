@@ -12,7 +12,7 @@ use zot_conversation::{
 use crate::agent::now;
 use crate::driver::{Run, journal_report};
 use crate::turn::ModelOutcome;
-use crate::{Agent, AgentSettings, Answer, TurnVerdict};
+use crate::{Agent, AgentSettings, Response, TurnVerdict};
 pub(crate) use ask::ask;
 use keep::{Kept, keep};
 use receive::{Received, StreamEnd, receive};
@@ -64,7 +64,7 @@ async fn admit(agent: &Agent, run: &Run<'_>, step: u32) -> Result<(), ModelOutco
             more => run.meter.allow_steps(agent, more),
         }
     }
-    // The user may have stopped the prompt instead of answering.
+    // The user may have stopped the prompt instead of allowing more steps.
     let reached = match run.cancel.is_cancelled() {
         true => None,
         false => run.meter.reached(agent),
@@ -95,7 +95,7 @@ async fn conclude(
     let usage = builder.usage().priced(&settings.model.prices);
     let (error, accepted) = match end {
         StreamEnd::Complete => match builder.finish() {
-            Ok(answer) => return answered(agent, run, answer, held, usage).await,
+            Ok(response) => return responded(agent, run, response, held, usage).await,
             Err(partial) => {
                 let content = partial.keep_text();
                 let kept = Some((Kept { content, held }, usage));
@@ -140,18 +140,18 @@ fn without_end_marker() -> ModelError {
     )
 }
 
-async fn answered(
+async fn responded(
     agent: &Agent,
     run: &Run<'_>,
-    answer: Answer,
+    response: Response,
     held: Vec<String>,
     usage: Usage,
 ) -> ModelOutcome {
-    let Answer {
+    let Response {
         content,
         stop,
         cut_off,
-    } = answer;
+    } = response;
     agent.set_context_tokens(usage.prompt_tokens() + usage.output);
     let calls: Vec<ToolCall> = content
         .iter()
@@ -160,7 +160,7 @@ async fn answered(
             _ => None,
         })
         .collect();
-    // Providers refuse a message of nothing but reasoning when it is sent back.
+    // Providers refuse a message that has only reasoning when it is sent back.
     let has_content = content
         .iter()
         .any(|block| !matches!(block, ContentBlock::Reasoning(_)));
@@ -193,7 +193,7 @@ async fn answered(
         }
     };
     end_turn(run, turn_stop, error).await;
-    ModelOutcome::Answered {
+    ModelOutcome::Responded {
         calls,
         context: agent.context_fill(),
     }

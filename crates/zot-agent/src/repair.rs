@@ -1,4 +1,4 @@
-//! Makes a transcript one that every provider accepts.
+//! Repairs a transcript so that every provider accepts it.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ const LOST_RESULT: &str = "no result: the call was interrupted";
 pub struct Repair {
     /// Calls that got an error result because they had none.
     pub results_added: usize,
-    /// Results dropped because no call asked for them, or one asked only once.
+    /// Results dropped because they belong to no call, or repeat a call's result.
     pub results_dropped: usize,
     /// Messages dropped because nothing was left in them.
     pub messages_dropped: usize,
@@ -23,8 +23,8 @@ pub struct Repair {
 
 /// Returns a repaired copy, or `None` when nothing is wrong. Repairing twice changes nothing more.
 ///
-/// Afterwards every assistant message with calls is followed by one tool message that answers
-/// exactly those calls, once each and in order.
+/// Afterwards every assistant message with calls is followed by one tool message with exactly one
+/// result for each call, in order.
 pub fn repair(messages: &[Arc<Message>]) -> Option<(Vec<Arc<Message>>, Repair)> {
     if is_sound(messages) {
         return None;
@@ -36,7 +36,8 @@ pub fn repair(messages: &[Arc<Message>]) -> Option<(Vec<Arc<Message>>, Repair)> 
         index += 1;
         match message.role {
             Role::Tool => {
-                // Tool messages in their place are consumed with their assistant message below.
+                // Tool messages at the right position are consumed with their assistant message
+                // below.
                 repair.results_dropped += message.tool_results().count();
                 repair.messages_dropped += 1;
             }
@@ -49,15 +50,15 @@ pub fn repair(messages: &[Arc<Message>]) -> Option<(Vec<Arc<Message>>, Repair)> 
                     following.push(next);
                     index += 1;
                 }
-                answer_calls(message, &following, &mut output, &mut repair);
+                push_results(message, &following, &mut output, &mut repair);
             }
         }
     }
     Some((output, repair))
 }
 
-/// Pushes the tool message that answers the calls of `assistant`, if it made any.
-fn answer_calls(
+/// Pushes the tool message with the results of the calls of `assistant`, if it made any.
+fn push_results(
     assistant: &Message,
     following: &[&Arc<Message>],
     output: &mut Vec<Arc<Message>>,
@@ -65,7 +66,7 @@ fn answer_calls(
 ) {
     let calls: Vec<&ToolCallId> = assistant.tool_calls().map(|call| &call.id).collect();
     if let [only] = following
-        && answers(&calls, only)
+        && has_results_of(&calls, only)
     {
         output.push(Arc::clone(only));
         return;
@@ -107,8 +108,8 @@ fn answer_calls(
     }));
 }
 
-/// Whether `tool` answers `calls` once each, in order, and holds nothing else.
-fn answers(calls: &[&ToolCallId], tool: &Message) -> bool {
+/// Returns whether `tool` holds exactly the results of `calls`, in order.
+fn has_results_of(calls: &[&ToolCallId], tool: &Message) -> bool {
     !calls.is_empty()
         && tool.content.len() == calls.len()
         && tool
@@ -125,7 +126,7 @@ fn is_sound(messages: &[Arc<Message>]) -> bool {
             return false;
         }
         if message.role == Role::Tool {
-            if !answers(&expecting, message) {
+            if !has_results_of(&expecting, message) {
                 return false;
             }
             expecting.clear();

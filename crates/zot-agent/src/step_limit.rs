@@ -5,16 +5,16 @@
 pub struct StepLimit {
     /// The most model calls that one prompt may take; `None` sets no limit.
     pub max_steps: Option<u32>,
-    /// What a prompt does that has reached this limit or that of its budget.
+    /// What happens when a prompt reaches this limit or that of its budget.
     pub when_reached: AtStepLimit,
 }
 
-/// What a prompt does that has reached its limit of model calls.
+/// What happens when a prompt reaches its limit of model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AtStepLimit {
     /// It ends with an error.
     #[default]
     Fail,
-    /// It asks for more and waits for the answer.
+    /// It asks for more steps and waits for the decision.
     Ask,
 }

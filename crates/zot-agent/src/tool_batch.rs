@@ -83,7 +83,7 @@ fn tool_message(content: Vec<ContentBlock>) -> Message {
     }
 }
 
-/// Which calls run side by side: neighbours that only read.
+/// Groups the calls that run concurrently: neighbours that only read.
 fn groups(calls: &[ToolCall], tools: &ToolSet) -> Vec<Range<usize>> {
     let reads = |call: &ToolCall| {
         tools
@@ -153,9 +153,9 @@ async fn permitted(
     if !settings.approval.covers(&call.name) {
         return Verdict::Allow { arguments: None };
     }
-    let answer = match agent.approvals().ask(&call.id, &call.name) {
+    let reply = match agent.approvals().ask(&call.id, &call.name) {
         Asked::Known(verdict) => return verdict,
-        Asked::Wait(answer) => answer,
+        Asked::Wait(reply) => reply,
     };
     let preview = call
         .arguments
@@ -173,7 +173,7 @@ async fn permitted(
     let verdict = tokio::select! {
         biased;
         () = run.cancel.cancelled() => denied(NOT_RUN),
-        answer = answer => match answer {
+        reply = reply => match reply {
             Ok(verdict) => verdict,
             Err(_) => denied(NOBODY_LEFT),
         },
@@ -266,7 +266,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "panicked".to_owned())
 }
 
-/// Polls all futures side by side and returns their outputs in order.
+/// Polls all futures concurrently and returns their outputs in order.
 async fn join<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     let mut slots: Vec<(BoxFuture<'_, T>, Option<T>)> =
         futures.into_iter().map(|future| (future, None)).collect();

@@ -45,7 +45,7 @@ pub enum Ending {
 /// How a model call went.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelOutcome {
-    Answered {
+    Responded {
         calls: Vec<ToolCall>,
         context: ContextFill,
     },
@@ -113,7 +113,7 @@ impl Turn {
         turn
     }
 
-    /// Whether the turn ends because it has no step left.
+    /// Returns whether the turn ends because it has no step left.
     pub fn is_at_step_limit(&self) -> bool {
         matches!(
             &self.next,
@@ -134,7 +134,7 @@ impl Turn {
 
     pub fn model_called(&mut self, outcome: ModelOutcome) {
         self.next = match outcome {
-            ModelOutcome::Answered { calls, context } => {
+            ModelOutcome::Responded { calls, context } => {
                 self.context = context;
                 if calls.is_empty() {
                     NextStep::Finish(Ending::Complete)

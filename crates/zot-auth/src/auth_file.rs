@@ -1,4 +1,4 @@
-//! `auth.json`: refused when others can reach it, read leniently otherwise.
+//! Reads `auth.json`: refuses it if other users can access it, and is lenient otherwise.
 
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ pub(crate) enum Stored {
     Login(Tokens),
     /// A login that only another program understands.
     ForeignLogin,
-    /// The entry says that there is nothing.
+    /// An entry without a credential.
     Nothing,
     Unknown,
 }
@@ -47,13 +47,13 @@ impl Stored {
     }
 }
 
-/// What is stored for `provider`; `None` when there is no file, no entry, or nothing in it.
+/// Returns what is stored for `provider`; `None` if there is no file or no entry.
 pub(crate) fn stored(path: &Path, provider: &str) -> Result<Option<Stored>, CredentialError> {
     let entry = entries(path)?.find(provider);
     Ok(entry.as_ref().map(Stored::of))
 }
 
-/// What is stored for whom, in the order of their names.
+/// Returns what is stored for each provider, sorted by name.
 pub(crate) fn all_stored(path: &Path) -> Result<Vec<(String, Stored)>, CredentialError> {
     let stored = entries(path)?.all().into_iter();
     Ok(stored
@@ -61,7 +61,7 @@ pub(crate) fn all_stored(path: &Path) -> Result<Vec<(String, Stored)>, Credentia
         .collect())
 }
 
-/// The object in the file; empty when there is no file.
+/// Returns the entries in the file; none if there is no file.
 pub(crate) fn entries(path: &Path) -> Result<Entries, CredentialError> {
     let Some(text) = read_private(path)? else {
         return Ok(Entries::default());
@@ -73,9 +73,9 @@ pub(crate) fn entries(path: &Path) -> Result<Entries, CredentialError> {
     })
 }
 
-/// Reads a file that is ours alone; `None` when it does not exist.
+/// Reads a file that only we can access; `None` if it does not exist.
 ///
-/// The checks look at the opened file, not at the path, so nobody can swap it in between.
+/// The checks look at the opened file, not at the path, so it cannot be swapped in between.
 fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
     let unreadable = |source| CredentialError::Unreadable {
         path: path.to_owned(),
@@ -130,7 +130,7 @@ fn is_oauth(entry: &Value) -> bool {
         .any(|field| entry.get(field).is_some())
 }
 
-/// `path` as a word that a shell takes literally.
+/// Quotes `path` for a shell.
 pub(crate) fn shell_quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }

@@ -1,4 +1,4 @@
-//! The order in which a credential is looked for, and what is said when there is none.
+//! Where a credential is looked for, in order, and the errors if there is none.
 
 use std::fmt;
 use std::io;
@@ -26,10 +26,10 @@ pub struct CredentialRequest<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Whether a login, as opposed to a key, is of use.
+/// Whether a login, as opposed to a key, can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logins {
-    /// The provider says how to log in and how to renew it.
+    /// The provider's configuration describes how to log in and how to renew a login.
     Accepted,
     Unsupported,
 }
@@ -43,12 +43,12 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// What renews the secret, when it comes from a login.
+    /// Returns the tokens that renew the secret, if it comes from a login.
     pub fn login(&self) -> Option<&Tokens> {
         self.login.as_ref()
     }
 
-    /// The secret itself, for the request header and for nothing else.
+    /// Returns the secret itself, only for use in a request header.
     pub fn secret(&self) -> &str {
         &self.secret
     }
@@ -91,7 +91,7 @@ impl fmt::Display for CredentialSource {
 
 /// Why there is no credential.
 ///
-/// JSON errors are reduced to a position, because their texts quote the value they stumbled over.
+/// JSON errors are reduced to a position, because their texts quote the invalid value.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     #[error(
@@ -106,13 +106,13 @@ pub enum CredentialError {
         auth_file: PathBuf,
     },
     #[error(
-        "{} can be reached by other users (mode {mode:04o}): run `chmod 600 {}`",
+        "{} can be accessed by other users (mode {mode:04o}): run `chmod 600 {}`",
         .path.display(),
         auth_file::shell_quoted(.path)
     )]
     Unsafe { path: PathBuf, mode: u32 },
     #[error(
-        "{} belongs to another user (uid {owner}): replace it by a file of your own",
+        "{} belongs to another user (uid {owner}): replace it with your own file",
         .path.display()
     )]
     NotOwned { path: PathBuf, owner: u32 },
@@ -132,7 +132,7 @@ pub enum CredentialError {
         column: usize,
     },
     #[error(
-        "the entry for {provider} in {} holds no API key and no login: run `zot login {provider}`, or write {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}",
+        "the entry for {provider} in {} has neither an API key nor a login: run `zot login {provider}`, or write {{\"type\": \"api_key\", \"api_key\": \"KEY\"}}",
         .path.display()
     )]
     UnknownEntry { provider: String, path: PathBuf },
@@ -149,14 +149,14 @@ pub enum CredentialError {
     #[error("cannot write {}: {source}", .path.display())]
     Unwritable { path: PathBuf, source: io::Error },
     #[error(
-        "the API key from {origin} is empty, or contains a blank, a line break or another character that no key has: copy it again"
+        "the API key from {origin} is empty, or contains a space, a line break or another character that is not valid in a key: copy it again"
     )]
     InvalidCharacters { origin: CredentialSource },
 }
 
 /// Finds the credential: `--api-key`, then the variables, then the file.
 ///
-/// Blanks around a key are cut off; an empty one counts as not given.
+/// White space around a key is removed; an empty key counts as not given.
 pub fn find(request: CredentialRequest<'_>) -> Result<Credential, CredentialError> {
     if let Some(secret) = request.explicit.and_then(given) {
         return checked(secret, CredentialSource::Flag);
@@ -204,8 +204,8 @@ pub(crate) fn given(value: &str) -> Option<&str> {
     (!value.is_empty()).then_some(value)
 }
 
-/// Refuses what could not be sent in a header; the HTTP layer's own message would not say whose
-/// value it was.
+/// Refuses a secret that could not be sent in a header; the error of the HTTP client would not name
+/// its source.
 pub(crate) fn checked(
     secret: &str,
     source: CredentialSource,

@@ -1,5 +1,5 @@
-//! The entries of `auth.json` as they are written: in their order and their own words, so that
-//! changing one leaves the others alone.
+//! The entries of `auth.json`, in their original order and form, so that changing one leaves the
+//! others as they are.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Where the original keeps the keys of providers that have no field of their own.
+/// Where the original keeps the keys of providers that have no top-level entry.
 const MORE: &str = "additional_api_key_creds";
 
-/// Providers that the original calls otherwise.
+/// Providers that have another name in the original.
 const OTHER_NAMES: [(&str, &str); 2] = [("gemini", "google"), ("kimi", "moonshotai")];
 
-/// An object whose values are left as they are.
+/// An object whose values are kept as raw text.
 #[derive(Default, Clone)]
 pub(crate) struct Entries(Vec<(String, Box<RawValue>)>);
 
 impl Entries {
-    /// The entry for `provider`, wherever the original or we keep it.
+    /// Returns the entry for `provider`, wherever the original or we keep it.
     ///
-    /// One that holds nothing is passed over for one that does: the original writes an empty
-    /// object for every provider it knows.
+    /// Prefers an entry that is not empty: the original writes an empty object for every provider it
+    /// knows.
     pub(crate) fn find(&self, provider: &str) -> Option<Value> {
         let mut names = OTHER_NAMES.iter();
         let other = names
@@ -38,7 +38,8 @@ impl Entries {
         found.into_iter().nth(used.unwrap_or_default())
     }
 
-    /// All that hold something, the original's further providers among them, by our names.
+    /// Returns all entries that are not empty, including the original's additional providers, by our
+    /// names.
     pub(crate) fn all(&self) -> Vec<(String, Value)> {
         let own = self.0.iter().filter(|(name, _)| name != MORE);
         let mut all: Vec<(String, Value)> = Vec::new();
@@ -58,7 +59,7 @@ impl Entries {
         all
     }
 
-    /// Makes `entry` the only one for `provider`.
+    /// Sets `entry` as the only one for `provider`.
     pub(crate) fn put(&mut self, provider: &str, entry: &Value) -> serde_json::Result<()> {
         let raw = to_raw_value(entry)?;
         self.change_more(|more| more.take(provider))?;
@@ -69,7 +70,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Takes out what there is for `provider`; says whether it held anything.
+    /// Removes the entries for `provider`; returns whether there was a credential.
     pub(crate) fn remove(&mut self, provider: &str) -> serde_json::Result<bool> {
         let held = self.find(provider).is_some_and(|e| !holds_nothing(&e));
         let mut names = OTHER_NAMES.iter();
@@ -115,7 +116,7 @@ impl Entries {
     }
 }
 
-/// Whether the entry is what the original writes for a provider without a credential.
+/// Returns whether the entry is empty, as the original writes it for a provider without a credential.
 pub(crate) fn holds_nothing(entry: &Value) -> bool {
     let is_empty = |value: &Value| match value {
         Value::Null => true,

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// The directory that holds `auth.json`, `models.json`, sessions and the rest.
+/// Returns the directory that holds `auth.json`, `models.json`, sessions and the rest.
 ///
-/// `$ZOT_HOME`, else `$XDG_STATE_HOME/zot`, else the platform's place below the home directory.
+/// `$ZOT_HOME`, else `$XDG_STATE_HOME/zot`, else the platform's directory below the home directory.
 pub fn zot_home(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     let set = |name| env(name).filter(|value| !value.is_empty());
     if let Some(home) = set("ZOT_HOME") {
@@ -14,8 +14,8 @@ pub fn zot_home(env: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     if let Some(state) = set("XDG_STATE_HOME").filter(|path| Path::new(path).is_absolute()) {
         return Path::new(&state).join("zot");
     }
-    // Without $HOME the standard library asks the user database; without an entry there, the
-    // current directory is all that is left.
+    // Without $HOME the standard library asks the user database; without an entry there, fall back to
+    // the current directory.
     let home = set("HOME")
         .map(PathBuf::from)
         .or_else(std::env::home_dir)

@@ -1,4 +1,4 @@
-//! The page on which a key is pasted: one address that nobody can guess, closed after use.
+//! The page for pasting a key: at an address that cannot be guessed, and closed after use.
 
 mod html;
 
@@ -21,7 +21,7 @@ const KEY_PAGE_TIME_LIMIT: Duration = Duration::from_secs(600);
 /// Limit: the page closes.
 pub const MAX_KEY_ATTEMPTS: u32 = 10;
 
-/// Why no key came of it.
+/// Why no key was entered.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyPageError {
     #[error("cannot listen on 127.0.0.1: {0}")]
@@ -38,12 +38,12 @@ pub enum KeyPageError {
 pub struct KeyPage {
     server: LoopbackServer,
     path: String,
-    /// Whose key it may be.
+    /// The providers to choose from.
     providers: Vec<String>,
 }
 
 impl KeyPage {
-    /// Opens the page; with one provider there is nothing to choose. Has to be called within a tokio
+    /// Opens the page; with one provider there is nothing to choose. Must be called within a tokio
     /// runtime.
     pub fn open(providers: Vec<String>) -> Result<Self, KeyPageError> {
         let server = LoopbackServer::bind(0)?;
@@ -55,12 +55,12 @@ impl KeyPage {
         })
     }
 
-    /// Where the page is. Whoever knows this may give a key.
+    /// Returns the address of the page. Anyone who knows it can enter a key.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}{}", self.server.port(), self.path)
     }
 
-    /// Waits until `take` accepts a key of a provider; what it says is shown, good or bad.
+    /// Waits until `take` accepts a key of a provider; the text it returns is shown in either case.
     pub async fn wait(
         mut self,
         take: impl AsyncFn(&str, &str) -> Result<String, String>,

@@ -1,9 +1,9 @@
-//! Finds, asks for and keeps the credentials of model providers, and knows the directory zot keeps its
-//! files in.
+//! Finds, asks for and stores the credentials of model providers, and knows the directory of zot's
+//! files.
 //!
 //! A credential comes from the command line, from the environment or from `auth.json`, in this
-//! order. No error, `Debug` or `Display` ever contains a secret. Requests to others go through
-//! [`TokenTransport`]: this crate opens no connection, it only listens on 127.0.0.1.
+//! order. No error, `Debug` or `Display` ever contains a secret. Requests to providers go through
+//! [`TokenTransport`]: this crate opens no connections, it only listens on 127.0.0.1.
 
 mod auth_file;
 mod credential;

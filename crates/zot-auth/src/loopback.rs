@@ -1,7 +1,7 @@
-//! The server of a login: on 127.0.0.1 only, for one browser, for a moment.
+//! The temporary server of a login: on 127.0.0.1 only, for one browser.
 //!
-//! Requests for another host are refused, so that a name that somebody points to 127.0.0.1 (DNS
-//! rebinding) reaches nothing.
+//! Requests for another host are refused, so that a host name that resolves to 127.0.0.1 (DNS
+//! rebinding) gets nothing.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -35,7 +35,7 @@ const MAX_LOOPBACK_CONNECTIONS: usize = 16;
 /// Limit: the request is dropped.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The head of a request: what a browser says about itself.
+/// The head of a request, with everything a browser sends.
 ///
 /// Limit: status 431.
 const MAX_LOOPBACK_HEAD_BYTES: usize = 16 * 1024;
@@ -64,7 +64,7 @@ const LIMITS: Limits = Limits {
     ending_time: LOOPBACK_ENDING_TIME,
 };
 
-/// Nothing of a response may be kept, framed or loaded from elsewhere, and each ends its connection.
+/// Responses must not be cached, framed or load anything, and each ends its connection.
 const HEADERS: [(HeaderName, &str); 7] = [
     (CONTENT_TYPE, "text/html; charset=utf-8"),
     (CONNECTION, "close"),
@@ -79,7 +79,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// Listens on a port of 127.0.0.1.
+/// An HTTP server on a port of 127.0.0.1.
 pub struct LoopbackServer {
     port: u16,
     requests: mpsc::Receiver<Request>,
@@ -132,7 +132,7 @@ impl Reply {
 }
 
 impl LoopbackServer {
-    /// Listens on `port`; 0 takes any that is free. Must be called within a tokio runtime.
+    /// Listens on `port`; 0 chooses a free one. Must be called within a tokio runtime.
     pub fn bind(port: u16) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -171,14 +171,14 @@ impl LoopbackServer {
     /// Stops listening once the responses are written.
     pub(crate) async fn close(mut self) {
         self.cancel.cancel();
-        // Requests that still wait get no response.
+        // Pending requests get no response.
         self.requests.close();
         while self.requests.recv().await.is_some() {}
         while self.server.join_next().await.is_some() {}
     }
 }
 
-/// Hands a request to whoever calls [`LoopbackServer::next`], and waits for the reply.
+/// Passes a request to the caller of [`LoopbackServer::next`], and waits for the reply.
 async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<Request>) -> Reply {
     if !is_for_us(request.headers(), port) {
         return Reply::forbidden();
@@ -220,21 +220,21 @@ impl Request {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Answers it. A browser that has gone away needs no response.
+    /// Sends the reply. A browser that has gone away does not need it.
     pub(crate) fn answer(self, reply: Reply) {
         let _ = self.reply.send(reply);
     }
 }
 
-/// A text that nobody can guess. The device is there on every system zot runs on, and never waits
-/// once the system is up.
+/// Returns a text that cannot be guessed. `/dev/urandom` exists on every system zot runs on, and never
+/// blocks once the system is up.
 pub(crate) fn random_token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Compares without telling by the time it takes how much was right.
+/// Compares in constant time.
 pub(crate) fn same(left: &str, right: &str) -> bool {
     let (left, right) = (Sha256::digest(left), Sha256::digest(right));
     left.as_slice().ct_eq(right.as_slice()).into()

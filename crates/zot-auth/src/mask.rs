@@ -1,12 +1,12 @@
-//! Showing which key it is without showing it.
+//! Identifies a key without showing it.
 
-/// Shorter secrets are hidden whole: the end of one would be too much of it.
+/// Shorter secrets are hidden completely: their last characters would reveal too much.
 const MIN_SHOWN_LENGTH: usize = 16;
 
-/// How much of the end is shown, as on a provider's own list of keys.
+/// How many characters at the end are shown, as in a provider's own list of keys.
 const SHOWN: usize = 4;
 
-/// The last characters of a secret, enough to tell it from others.
+/// Returns the last characters of a secret, enough to distinguish it from others.
 pub fn masked(secret: &str) -> String {
     let length = secret.chars().count();
     if length < MIN_SHOWN_LENGTH {

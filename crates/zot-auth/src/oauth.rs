@@ -1,6 +1,6 @@
 //! Logging in at a provider: authorisation code with PKCE, device code, and renewal.
 //!
-//! Nobody's client id is built in: providers are described by their users.
+//! No client id is built in: users describe the providers.
 
 mod client;
 mod code;

@@ -1,4 +1,4 @@
-//! Changing `auth.json`: one process at a time, the rest of it untouched, never readable by others.
+//! Changes `auth.json`: one process at a time, keeping other entries, never readable by other users.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl AuthFile {
         &self.path
     }
 
-    /// What is stored for whom.
+    /// Returns what is stored for each provider.
     pub fn entries(&self) -> Result<Vec<(String, StoredCredential)>, CredentialError> {
         let entries = auth_file::all_stored(&self.path)?.into_iter();
         Ok(entries
@@ -65,7 +65,7 @@ impl AuthFile {
             .collect())
     }
 
-    /// The login of `provider`, if there is one.
+    /// Returns the login of `provider`, if there is one.
     pub fn login(&self, provider: &str) -> Result<Option<Tokens>, CredentialError> {
         Ok(match auth_file::stored(&self.path, provider)? {
             Some(Stored::Login(tokens)) => Some(tokens),
@@ -73,13 +73,13 @@ impl AuthFile {
         })
     }
 
-    /// Keeps an API key. Blanks around it are cut off.
+    /// Stores an API key, without surrounding white space.
     pub fn put_key(&self, provider: &str, key: &str) -> Result<(), CredentialError> {
         let source = CredentialSource::File(self.path.clone());
         let key = checked(given(key).unwrap_or_default(), source)?;
         self.put(provider, |before| {
             let mut entry = json!({"type": "api_key", "api_key": key.secret()});
-            // The original keeps its subscription login beside a key, which wins there as here.
+            // The original keeps a subscription login next to a key, which takes precedence in both.
             if let Some(login @ Value::Object(_)) = before.and_then(|before| before.get("oauth")) {
                 entry["oauth"] = login.clone();
             }
@@ -87,12 +87,12 @@ impl AuthFile {
         })
     }
 
-    /// Keeps a login.
+    /// Stores a login.
     pub fn put_login(&self, provider: &str, tokens: &Tokens) -> Result<(), CredentialError> {
         self.put(provider, |before| tokens.to_entry(before))
     }
 
-    /// Forgets what is stored for `provider`; says whether there was anything.
+    /// Removes what is stored for `provider`; returns whether there was anything.
     pub fn remove(&self, provider: &str) -> Result<bool, CredentialError> {
         if !self.path.exists() {
             return Ok(false);
@@ -100,7 +100,7 @@ impl AuthFile {
         self.change(|entries| entries.remove(provider))
     }
 
-    /// Forgets everything; returns whose credentials there were.
+    /// Removes everything; returns the providers that had credentials.
     pub fn remove_all(&self) -> Result<Vec<String>, CredentialError> {
         if !self.path.exists() {
             return Ok(Vec::new());
@@ -111,7 +111,7 @@ impl AuthFile {
         })
     }
 
-    /// Puts what becomes of the entry that there was before.
+    /// Replaces the entry of `provider` with what `entry` makes from the previous one.
     fn put(
         &self,
         provider: &str,

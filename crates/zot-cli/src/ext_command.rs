@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use zot_sdk::Workspace;
-use zot_sdk::extensions::store::{IfTaken, Store, Switch, Switched};
+use zot_sdk::extensions::store::{OnConflict, Store, Switch, Switched};
 use zot_sdk::extensions::{self, Starting};
 use zot_stdio::executor;
 use zot_stdio::signals::{EndSignal, EndSignals};
@@ -149,11 +149,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             interruptible(|| list::run(workspace, starting, Format::of(json)))
         }
         Action::Install { origin, yes, force } => {
-            let if_taken = match force {
-                true => IfTaken::Replace,
-                false => IfTaken::Refuse,
+            let on_conflict = match force {
+                true => OnConflict::Replace,
+                false => OnConflict::Refuse,
             };
-            interruptible(|| install::run(&store, &origin, Consent::of(yes), if_taken))
+            interruptible(|| install::run(&store, &origin, Consent::of(yes), on_conflict))
         }
         Action::Remove { name, yes } => interruptible(|| remove(&store, name, Consent::of(yes))),
         Action::Enable { name } => switch(&store, &name, Switch::On),

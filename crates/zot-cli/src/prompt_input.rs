@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use zot_sdk::context::PromptDraft;
-use zot_stdio::stdin_speaks_within;
+use zot_stdio::stdin_is_readable_within;
 
 use crate::failure::Failure;
 use crate::warn;
@@ -78,7 +78,7 @@ pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft
 
 /// Waits briefly, and returns whether standard input has data or has ended.
 pub(crate) fn stdin_speaks() -> io::Result<bool> {
-    stdin_speaks_within(PIPED_PROMPT_PATIENCE)
+    stdin_is_readable_within(PIPED_PROMPT_PATIENCE)
 }
 
 /// Warns that a slow producer was not waited for.

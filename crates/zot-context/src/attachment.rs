@@ -24,12 +24,12 @@ pub use parts::{Outcome, Part, attached_parts};
 /// Limit: further mentions are left out, with a note in the prompt.
 const MAX_MENTIONS: usize = 32;
 
-/// The most of one file; as much as one call of `read` shows, roughly.
+/// The most bytes of one file; about as much as one call of `read` shows.
 ///
 /// Limit: the file is cut, with a note in the prompt.
 const MAX_MENTIONED_FILE_BYTES: usize = 64 * 1024;
 
-/// The most text of all files together.
+/// The most bytes of text of all files together.
 ///
 /// Limit: further text is left out, with a note in the prompt.
 const MAX_MENTIONED_TEXT_BYTES: usize = 256 * 1024;
@@ -49,33 +49,33 @@ const MAX_MENTIONED_IMAGES_BYTES: usize = 32 * 1024 * 1024;
 /// Limit: further names are left out, with a note in the prompt.
 const MAX_MENTIONED_DIRECTORY_ENTRIES: usize = 500;
 
-/// A NUL in so much of a file makes it binary.
+/// A NUL in the first bytes of a file makes it binary.
 const SNIFF_BYTES: usize = 8 * 1024;
 
-/// What goes along with a prompt.
+/// What is attached to a prompt.
 #[derive(Debug, Default)]
 pub struct Attached {
-    /// To be put behind the prompt's text; empty when nothing was mentioned.
+    /// To be appended to the prompt's text; empty if nothing was mentioned.
     pub text: String,
     pub images: Vec<Image>,
-    /// What was mentioned and is there, but could not be attached. `text` tells the model, too.
+    /// What was mentioned and exists, but could not be attached. `text` also tells the model.
     pub problems: Vec<Problem>,
-    /// Everything that was mentioned, in order, with what became of it; also what does not exist,
-    /// which `text` says nothing about.
+    /// Everything that was mentioned, in order, with its outcome; includes what does not exist,
+    /// which `text` does not mention.
     pub parts: Vec<Part>,
 }
 
-/// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. What names nothing
-/// stays text.
+/// Attaches what `text` mentions. Relative paths start at `cwd`, `~` is `home`. A mention of
+/// something that does not exist stays plain text.
 ///
-/// `root` is the project: a path inside of it does not lead out of it through links, which may have
-/// been made by others than who typed it. A path that is outside as it was typed is meant.
+/// `root` is the project: a path inside of it may not lead out of it through links, which someone
+/// other than the user may have created. A typed path that is outside is intended.
 pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attached {
     let mut attached = Attached::default();
     let mut seen = HashSet::new();
     for mention in mentions(text) {
         let Some((shown, path)) = resolve(&mention, cwd, home) else {
-            // With the punctuation behind it left out.
+            // Without the punctuation after it.
             attached
                 .parts
                 .extend(mention.candidates.last().map(|name| Part::missing(name)));
@@ -102,7 +102,7 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attac
     attached
 }
 
-/// The first reading of a mention that names something.
+/// Returns the first candidate of a mention that exists.
 fn resolve<'a>(
     mention: &Mention<'a>,
     cwd: &Path,
@@ -120,7 +120,7 @@ fn resolve<'a>(
     there.next()
 }
 
-/// The path itself, without links, unless links lead it out of the project.
+/// Returns the path without links, unless its links lead out of the project.
 fn admit(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
     let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let typed = without_dots(path);
@@ -130,7 +130,7 @@ fn admit(path: &Path, root: &Path) -> Result<PathBuf, ReadError> {
     Ok(path.canonicalize()?)
 }
 
-/// The path as it reads, with every `..` taken back.
+/// Resolves every `..` in the path, without following links.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -152,7 +152,7 @@ impl Attached {
         let (_, mut parts) = attached_parts(added);
         for part in &mut parts {
             match &mut part.outcome {
-                // The text does not tell whether the last line of the file ends.
+                // The text does not show whether the last line of the file ends with a line feed.
                 Outcome::File { bytes } => {
                     *bytes = path.metadata().map_or(*bytes, |found| found.len());
                 }
@@ -279,7 +279,7 @@ impl Attached {
         let _ = write!(self.text, "[{note}]");
     }
 
-    /// A text between fences that it does not contain itself.
+    /// Adds a text between fences that it does not contain itself.
     fn block(&mut self, heading: &str, text: &str) {
         self.separate();
         let fence = "`".repeat(longest_run(text, '`').max(2) + 1);

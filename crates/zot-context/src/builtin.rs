@@ -7,7 +7,7 @@ use crate::skill::Skill;
 
 const WRITE_ZOT_EXTENSION: &str = include_str!("../skills/write-zot-extension/SKILL.md");
 
-/// The built-in skills. Tests see to it that none is left out.
+/// Returns the built-in skills. Tests ensure that none is left out.
 pub(crate) fn skills() -> Vec<Skill> {
     [("write-zot-extension", WRITE_ZOT_EXTENSION)]
         .into_iter()

@@ -1,9 +1,9 @@
-//! What a text costs in a request, before any provider has counted it.
+//! Estimates the tokens of a text, before any provider has counted them.
 
-/// English text and code come to about this much per token with the tokenizers in use.
+/// English text and code have about this many bytes per token with current tokenizers.
 pub const BYTES_PER_TOKEN: u64 = 4;
 
-/// The estimate for a text of this length.
+/// Estimates the tokens of a text of this length.
 pub fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }

@@ -1,4 +1,4 @@
-//! Reads files that others put there: nothing hangs, nothing is read without a limit.
+//! Reads untrusted files: nothing hangs, nothing is read without a limit.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use zot_files::{NotRegular, WalkError};
 
-/// How many entries of a directory are looked at.
+/// How many entries of a directory are read.
 ///
 /// Limit: further entries are ignored.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 10_000;
@@ -25,14 +25,14 @@ pub enum ReadError {
     NotText,
     #[error("is longer than {limit} bytes")]
     TooLong { limit: usize },
-    /// A project could show the model files of its user that way.
+    /// A project could expose its user's files to the model that way.
     #[error("is a link that leads out of {}", root.display())]
     LeadsOut { root: PathBuf },
 }
 
 impl ReadError {
     pub(crate) fn is_absence(&self) -> bool {
-        // A file in the place of a directory on the way is absence, too.
+        // A file where the path needs a directory also counts as absence.
         matches!(self, Self::System(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
@@ -51,8 +51,8 @@ pub(crate) fn read_beginning(path: &Path, limit: usize) -> Result<Beginning, Rea
     beginning_of(zot_files::open_existing(path).map_err(not_a_file)?, limit)
 }
 
-/// Reads at most `limit` bytes of a regular file whose path was resolved: a link that was put
-/// there since is not followed.
+/// Reads at most `limit` bytes of a regular file whose path was resolved: a link that was created
+/// since is not followed.
 pub(crate) fn read_resolved(path: &Path, limit: usize) -> Result<Beginning, ReadError> {
     let opened = zot_files::open_walked(path).map_err(|error| match error {
         WalkError::System(error) => not_a_file(error),
@@ -78,7 +78,7 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> 
     String::from_utf8(beginning.bytes).map_err(|_| ReadError::NotText)
 }
 
-/// The entries of a directory, as far as they are looked at.
+/// Returns the entries of a directory, up to the limit.
 pub(crate) fn entries(directory: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
     Ok(fs::read_dir(directory)?
         .take(MAX_DIRECTORY_ENTRIES)
@@ -92,8 +92,8 @@ fn not_a_file(error: io::Error) -> ReadError {
     }
 }
 
-/// The text that `bytes` begins with. A character that the end cuts in two is left out; anything
-/// else that is not UTF-8 means that this is no text.
+/// Converts `bytes` to text. A character that is cut off at the end is left out; any other invalid
+/// UTF-8 is an error.
 pub(crate) fn text_of_beginning(mut bytes: Vec<u8>, cut: Cut) -> Result<String, ReadError> {
     if cut == Cut::Somewhere
         && let Err(error) = str::from_utf8(&bytes)
@@ -104,7 +104,7 @@ pub(crate) fn text_of_beginning(mut bytes: Vec<u8>, cut: Cut) -> Result<String, 
     String::from_utf8(bytes).map_err(|_| ReadError::NotText)
 }
 
-/// Whether a text goes on behind what was read of it.
+/// Whether only the beginning of a text was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     Nowhere,

@@ -1,7 +1,7 @@
 //! The YAML between two `---` lines at the beginning of a Markdown file.
 //!
-//! The parser is one of full YAML; what is taken from it are mappings, lists and texts. Anchors and
-//! aliases are refused: nobody needs them here, and they can make a small file large.
+//! The parser supports full YAML, of which mappings, lists and strings are used. Anchors and
+//! aliases are refused: they are not needed here, and they can make a small file large.
 
 #[cfg(test)]
 mod tests;
@@ -14,19 +14,19 @@ use serde_json::{Map, Value};
 /// Limit: the file is refused.
 pub const MAX_FRONT_MATTER_BYTES: usize = 16 * 1024;
 
-/// How deep lists and mappings may lie in each other.
+/// How deep lists and mappings may be nested.
 ///
 /// Limit: the file is refused.
 const MAX_FRONT_MATTER_DEPTH: usize = 8;
 
-/// A Markdown file in its two parts.
+/// A Markdown file split into its two parts.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Document<'a> {
     pub(crate) fields: Map<String, Value>,
     pub(crate) body: &'a str,
 }
 
-/// What is wrong with a front matter. Lines are those of the file.
+/// A problem with front matter. Line numbers are those of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontMatterError {
     #[error("its front matter has no end: add a line with --- behind it")]
@@ -45,7 +45,7 @@ pub enum FrontMatterError {
     TooDeep { line: usize },
 }
 
-/// Takes a file apart. Without a `---` line at its beginning, all of it is body.
+/// Splits a file. Without a `---` line at its beginning, all of it is body.
 pub(crate) fn split(text: &str) -> Result<Document<'_>, FrontMatterError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((first, rest)) = text.split_once('\n') else {
@@ -102,7 +102,7 @@ fn parse(yaml: &str) -> Result<Map<String, Value>, FrontMatterError> {
 struct Events<'a>(Parser<'a, StrInput<'a>>);
 
 impl<'a> Events<'a> {
-    /// The next event and the line of the file it begins in.
+    /// Returns the next event and the line of the file where it begins.
     fn next(&mut self) -> Result<(Event<'a>, usize), FrontMatterError> {
         match self.0.next_event() {
             Some(Ok((event, span))) => Ok((event, line_of(span))),
@@ -143,7 +143,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The rest of a mapping that has begun.
+    /// Parses the rest of a mapping that has begun.
     fn mapping(&mut self, depth: usize) -> Result<Value, FrontMatterError> {
         let mut fields = Map::new();
         loop {
@@ -166,7 +166,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Numbers stay texts: a version like `1.10` is one.
+/// Converts a scalar. Numbers stay strings, because of versions like `1.10`.
 fn scalar(text: String, style: ScalarStyle) -> Value {
     match (style, text.as_str()) {
         (ScalarStyle::Plain, "" | "~" | "null" | "Null" | "NULL") => Value::Null,

@@ -1,4 +1,4 @@
-//! What the files of a project say to every agent that works there.
+//! A project's instructions to every agent that works there.
 
 #[cfg(test)]
 mod tests;
@@ -15,17 +15,17 @@ use crate::problem::{Problem, ProblemCause};
 /// The names of such files, in the order they are read in one directory.
 const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".zot/instructions.md"];
 
-/// The most of one file.
+/// The most bytes of one file.
 ///
 /// Limit: the file is cut, with a note.
 const MAX_INSTRUCTIONS_FILE_BYTES: usize = 32 * 1024;
 
-/// The most of all files together: they are paid for with every request.
+/// The most bytes of all files together: they are paid for with every request.
 ///
 /// Limit: further files are left out, with a warning.
 const MAX_INSTRUCTIONS_BYTES: usize = 64 * 1024;
 
-/// How many directories above the working directory are looked at.
+/// How many directories above the working directory are searched.
 ///
 /// Limit: directories further up are not searched.
 const MAX_PARENT_DIRECTORIES: usize = 32;
@@ -40,7 +40,7 @@ pub struct InstructionFile {
 }
 
 impl InstructionFile {
-    /// The file as part of a system prompt.
+    /// Formats the file as part of a system prompt.
     pub fn section(&self) -> String {
         format!(
             "<instructions from=\"{}\">\n{}\n</instructions>",
@@ -50,7 +50,7 @@ impl InstructionFile {
     }
 }
 
-/// The instructions for a working directory, the nearest first.
+/// The instructions for a working directory, nearest first.
 #[derive(Debug, Default)]
 pub struct Instructions {
     pub files: Vec<InstructionFile>,
@@ -58,7 +58,7 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// What is said before the files.
+    /// The introduction to the files.
     pub const HEADING: &'static str = "What this project asks of everyone who works in it. The \
         nearest file comes first; where two contradict each other, the first one counts.";
 }
@@ -113,15 +113,15 @@ pub fn find_instructions(cwd: &Path) -> Instructions {
     found
 }
 
-/// The root of the repository that `cwd` is in, or `cwd` itself.
+/// Returns the root of the repository that contains `cwd`, or `cwd` itself.
 pub fn project_root(cwd: &Path) -> PathBuf {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     directories(&cwd).pop().unwrap_or(cwd)
 }
 
-/// The directories to look into, the nearest first.
+/// Returns the directories to search, nearest first.
 ///
-/// The climb ends where another user's directory begins: in a shared place such as `/tmp`, anybody can
+/// The search ends at another user's directory: in a shared directory such as `/tmp`, anyone can
 /// put a repository above the working directory.
 fn directories(cwd: &Path) -> Vec<PathBuf> {
     let owner = |path: &Path| path.metadata().ok().as_ref().map(Metadata::uid);
@@ -153,9 +153,9 @@ impl Read {
     }
 }
 
-/// Reads a file that was not read under another name and says something.
+/// Reads a file, unless it is empty or was read under another name.
 fn read(path: &Path, root: &Path, seen: &mut HashSet<PathBuf>) -> Result<Option<Read>, ReadError> {
-    // A link that leads nowhere is somebody's mistake, not absence.
+    // A dangling link is a mistake, not absence.
     let resolved = match require_inside(path, root) {
         Err(ReadError::System(error)) if path.is_symlink() => {
             return Err(ReadError::System(std::io::Error::other(format!(

@@ -1,9 +1,9 @@
-//! What an agent is told about where it works: instructions of the project, skills, prompt
-//! templates, and the files a prompt mentions.
+//! The context of an agent's work: instructions of the project, skills, prompt templates, and the
+//! files a prompt mentions.
 //!
-//! Decisions are functions of texts; a thin reader beside each finds and reads the files, within
-//! limits. This crate knows no model, no front end and no configuration: whoever uses it says where
-//! to look.
+//! Decisions are pure functions of texts; a thin reader next to each finds and reads the files,
+//! within limits. This crate does not depend on models, front ends or configuration: the caller
+//! decides where to search.
 
 mod attachment;
 mod builtin;

@@ -1,16 +1,17 @@
-//! Finds what may be a mention of a file in a prompt: `@src/main.rs`, `@"a b.txt"`.
+//! Finds possible mentions of files in a prompt: `@src/main.rs`, `@"a b.txt"`.
 
 #[cfg(test)]
 mod tests;
 
-/// Something behind an `@` that begins a word.
+/// The text after an `@` that begins a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention<'a> {
-    /// What it may name, the likeliest first: a point behind a path ends the sentence, or does not.
+    /// The paths it may name, most likely first: a dot after a path may end the sentence or belong
+    /// to it.
     pub candidates: Vec<&'a str>,
 }
 
-/// The possible mentions in a text, in order. Whether they name something, the disk has to tell.
+/// Returns the possible mentions in a text, in order. They need not exist.
 pub fn mentions(text: &str) -> Vec<Mention<'_>> {
     let mut found = Vec::new();
     let mut before = None;
@@ -37,7 +38,7 @@ fn begins_word(before: char) -> bool {
     before.is_whitespace() || "([{<,;\"'`".contains(before)
 }
 
-/// The mention that begins with `text`, and how much of it was looked at.
+/// Parses the mention at the beginning of `text`, and returns how much of it was consumed.
 fn mention(text: &str) -> (Option<Mention<'_>>, usize) {
     if let Some(quoted) = text.strip_prefix('"') {
         return match quoted.split_once('"') {

@@ -1,4 +1,4 @@
-//! What was found but could not be used as it is.
+//! Problems with files that were found.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One skill: what its `SKILL.md` says about it, and how it is read.
+//! One skill: the description in its `SKILL.md`, and how it is read.
 
 mod allowed;
 #[cfg(test)]
@@ -15,12 +15,12 @@ use crate::problem::ProblemCause;
 
 pub use allowed::AllowedTools;
 
-/// The longest `SKILL.md`. What a task rarely needs belongs into files beside it.
+/// The longest `SKILL.md`. What a task rarely needs belongs in files next to it.
 ///
 /// Limit: the skill is left out, with a warning.
 pub const MAX_SKILL_BYTES: usize = 64 * 1024;
 
-/// The longest description; every one is in every request.
+/// The longest description; every request contains all of them.
 ///
 /// Limit: the skill is left out, with a warning.
 const MAX_SKILL_DESCRIPTION_BYTES: usize = 1024;
@@ -28,7 +28,7 @@ const MAX_SKILL_DESCRIPTION_BYTES: usize = 1024;
 /// Limit: the skill is left out, with a warning.
 const MAX_SKILL_NAME_BYTES: usize = 64;
 
-/// Where a skill was found. In this order, the first of a name wins.
+/// Where a skill was found. Of several with the same name, the first in this order is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillSource {
     /// `./.zot/skills`
@@ -59,7 +59,7 @@ impl SkillSource {
         }
     }
 
-    /// Whether whoever wrote the project decides what is there.
+    /// Returns whether the project's authors control the directory.
     pub(crate) fn is_of_project(self) -> bool {
         matches!(
             self,
@@ -68,32 +68,32 @@ impl SkillSource {
     }
 }
 
-/// What is known of a skill before it is used.
+/// What is known about a skill before it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skill {
     pub name: String,
     pub description: String,
-    /// The only tools there are while the skill is in use; `None` restricts nothing.
+    /// The only tools available while the skill is in use; `None` restricts nothing.
     pub allowed_tools: Option<AllowedTools>,
-    /// What the author says the skill needs. For people.
+    /// The permissions that the author declares. For people.
     pub permissions: Option<Value>,
     pub source: SkillSource,
-    /// Its `SKILL.md`; built-in ones have none.
+    /// Its `SKILL.md`; `None` for built-in skills.
     pub path: Option<PathBuf>,
     /// How long its text is, in bytes.
     pub length: usize,
     pub(crate) text: Text,
 }
 
-/// Where the text comes from when the skill is used. Files are read then: they may be long, and may
-/// have changed.
+/// Where the text comes from when the skill is used. Files are read only then: they may be long,
+/// and may have changed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Text {
     BuiltIn(&'static str),
     File(PathBuf),
 }
 
-/// What a `SKILL.md` lacks.
+/// A problem with a `SKILL.md`.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     #[error("it needs a description in its front matter: it is all a model sees before it decides")]
@@ -139,7 +139,7 @@ impl Skill {
         Ok(skill)
     }
 
-    /// A skill that is part of the program.
+    /// Creates a skill that is part of the program.
     pub(crate) fn built_in(text: &'static str, name: &str) -> Result<Self, ProblemCause> {
         let (skill, _) = Self::parse(text, name, SkillSource::BuiltIn, Text::BuiltIn(text))?;
         Ok(skill)
@@ -169,7 +169,7 @@ impl Skill {
         Ok((skill, document.body))
     }
 
-    /// The skill as it is now, and its text.
+    /// Reads the current version of the skill, and its text.
     pub fn load(&self) -> Result<(Self, String), ProblemCause> {
         let text = match &self.text {
             Text::BuiltIn(text) => (*text).to_owned(),
@@ -180,7 +180,7 @@ impl Skill {
         Ok((skill, body.to_owned()))
     }
 
-    /// What its text costs, roughly.
+    /// Estimates the tokens of its text.
     pub fn tokens(&self) -> u64 {
         cost::tokens(self.length)
     }

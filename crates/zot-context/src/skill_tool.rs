@@ -1,4 +1,4 @@
-//! The tool `skill`, and the restriction a skill may bring.
+//! The tool `skill`, and the restrictions of a loaded skill.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +35,7 @@ impl SkillTool {
             description: DESCRIPTION.to_owned(),
             parameters: RawValue::from_string(PARAMETERS.to_owned())
                 .unwrap_or_else(|_| RawValue::NULL.to_owned()),
-            // A skill may restrict the calls behind it, so they wait for it.
+            // A skill may restrict later calls, so they wait for it.
             effect: ToolEffect::Changes,
         };
         Self {
@@ -46,7 +46,7 @@ impl SkillTool {
     }
 
     fn load(&self, arguments: &RawValue) -> ToolOutput {
-        let Some(name) = wanted(arguments) else {
+        let Some(name) = requested_name(arguments) else {
             return ToolOutput::error("invalid args: name must be a string");
         };
         let Some(skill) = self.skills.get(&name) else {
@@ -99,13 +99,13 @@ impl Tool for SkillTool {
     }
 
     fn preview(&self, arguments: &RawValue) -> Option<String> {
-        let skill = self.skills.get(&wanted(arguments)?)?;
+        let skill = self.skills.get(&requested_name(arguments)?)?;
         Some(format!("{}: {}", skill.name, skill.description))
     }
 }
 
-/// The name in the arguments of a call.
-fn wanted(arguments: &RawValue) -> Option<String> {
+/// Returns the name in the arguments of a call.
+fn requested_name(arguments: &RawValue) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments.get()).ok()?;
     let name = arguments.get("name")?.as_str()?;
     Some(name.trim().to_owned())
@@ -113,9 +113,9 @@ fn wanted(arguments: &RawValue) -> Option<String> {
 
 /// Holds the model to the `allowed-tools` of the skills it has loaded.
 ///
-/// The restriction begins with the call behind the one that loaded the skill and ends with the
-/// prompt. With several such skills, a tool has to be allowed by each of them: no skill can be
-/// loaded to get out of another one's limits. `skill` itself is always allowed.
+/// The restriction begins with the call after the one that loaded the skill and ends with the
+/// prompt. With several such skills, a tool has to be allowed by each of them: loading another
+/// skill cannot lift a restriction. `skill` itself is always allowed.
 #[derive(Debug, Default)]
 pub struct SkillGuard(Mutex<Vec<(String, AllowedTools)>>);
 
@@ -125,7 +125,7 @@ impl SkillGuard {
         self.lock().clear();
     }
 
-    /// Why a call of `tool` is refused now, for the model to read.
+    /// Returns why a call of `tool` is refused now, for the model to read.
     pub fn refusal(&self, tool: &str) -> Option<String> {
         let in_use = self.lock();
         let by = in_use.iter().find(|(_, allowed)| !allowed.allows(tool));
@@ -152,7 +152,7 @@ impl SkillGuard {
     }
 }
 
-/// What holds now, in words.
+/// Describes the current restriction.
 fn rule(in_use: &[(String, AllowedTools)]) -> Option<String> {
     let ((_, first), others) = in_use.split_first()?;
     let mut names: Vec<&str> = first

@@ -1,4 +1,4 @@
-//! All skills there are, found in their directories.
+//! Finds all skills in their directories.
 
 #[cfg(test)]
 mod tests;
@@ -12,17 +12,17 @@ use crate::file::{entries, require_inside};
 use crate::problem::{Problem, ProblemCause};
 use crate::skill::{Skill, SkillSource};
 
-/// How many skills are looked at, those that cannot be used included.
+/// How many skills are read, including unusable ones.
 ///
 /// Limit: further skills are left out, with a warning.
 pub const MAX_SKILLS: usize = 256;
 
-/// Where skills are looked for, in order.
+/// The directories that are searched for skills, in order.
 #[derive(Debug, Clone, Default)]
 pub struct SkillDirectories(Vec<(SkillSource, PathBuf)>);
 
 impl SkillDirectories {
-    /// The usual places: those of the project at `cwd`, of zot's own `home`, of the user.
+    /// Returns the usual directories: of the project at `cwd`, of zot's own `home`, of the user.
     pub fn usual(cwd: &Path, home: &Path, user: Option<&Path>) -> Self {
         let mut directories = vec![
             (SkillSource::Project, cwd.join(".zot/skills")),
@@ -47,11 +47,11 @@ impl SkillDirectories {
     }
 }
 
-/// A skill, and whether it counts.
+/// A skill, and whether it is used.
 #[derive(Debug)]
 pub struct FoundSkill {
     pub skill: Skill,
-    /// Where the one of the same name is that wins.
+    /// The source of the skill of the same name that is used instead.
     pub hidden_by: Option<SkillSource>,
 }
 
@@ -62,7 +62,7 @@ pub struct SkillSet {
 }
 
 impl SkillSet {
-    /// Those of `found` that count.
+    /// Creates a set of the skills in `found` that are not hidden.
     pub fn new(found: Vec<FoundSkill>) -> Self {
         let counted = found.into_iter().filter(|found| found.hidden_by.is_none());
         Self {
@@ -70,7 +70,7 @@ impl SkillSet {
         }
     }
 
-    /// Only what the program brings along.
+    /// Creates a set of the built-in skills only.
     pub fn built_in() -> Self {
         Self {
             skills: builtin::skills(),
@@ -85,7 +85,7 @@ impl SkillSet {
         self.skills.iter()
     }
 
-    /// What the system prompt says about them.
+    /// Returns the list of skills for the system prompt.
     pub fn manifest(&self) -> String {
         let mut manifest = "Skills are instructions for particular tasks. When a task fits one of \
             these, call the tool `skill` with its name before you begin, and follow what it says:"
@@ -98,20 +98,21 @@ impl SkillSet {
     }
 }
 
-/// Looks into all directories, then at the built-in skills. What cannot be used is reported and skipped.
+/// Searches all directories, then adds the built-in skills. What cannot be used is reported and
+/// skipped.
 ///
-/// A skill of the project whose files lie outside of `cwd` is not used: a project could show the
-/// model files of its user that way.
+/// A skill of the project whose files are outside of `cwd` is not used: a project could expose its
+/// user's files to the model that way.
 pub fn find_skills(directories: &SkillDirectories, cwd: &Path) -> (Vec<FoundSkill>, Vec<Problem>) {
     let root = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     let mut found: Vec<FoundSkill> = Vec::new();
     let mut problems = Vec::new();
-    let mut looked_into = HashSet::new();
+    let mut searched = HashSet::new();
     let mut left = MAX_SKILLS;
     for (source, directory) in &directories.0 {
         // In the user's home, a project's directory and the user's are the same.
         if let Ok(resolved) = directory.canonicalize()
-            && !looked_into.insert(resolved)
+            && !searched.insert(resolved)
         {
             continue;
         }
@@ -149,7 +150,7 @@ fn add(found: &mut Vec<FoundSkill>, skill: Skill) {
     found.push(FoundSkill { skill, hidden_by });
 }
 
-/// The directories below `directory` that have a `SKILL.md`, in the order of their names.
+/// Returns the directories below `directory` that have a `SKILL.md`, sorted by name.
 fn candidates(directory: &Path) -> Vec<(String, PathBuf)> {
     let Ok(entries) = entries(directory) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Prompts that are used again: Markdown files that slash commands expand to.
+//! Prompt templates: Markdown files that slash commands expand to.
 
 mod expansion;
 #[cfg(test)]
@@ -18,12 +18,12 @@ use crate::skill::check_skill_name;
 /// Limit: the template is refused.
 const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// How many templates of one directory are looked at.
+/// How many templates of one directory are read.
 ///
 /// Limit: further templates of a directory are not listed.
 const MAX_TEMPLATES: usize = 256;
 
-/// How much of a template's first line stands in for a missing description.
+/// How much of a template's first line replaces a missing description.
 const MAX_DESCRIPTION_CHARACTERS: usize = 80;
 
 /// Where a template was found.
@@ -35,7 +35,7 @@ pub enum TemplateSource {
     User,
 }
 
-/// A prompt with places for arguments.
+/// A prompt with placeholders for arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// Without the slash.
@@ -47,7 +47,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The prompt for what the user wrote behind the name.
+    /// Returns the prompt for the arguments that the user wrote.
     pub fn expand(&self, arguments: &str) -> String {
         expansion::expand(&self.body, arguments)
     }
@@ -75,17 +75,18 @@ fn first_line(body: &str) -> String {
     }
 }
 
-/// The templates of a project and its user. Files are looked at when they are asked for, so that
-/// starting costs nothing and edits count at once.
+/// The templates of a project and its user. Files are read when they are needed, so that starting
+/// costs nothing and edits apply at once.
 #[derive(Debug, Clone, Default)]
 pub struct Templates {
     directories: Vec<(TemplateSource, PathBuf)>,
-    /// Nothing of the project may lead out of here.
+    /// No file of the project may lead out of this directory.
     root: PathBuf,
 }
 
 impl Templates {
-    /// Those in the usual places: `.zot/prompts` below `cwd`, and `prompts` below zot's `home`.
+    /// Returns the templates in the usual directories: `.zot/prompts` below `cwd`, and `prompts`
+    /// below zot's `home`.
     pub fn usual(cwd: &Path, home: &Path) -> Self {
         Self {
             directories: vec![
@@ -96,7 +97,8 @@ impl Templates {
         }
     }
 
-    /// All that can be used, by name; the project's win. What cannot is reported.
+    /// Returns all usable templates by name, and the problems of the others. The project's
+    /// templates take precedence.
     pub fn list(&self) -> (Vec<Template>, Vec<Problem>) {
         let mut templates: Vec<Template> = Vec::new();
         let mut problems = Vec::new();
@@ -116,8 +118,7 @@ impl Templates {
         (templates, problems)
     }
 
-    /// The template called `name`, if there is one. One that cannot be used is a problem: what the
-    /// user meant is clear.
+    /// Finds the template called `name`. One that exists but cannot be used is an error.
     pub fn find(&self, name: &str) -> Result<Option<Template>, Problem> {
         if check_skill_name(name).is_err() {
             return Ok(None);
@@ -133,9 +134,8 @@ impl Templates {
         Ok(None)
     }
 
-    /// What a text that begins with `/name` expands to, if that is a template: the rest of its first
-    /// line is the arguments, and further lines follow the expansion. Other texts are no business of
-    /// templates.
+    /// Expands a text that begins with `/name`, if that is a template: the rest of its first line
+    /// is the arguments, and further lines follow the expansion. Returns `None` for other texts.
     pub fn expand(&self, text: &str) -> Result<Option<String>, Problem> {
         let Some((name, arguments, rest)) = command(text) else {
             return Ok(None);
@@ -172,7 +172,7 @@ impl Templates {
     }
 }
 
-/// The name, the arguments and the further lines of a text that looks like a slash command.
+/// Returns the name, the arguments and the further lines of a text that looks like a slash command.
 fn command(text: &str) -> Option<(&str, &str, &str)> {
     let text = text.trim_start().strip_prefix('/')?;
     let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -180,7 +180,7 @@ fn command(text: &str) -> Option<(&str, &str, &str)> {
     Some((name, arguments.trim(), rest))
 }
 
-/// The names of the Markdown files in a directory, sorted.
+/// Returns the names of the Markdown files in a directory, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let Ok(entries) = entries(directory) else {
         return Vec::new();

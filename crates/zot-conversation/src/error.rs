@@ -118,13 +118,13 @@ pub enum ModelErrorKind {
     Stream,
 }
 
-/// Whether an image in the request may be why it was refused.
+/// Whether an image may be the reason why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ImageBlame {
-    /// It cannot be.
+    /// No image is the reason.
     #[default]
     None,
-    /// The provider refuses the request without saying what is wrong with it.
+    /// The provider refuses the request without a clear reason.
     Possible,
     /// The provider blames an image.
     Named,
@@ -158,7 +158,7 @@ impl ErrorReport {
         }
     }
 
-    /// Reports an error of `provider`, which is the name the user chose it by.
+    /// Creates the report of an error of `provider`, the name by which the user chose it.
     pub fn of_provider(error: &ModelError, provider: &str) -> Self {
         Self {
             provider: Some(provider.to_owned()),
@@ -180,7 +180,7 @@ impl From<&ModelError> for ErrorReport {
     }
 }
 
-/// What kind of error happened, in words that do not change.
+/// The kind of an error, with a name that does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The credential is missing or refused.
@@ -189,19 +189,19 @@ pub enum ErrorCode {
     /// The account has no credit or quota left.
     InsufficientQuota,
     ContextOverflow,
-    /// The provider refuses the request as it is.
+    /// The provider refuses the request in this form.
     InvalidRequest,
-    /// The provider withheld the answer.
+    /// The provider withheld the response.
     Refused,
     Unavailable,
     /// The provider could not be reached.
     Connection,
-    /// The answer broke off or made no sense.
+    /// The response broke off or made no sense.
     Stream,
     MaxSteps,
     /// A limit on money, tokens, steps or time was reached.
     Budget,
-    /// No summary came of a compaction.
+    /// A compaction produced no summary.
     Compaction,
     /// The transcript is too short to be compacted.
     NothingToCompact,
@@ -212,10 +212,10 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// Whether the same request may succeed at another provider or with another model.
+    /// Returns whether the same request may succeed at another provider or with another model.
     ///
-    /// The one decision behind fallback models, the providers that an error event suggests, and the
-    /// other servers of ZINO's router.
+    /// Fallback models, the providers that an error event suggests, and the other servers of ZINO's
+    /// router all depend on this decision.
     pub fn may_succeed_elsewhere(self) -> bool {
         matches!(
             self,
@@ -228,7 +228,7 @@ impl ErrorCode {
         )
     }
 
-    /// The word the wire uses.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unauthorized => "unauthorized",

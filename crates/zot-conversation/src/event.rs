@@ -58,7 +58,7 @@ pub enum AgentEvent {
     /// A call waits for someone's permission.
     ConfirmationRequested {
         call: ToolCall,
-        /// What the call would do, as far as its tool can tell beforehand.
+        /// What the call would do, if its tool can predict it.
         preview: Option<String>,
     },
     ToolProgress {
@@ -67,18 +67,18 @@ pub enum AgentEvent {
     },
     ToolFinished {
         result: ToolResult,
-        /// Who ran the call, when it was not the agent itself.
+        /// The extension that ran the call, if any.
         origin: Option<ToolOrigin>,
     },
     /// A model failed, and another continues the turn.
     FellBack {
-        /// Provider and model, as `openai/gpt-5`.
+        /// Provider and model, for example `openai/gpt-5`.
         from: String,
         to: String,
         error: ErrorReport,
     },
     Failed(ErrorReport),
-    /// The transcript is being summarised, within a prompt or because someone asked for it.
+    /// The transcript is being summarised, within a prompt or on request.
     CompactionStarted,
     CompactionFinished {
         summary: String,
@@ -99,7 +99,7 @@ pub enum TurnStop {
 }
 
 impl TurnStop {
-    /// The word the wire uses.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::End => "end",

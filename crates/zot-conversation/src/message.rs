@@ -25,12 +25,12 @@ pub struct Message {
 pub const IMAGE_MIRROR_HEADING: &str = "Tool output included the following image content:";
 
 impl Message {
-    /// Whether it is a user's own message and not one that repeats tool results.
+    /// Returns whether it is a user's own message and not one that repeats tool results.
     pub fn is_prompt(&self) -> bool {
         self.role == Role::User && !self.is_image_mirror()
     }
 
-    /// Whether it repeats images of tool results, see [`IMAGE_MIRROR_HEADING`].
+    /// Returns whether it repeats images of tool results, see [`IMAGE_MIRROR_HEADING`].
     pub fn is_image_mirror(&self) -> bool {
         let Some(ContentBlock::Text(text)) = self.content.first() else {
             return false;
@@ -40,7 +40,7 @@ impl Message {
             && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     }
 
-    /// A user message holding one text block.
+    /// Creates a user message with one text block.
     pub fn user_text(text: impl Into<String>, time: Timestamp) -> Self {
         Self {
             role: Role::User,
@@ -49,12 +49,12 @@ impl Message {
         }
     }
 
-    /// The text blocks joined without a separator.
+    /// Joins the text blocks without a separator.
     pub fn text(&self) -> String {
         joined_text(&self.content)
     }
 
-    /// The tool calls of an assistant message, in the order the model made them.
+    /// Returns the tool calls of an assistant message, in the order the model made them.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolCall(call) => Some(call),
@@ -62,7 +62,7 @@ impl Message {
         })
     }
 
-    /// The results of a tool message, in call order.
+    /// Returns the results of a tool message, in call order.
     pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolResult(result) => Some(result),
@@ -71,7 +71,7 @@ impl Message {
     }
 }
 
-/// Who a message comes from.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     User,
@@ -109,13 +109,13 @@ pub struct Image {
     pub data: Bytes,
 }
 
-/// The formats that every provider takes, as they begin.
+/// The formats that every provider accepts, with their first bytes.
 const IMAGE_FORMATS: [(&str, &[u8]); 5] = [
     ("image/png", b"\x89PNG\r\n\x1a\n"),
     ("image/jpeg", b"\xff\xd8\xff"),
     ("image/gif", b"GIF87a"),
     ("image/gif", b"GIF89a"),
-    // Its name stands behind four bytes of length.
+    // Its name follows four bytes of length.
     ("image/webp", b"RIFF"),
 ];
 
@@ -139,8 +139,8 @@ pub struct UnsupportedImage {
 }
 
 impl Image {
-    /// Determines the format from the first bytes, because providers refuse an image that is declared
-    /// as another one.
+    /// Determines the format from the first bytes, because providers refuse an image with a wrong
+    /// declared type.
     pub fn recognised(declared: &str, data: Bytes) -> Result<Self, UnsupportedImage> {
         if let Some(mime_type) = Self::mime_type_of(&data) {
             let mime_type = mime_type.to_owned();
@@ -156,7 +156,7 @@ impl Image {
         Err(UnsupportedImage { found })
     }
 
-    /// Returns the type of the image that begins with `head`, if it is one that every provider takes.
+    /// Returns the type of the image that begins with `head`, if every provider accepts it.
     pub fn mime_type_of(head: &[u8]) -> Option<&'static str> {
         IMAGE_FORMATS
             .iter()
@@ -167,7 +167,7 @@ impl Image {
             .map(|(mime_type, _)| *mime_type)
     }
 
-    /// The name of a format that providers do not take, from the first bytes of a file.
+    /// Returns the name of a format that providers do not accept, from the first bytes of a file.
     pub fn unsupported_format(head: &[u8]) -> Option<&'static str> {
         let other = OTHER_FORMATS
             .iter()
@@ -182,16 +182,16 @@ impl Image {
 
 /// A model's reasoning before its response, with what its provider needs to accept it back.
 ///
-/// Blocks are replayed verbatim to the provider that made them and to no other, and by some wires
-/// only behind the conversation they were made in.
+/// Blocks are replayed verbatim, only to the provider that made them, and on some wires only behind
+/// the same conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reasoning {
     /// The provider that made the block, for example `anthropic`.
     pub provider: String,
     /// The readable part; empty when the provider shows none.
     pub text: String,
-    /// What else the provider wants back, in its own form, as JSON: OpenRouter's `reasoning_details`; of
-    /// the text right before the block, the kind of message it was on OpenAI's responses.
+    /// Other data that the provider expects back, as JSON: OpenRouter's `reasoning_details`, or on
+    /// OpenAI's responses the kind of message that the preceding text was.
     pub details: Option<String>,
     /// Anthropic's signature over `text`.
     pub signature: Option<String>,
@@ -205,7 +205,7 @@ pub struct Reasoning {
 }
 
 impl Reasoning {
-    /// How many bytes the provider gave.
+    /// Returns how many bytes the provider sent.
     pub(crate) fn length(&self) -> usize {
         let others = [&self.details, &self.signature, &self.encrypted, &self.id];
         let others = others.into_iter().flatten();
@@ -277,14 +277,15 @@ impl Arguments {
         }
     }
 
-    /// Arguments that the output limit cut off. Such a call is never run, even if they are empty.
+    /// Creates arguments that the output limit cut off. Such a call is never run, even if they are
+    /// empty.
     pub fn cut_off(text: &str) -> Self {
         let reason = "the answer reached the output limit before they were complete: make smaller \
                       calls, for example write a long file in several pieces";
         Self::malformed(text, reason.to_owned())
     }
 
-    /// The empty object.
+    /// Creates an empty object.
     pub fn empty() -> Self {
         Self::from_model_text("")
     }
@@ -304,7 +305,7 @@ impl Arguments {
         }
     }
 
-    /// A JSON object that may be shown or sent back: `{}` stands in for malformed text.
+    /// Returns a JSON object that may be shown or sent back: `{}` for malformed text.
     pub fn json_or_empty(&self) -> &str {
         match &self.0 {
             Ok(raw) => raw.get(),

@@ -27,10 +27,10 @@ pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelErr
 /// which clients must report as an error themselves. Usage may be reported several times: each
 /// report replaces the one before.
 pub trait Model: Send + Sync {
-    /// Asks for the next message. Nothing is sent before the stream is polled.
+    /// Requests the next message. Nothing is sent before the stream is polled.
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a>;
 
-    /// Whether images in tool results reach the model.
+    /// Returns whether images in tool results reach the model.
     fn tool_images(&self) -> ToolImages {
         ToolImages::Seen
     }
@@ -40,7 +40,7 @@ pub trait Model: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolImages {
     Seen,
-    /// The wire has no place for them: they are shown again in a user message.
+    /// The wire has no field for them: they are repeated in a user message.
     NeedMirror,
 }
 
@@ -54,7 +54,7 @@ pub struct ModelRequest<'a> {
     pub messages: &'a [Arc<Message>],
     pub tools: &'a [Arc<ToolDefinition>],
     pub reasoning: Option<ReasoningEffort>,
-    /// The most tokens the answer may have.
+    /// The most tokens the response may have.
     pub max_output: u64,
     pub sampling: Sampling,
 }
@@ -80,7 +80,7 @@ pub enum ReasoningEffort {
 }
 
 impl ReasoningEffort {
-    /// From the least to the most.
+    /// All efforts, lowest first.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Minimal,
@@ -151,7 +151,7 @@ pub enum ModelEvent {
     TextDelta(String),
     /// Readable thinking, for display only; the block itself follows as `Reasoning`.
     ThinkingDelta(String),
-    /// A finished reasoning block, in its place among the other content.
+    /// A finished reasoning block, in order with the other content.
     Reasoning(Reasoning),
     ToolCallStart {
         id: ToolCallId,
@@ -164,7 +164,7 @@ pub enum ModelEvent {
     ToolCallEnd {
         id: ToolCallId,
     },
-    /// Counts so far for this call; cost is left to the caller, who knows the prices.
+    /// Counts so far for this call, without the cost: the caller knows the prices.
     Usage(Usage),
     Stop(StopReason),
 }

@@ -6,7 +6,7 @@ mod tests;
 use crate::{ModelError, ModelErrorKind, ModelEvent};
 
 /// The most bytes of one response: text, thinking, signatures, names and arguments of tool calls
-/// together. The longest that models can give today are below 1 MiB.
+/// together. The longest responses of today's models are below 1 MiB.
 ///
 /// Limit: error that names the limit; the text received so far is kept.
 pub const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
@@ -73,7 +73,7 @@ impl ResponseSize {
     }
 }
 
-/// The bytes of an event that are kept or shown.
+/// Returns how many bytes of an event are kept or shown.
 fn length(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::TextDelta(delta) | ModelEvent::ThinkingDelta(delta) => delta.len(),

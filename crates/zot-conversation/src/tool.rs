@@ -1,4 +1,4 @@
-//! Tools: what a model can ask the agent to do.
+//! Tools that a model can call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct ToolDefinition {
     pub effect: ToolEffect,
 }
 
-/// Whether calls of a tool may run side by side.
+/// Whether calls of a tool may run concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
     /// Only reads: neighbouring calls run concurrently.
@@ -30,8 +30,8 @@ pub enum ToolEffect {
 
 /// Something a model can call.
 ///
-/// A tool never fails in Rust's sense: what goes wrong is an error result that the model reads. A
-/// panic is turned into one by the agent.
+/// A tool never returns a Rust error: a failure is an error result that the model reads. The agent
+/// turns a panic into one.
 pub trait Tool: Send + Sync {
     fn definition(&self) -> &Arc<ToolDefinition>;
 
@@ -39,19 +39,19 @@ pub trait Tool: Send + Sync {
     /// returns a result that describes how far it got.
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput>;
 
-    /// What a call with these arguments would do, for someone who is asked to allow it: the
-    /// command, or the diff. `None` when the tool cannot tell or the arguments are wrong.
+    /// Describes what a call with these arguments would do, for the person who confirms it: the
+    /// command, or the diff. `None` if the tool cannot predict it or the arguments are wrong.
     fn preview(&self, _arguments: &RawValue) -> Option<String> {
         None
     }
 
-    /// Where the tool comes from, when it is not the agent's own.
+    /// Returns where the tool comes from, if it is not built in.
     fn origin(&self) -> Option<ToolOrigin> {
         None
     }
 }
 
-/// Who ran a tool, for front ends to show.
+/// The extension that provides a tool, for front ends to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOrigin {
     pub extension: String,
@@ -96,7 +96,7 @@ impl ToolOutput {
         }
     }
 
-    /// The text blocks joined, for tests and logs.
+    /// Joins the text blocks, for tests and logs.
     pub fn joined_text(&self) -> String {
         joined_text(&self.content)
     }
@@ -113,7 +113,7 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// Collects `tools`; the first of a name wins.
+    /// Collects `tools`; of several with the same name the first is used.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let mut set = Self::default();
         for tool in tools {

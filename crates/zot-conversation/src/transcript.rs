@@ -6,8 +6,8 @@ use crate::Message;
 
 /// A growing list of messages.
 ///
-/// Cloning is O(1). Appending copies the list of pointers only while a clone is alive, which no
-/// clone is between two model calls.
+/// Cloning is O(1). Appending copies the list of pointers only while a clone is alive; between two
+/// model calls none is.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript(Arc<Vec<Arc<Message>>>);
 

@@ -14,12 +14,13 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Everything the model had to look at for this call.
+    /// Returns all prompt tokens of this call, cached ones included.
     pub fn prompt_tokens(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// The same counts with `cost_usd` computed from `prices`, at the rates for a prompt of this size.
+    /// Returns the same counts with `cost_usd` computed from `prices`, at the rates for a prompt of
+    /// this size.
     ///
     /// Meant for one model call: the sum of several would be taken for one long prompt.
     pub fn priced(self, prices: &Prices) -> Self {
@@ -71,9 +72,9 @@ pub struct PriceTier {
 }
 
 impl Prices {
-    /// The rates for a prompt of `prompt_tokens`, cached tokens included.
+    /// Returns the rates for a prompt of `prompt_tokens`, cached tokens included.
     ///
-    /// Every vendor with such tiers (Anthropic, Google, OpenAI, xAI) charges all tokens of the
+    /// Every provider with such tiers (Anthropic, Google, OpenAI, xAI) charges all tokens of the
     /// request, output too, at the rates of the tier that the prompt falls into.
     pub fn rates(&self, prompt_tokens: u64) -> &Rates {
         self.tiers

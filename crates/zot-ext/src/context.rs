@@ -8,7 +8,7 @@ use zot_wire::extension::{ExtensionFrame, HelloAck};
 use crate::Panel;
 use crate::outbox::{self, Outbox};
 
-/// A handle to the host. Cheap to clone, and good on any thread.
+/// A handle to the host. Cheap to clone, and usable on any thread.
 ///
 /// Nothing here waits. When the host has stopped reading, what is sent is dropped and logged.
 #[derive(Clone)]
@@ -45,15 +45,15 @@ impl Context {
         }
     }
 
-    /// Where the extension finds itself: provider, model, working directory, its own directory, and
-    /// the directory for what it wants to keep.
+    /// Returns what zot reported about itself: provider, model, working directory, the extension's own
+    /// directory, and its data directory.
     ///
-    /// Empty until zot has introduced itself, which it does before it asks for anything.
+    /// Empty until zot has sent `hello_ack`, which it does before any request.
     pub fn host(&self) -> Arc<HelloAck> {
         Arc::clone(&self.host.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells the user something.
+    /// Shows the user a notification.
     pub fn notify(&self, level: Level, message: impl Into<String>) {
         self.outbox.offer(ExtensionFrame::Notify {
             level: level.as_str().to_owned(),
@@ -61,7 +61,7 @@ impl Context {
         });
     }
 
-    /// Draws an open panel anew.
+    /// Redraws an open panel.
     pub fn render_panel(&self, panel: &Panel) {
         self.outbox.offer(ExtensionFrame::PanelRender {
             panel_id: panel.id().to_owned(),

@@ -1,4 +1,4 @@
-//! What can stop an extension as a whole.
+//! Errors that end an extension.
 
 use std::error::Error as _;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::io;
 /// The outcome of running an extension; what `main` returns.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
-/// Why an extension could not start, or ended otherwise than by the host's wish.
+/// Why an extension could not start, or ended although the host did not end it.
 ///
-/// Its debug form is the message with its causes, because that is what a `main` that returns it
-/// prints.
+/// `Debug` prints the message with its causes, because that is what Rust prints when `main` returns an
+/// error.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,7 +29,7 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{self}")?;
-        // The message of a mistake says it already.
+        // The message already contains the mistake.
         let mut cause = match self {
             Self::Mistake(mistake) => mistake.source(),
             other => other.source(),
@@ -42,7 +42,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// What is wrong with how an extension was put together.
+/// A mistake in the definition of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {

@@ -1,18 +1,18 @@
-//! What happens in an agent, one type for each kind of event.
+//! The events of an agent, one type for each kind.
 
 use serde_json::Value;
 use zot_wire::RawJson;
 use zot_wire::extension::{EventKind, LifecycleEvent};
 
-/// A kind of event; the parameter of a handler chooses it.
+/// A kind of event; the type of a handler's parameter selects it.
 pub trait Event: Into<LifecycleEvent> + Sized + 'static {
     const KIND: EventKind;
 
-    /// Fails for events of another kind, and for those that cannot be understood.
+    /// Fails for events of another kind and for invalid events.
     fn from_lifecycle(event: LifecycleEvent) -> Result<Self, String>;
 }
 
-/// The extension is part of the agent from now on.
+/// The extension is ready, and part of the agent from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionStart;
 
@@ -39,7 +39,7 @@ pub struct ToolCall {
     pub args: Value,
 }
 
-/// The model said something.
+/// The model sent a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssistantMessage {
     /// Empty when the model only called tools.
@@ -47,7 +47,7 @@ pub struct AssistantMessage {
 }
 
 impl ToolCall {
-    /// A call without an id, for tests.
+    /// Returns a call without an id, for tests.
     pub fn new(name: impl Into<String>, args: Value) -> Self {
         Self {
             id: String::new(),
@@ -123,8 +123,8 @@ impl Event for ToolCall {
             } => Ok(Self {
                 id: tool_id,
                 name: tool_name,
-                // JSON it is, but it may be nested too deeply. A guard must not be shown something
-                // else than what will be run.
+                // It is valid JSON, but may be nested too deeply. A guard must never see anything
+                // other than what will run.
                 args: serde_json::from_str(tool_args.get())
                     .map_err(|error| format!("cannot read the arguments: {error}"))?,
             }),

@@ -1,4 +1,4 @@
-//! An extension as its author writes it down.
+//! The definition of an extension.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -19,14 +19,14 @@ use crate::{
 
 /// An extension: a name, a version, and what it does.
 ///
-/// Handlers are async and run side by side on one thread, so a slow one must wait with `.await`;
-/// [`blocking`](crate::blocking) turns what cannot into something that can. A handler that panics
-/// or fails gives an error for its answer, and the extension goes on.
+/// Handlers are async and run concurrently on one thread, so a slow one must wait with `.await`; use
+/// [`blocking`](crate::blocking) for work that cannot. A handler that panics or fails sends an error as
+/// its response, and the extension keeps running.
 pub struct Extension {
     registry: Registry,
     context: Context,
     outgoing: mpsc::Receiver<Outgoing>,
-    /// The first one; reported when the extension is run, so that building needs no `?`.
+    /// The first mistake; reported when the extension is run, so that building needs no `?`.
     mistake: Option<Mistake>,
 }
 
@@ -41,8 +41,8 @@ impl Extension {
         }
     }
 
-    /// A handle to the host for work that is not a handler's. What is sent before the extension
-    /// runs waits until it does.
+    /// Returns a handle to the host for use outside of handlers. What is sent before the extension
+    /// runs is queued until it does.
     pub fn context(&self) -> Context {
         self.context.clone()
     }
@@ -58,7 +58,7 @@ impl Extension {
         self.command_with(name, description, async move |args, _| handler(args).await)
     }
 
-    /// As [`command`](Self::command), for handlers that want the [`Context`].
+    /// Like [`command`](Self::command), for handlers that need the [`Context`].
     #[must_use]
     pub fn command_with<R: IntoResponse + 'static>(
         mut self,
@@ -76,8 +76,8 @@ impl Extension {
         self
     }
 
-    /// Adds a tool for the model. The type of the handler's argument gives the schema, its doc
-    /// comments the descriptions of the fields.
+    /// Adds a tool for the model. The schema is derived from the type of the handler's argument, and
+    /// the descriptions of fields from its doc comments.
     #[must_use]
     pub fn tool<A, R>(
         self,
@@ -94,7 +94,7 @@ impl Extension {
         })
     }
 
-    /// As [`tool`](Self::tool), for handlers that want the [`Context`].
+    /// Like [`tool`](Self::tool), for handlers that need the [`Context`].
     #[must_use]
     pub fn tool_with<A, R>(
         mut self,
@@ -116,7 +116,7 @@ impl Extension {
         self.tool_with_schema(name, description, schema, handler)
     }
 
-    /// As [`tool_with`](Self::tool_with), with a schema that was made elsewhere.
+    /// Like [`tool_with`](Self::tool_with), with a given schema.
     #[must_use]
     pub fn tool_with_schema<A, R>(
         mut self,
@@ -146,8 +146,8 @@ impl Extension {
         self
     }
 
-    /// Watches events; the type of the handler's first parameter says which. The events of an
-    /// extension are handled one after another, in the order they happened.
+    /// Watches events; the type of the handler's first parameter selects the kind. The events of an
+    /// extension are handled one after another, in order.
     #[must_use]
     pub fn on<E: Event, R: IntoOutcome + 'static>(
         mut self,
@@ -164,10 +164,10 @@ impl Extension {
         self
     }
 
-    /// Decides about tool calls, of zot's own tools as well, before they are run.
+    /// Decides about tool calls, including those of zot's own tools, before they run.
     ///
-    /// zot takes no answer within five seconds for what the manifest's `on_failure` says. A handler
-    /// that fails counts as [`on_interceptor_failure`](Self::on_interceptor_failure) says.
+    /// Without a response within five seconds, the manifest's `on_failure` applies. If the handler
+    /// fails, the policy of [`on_interceptor_failure`](Self::on_interceptor_failure) applies.
     #[must_use]
     pub fn intercept_tool_call<R: IntoVerdict + 'static>(
         self,
@@ -194,22 +194,22 @@ impl Extension {
         self.intercept(handler)
     }
 
-    /// Settles what an interceptor that panics or fails counts as, whatever the manifest's
-    /// `on_failure` says. Arguments that cannot be read are a failure, too. The user is told of each.
+    /// Sets what happens when an interceptor panics or fails, overriding the manifest's `on_failure`.
+    /// Invalid arguments count as a failure, too. The user is notified of each.
     #[must_use]
     pub fn on_interceptor_failure(mut self, policy: OnFailure) -> Self {
         self.registry.on_failure = Some(policy);
         self
     }
 
-    /// Has zot show nothing of a message before the interceptor has decided about it.
+    /// Makes zot hold back a message until the interceptor has decided about it.
     #[must_use]
     pub fn hold_text(mut self) -> Self {
         self.registry.hold_text = true;
         self
     }
 
-    /// Handles what happens to the panel of this id, in order. A command opens it with
+    /// Handles the inputs of the panel with this id, in order. A command opens it with
     /// [`Response::open_panel`](crate::Response::open_panel).
     #[must_use]
     pub fn panel<R: IntoOutcome + 'static>(
@@ -224,8 +224,8 @@ impl Extension {
         self
     }
 
-    /// Is called before the extension ends, when all other handlers have been stopped. It has a
-    /// second and a half.
+    /// Sets a handler that is called before the extension ends, when all other handlers have been
+    /// stopped. It may take 1.5 seconds.
     #[must_use]
     pub fn on_shutdown<R: IntoOutcome + 'static>(
         mut self,
@@ -236,7 +236,7 @@ impl Extension {
         self
     }
 
-    /// Runs the extension until zot ends it, on a runtime of its own.
+    /// Runs the extension until zot ends it, on its own runtime.
     pub fn run(self) -> Result {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -250,8 +250,8 @@ impl Extension {
 
     /// Runs the extension until zot ends it, on the runtime of the caller.
     ///
-    /// Takes standard input and output over: what is printed from now on goes to standard error.
-    /// The future is not `Send`, because those of handlers need not be.
+    /// Takes over standard input and output: what is printed from now on goes to standard error.
+    /// The future is not `Send`, because the futures of handlers need not be.
     pub async fn serve(self) -> Result {
         let (input, output) = stdio::take().map_err(Error::Streams)?;
         self.serve_on(input, output).await

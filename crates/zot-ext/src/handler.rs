@@ -1,4 +1,4 @@
-//! Handlers as the server keeps them, and how they are run without being trusted.
+//! Type-erased handlers, and running them without letting a panic through.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -10,14 +10,14 @@ use std::task::Poll;
 
 use crate::Context;
 
-/// A handler that waits to be called.
+/// A type-erased handler.
 pub(crate) type Handler<A, T> = Arc<dyn Fn(A, Context) -> Pending<T> + Send + Sync>;
 type Pending<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// What came of a handler that has nothing to answer.
+/// The result of a handler without a response.
 pub(crate) type Outcome = Result<(), String>;
 
-/// What a handler may return when nobody waits for an answer. An error is logged.
+/// What a handler without a response may return. An error is logged.
 pub trait IntoOutcome {
     fn into_outcome(self) -> Result<(), String>;
 }
@@ -34,7 +34,7 @@ impl<E: Display> IntoOutcome for Result<(), E> {
     }
 }
 
-/// Erases the type of a handler; `convert` makes the answer of what it returns.
+/// Erases the type of a handler; `convert` turns what it returns into a response.
 pub(crate) fn erase<A, R, T>(
     handler: impl AsyncFn(A, Context) -> R + Send + Sync + 'static,
     convert: fn(R) -> T,
@@ -51,10 +51,10 @@ where
     })
 }
 
-/// Runs `handler`; a panic becomes an error that says what it said.
+/// Runs `handler`; a panic becomes an error with its message.
 pub(crate) async fn guarded<T>(handler: impl Future<Output = T>) -> Result<T, String> {
     let mut handler = pin!(handler);
-    // After a panic the future is dropped and never polled again, so nothing sees it broken.
+    // After a panic the future is dropped and never polled again, so its state does not matter.
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
@@ -65,12 +65,12 @@ pub(crate) async fn guarded<T>(handler: impl Future<Output = T>) -> Result<T, St
     .await
 }
 
-/// What is logged of an error, after the name of its handler.
+/// Returns the log text of an error, to follow the name of its handler.
 pub(crate) fn failed(error: impl Display) -> String {
     format!("failed: {}", describe(error))
 }
 
-/// The text of an error, with its causes where its type writes them in the alternate form.
+/// Returns the text of an error, with its causes if its type prints them in the alternate form.
 pub(crate) fn describe(error: impl Display) -> String {
     format!("{error:#}")
 }

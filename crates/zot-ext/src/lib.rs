@@ -23,7 +23,7 @@
 //! The type of the argument is the schema that the model sees, and its doc comments are the
 //! descriptions (`serde` and `schemars` have to be among your dependencies). What a tool returns
 //! is text, JSON, a [`ToolResult`] with images, or a `Result` of one of them. Arguments that do
-//! not fit are refused for you, in words that name the field.
+//! not fit are refused for you, with an error that names the field.
 //!
 //! ```
 //! # use zot_ext::{Extension, Level, testing::TestHost, json};
@@ -56,7 +56,7 @@
 //!
 //! # Events and guards
 //!
-//! The type of the parameter says which event a handler wants: [`SessionStart`], [`TurnStart`],
+//! The type of the parameter selects the kind of event: [`SessionStart`], [`TurnStart`],
 //! [`TurnEnd`], [`ToolCall`] or [`AssistantMessage`]. Interceptors are asked beforehand, and
 //! decide with a [`Verdict`].
 //!
@@ -73,13 +73,13 @@
 //! # }
 //! ```
 //!
-//! An interceptor that fails counts as what the manifest's `on_failure` says, `"allow"` unless it
-//! is `"block"`, and the user is told; [`on_interceptor_failure`](Extension::on_interceptor_failure)
-//! settles it in the program.
+//! When an interceptor fails, the user is notified and the manifest's `on_failure` applies: `"block"`,
+//! or `"allow"` by default. [`on_interceptor_failure`](Extension::on_interceptor_failure) overrides it
+//! in the program.
 //!
 //! # Panels
 //!
-//! A command opens a panel, and its keys come to the handler of its id.
+//! A command opens a panel, and its keys go to the handler for its id.
 //!
 //! ```no_run
 //! # use zot_ext::{Extension, Panel, PanelInput, Response};
@@ -99,15 +99,15 @@
 //!
 //! # What to know
 //!
-//! - Handlers run side by side on one thread. Use async libraries, or [`blocking`].
-//! - Handlers are shared, so what they change belongs into a `Mutex` or an atomic.
+//! - Handlers run concurrently on one thread. Use async libraries, or [`blocking`].
+//! - Handlers are shared, so keep mutable state in a `Mutex` or an atomic.
 //! - Events are handled one after another, and so are the inputs of panels.
-//! - A handler that panics or fails answers with an error, and the extension goes on. An
-//!   interceptor has no error to answer with: see [`OnFailure`].
+//! - A handler that panics or fails responds with an error, and the extension keeps running. An
+//!   interceptor cannot respond with an error: see [`OnFailure`].
 //! - `println!` is safe: standard output belongs to the protocol, and what is printed goes to the
 //!   log, as does standard error (`zot ext logs <name>`).
 //! - When zot ends, handlers are stopped and [`on_shutdown`](Extension::on_shutdown) is called.
-//!   Keep what has to last in the directory [`HelloAck::data_dir`].
+//!   Keep persistent data in the directory [`HelloAck::data_dir`].
 
 mod blocking;
 mod context;
@@ -139,7 +139,7 @@ pub use tool::{IntoToolResult, ToolResult};
 pub use verdict::{IntoVerdict, Verdict};
 pub use zot_wire::arguments::NoArguments;
 
-/// The versions that the types here are made of.
+/// The versions that the types of this crate use.
 pub use {schemars, serde, serde_json};
 
 pub use serde_json::{Value, json};

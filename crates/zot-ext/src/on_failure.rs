@@ -1,4 +1,4 @@
-//! What becomes of an event whose interceptor failed.
+//! What happens to an event whose interceptor failed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -9,14 +9,14 @@ use rustix::fs::OFlags;
 
 use serde::Deserialize;
 
-/// A manifest is a page of text; zot takes no larger one.
+/// A manifest is a page of text; zot refuses a larger one.
 const MAX_READ_MANIFEST_BYTES: u64 = 1024 * 1024;
 
-/// What an interceptor that panics or fails counts as.
+/// What happens to an event whose interceptor panics or fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// It happens as if nobody had asked: a broken extension must not stop the agent.
+    /// It happens as if there were no interceptor: a broken extension must not stop the agent.
     #[default]
     Allow,
     /// It does not happen: a broken guard must not let everything pass.
@@ -30,8 +30,8 @@ struct Manifest {
 }
 
 impl OnFailure {
-    /// What the manifest in the extension's directory says, which also counts for zot when the
-    /// extension does not answer at all.
+    /// Reads the policy from the manifest in the extension's directory, which zot also applies when
+    /// the extension does not answer at all.
     pub(crate) fn of_manifest(directory: &Path) -> Self {
         let mut text = String::new();
         let read = open(&directory.join("extension.json"))

@@ -1,4 +1,4 @@
-//! Frames on their way to the host: one line each, in order, and not too many at once.
+//! The queue of frames to the host: one line each, in order, and limited in number.
 
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
 
 use crate::{Response, ToolResult};
 
-/// Frames that wait for the host to read. Answers beyond that wait for their turn; what nobody
-/// waits for is dropped, because a handler must not stall over a notification.
+/// Frames that are queued for the host. Further responses wait for room; other frames are dropped,
+/// because a handler must not stall over a notification.
 ///
 /// Limit: responses wait; frames that nobody waits for are dropped and logged.
 const MAX_WAITING_FRAMES: usize = 1024;
@@ -34,7 +34,7 @@ pub(crate) enum Outgoing {
 #[derive(Clone)]
 pub(crate) struct Outbox {
     sender: mpsc::Sender<Outgoing>,
-    /// Set while frames are dropped, so that the log says it once.
+    /// Set while frames are dropped, so that this is logged once.
     dropping: Arc<AtomicBool>,
 }
 
@@ -69,7 +69,7 @@ impl Outbox {
     }
 }
 
-/// Writes `first`, and then what comes, until the end is announced.
+/// Writes `first` and then all queued lines until `End`.
 pub(crate) async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut outgoing: mpsc::Receiver<Outgoing>,
@@ -87,7 +87,7 @@ pub(crate) async fn write_lines(
         }
         for item in batch.drain(..) {
             match item {
-                // A large line is not copied when it comes alone.
+                // A single large line is not copied.
                 Outgoing::Line(line) if buffer.is_empty() => buffer = line,
                 Outgoing::Line(line) => buffer.extend_from_slice(&line),
                 Outgoing::End => {
@@ -106,7 +106,7 @@ pub(crate) fn log(message: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// The line of a frame, or of one that says why that frame cannot be sent.
+/// Encodes a frame; one that is too long is replaced with an error response.
 pub(crate) fn encode(frame: ExtensionFrame) -> Option<Vec<u8>> {
     let length = match line_of(&frame) {
         Ok(line) if line.len() <= MAX_WIRE_LINE_BYTES => return Some(line),
@@ -120,7 +120,7 @@ pub(crate) fn encode(frame: ExtensionFrame) -> Option<Vec<u8>> {
         "the answer has {length} bytes, and {MAX_WIRE_LINE_BYTES} are the most that zot takes"
     );
     log(&problem);
-    // The host could not tell to whom a line belongs that it does not read.
+    // The host does not read a line that is too long, so it could not assign it to a request.
     let replacement = match frame {
         ExtensionFrame::ToolResult(result) => {
             ExtensionFrame::ToolResult(ToolResult::error(problem).into_wire(result.id))

@@ -1,4 +1,4 @@
-//! Panels: a few lines on the screen that the extension draws and whose keys it gets.
+//! Panels: a few lines on the screen that the extension draws and that send it keys.
 
 use zot_wire::extension::{PanelContent, PanelSpec};
 

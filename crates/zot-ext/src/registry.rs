@@ -16,13 +16,13 @@ pub(crate) struct Registry {
     pub(crate) events: Vec<EventHandler>,
     pub(crate) interceptors: Vec<Interceptor>,
     pub(crate) hold_text: bool,
-    /// Unless it is given, the manifest says.
+    /// If it is not set, the manifest's policy applies.
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) panels: Vec<(String, Handler<PanelInput, Outcome>)>,
     pub(crate) shutdown: Option<Handler<(), Outcome>>,
 }
 
-/// What can be called by its name.
+/// A handler that is called by name.
 pub(crate) struct Named<A, T> {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -85,7 +85,7 @@ impl Registry {
         self.interceptor(E::KIND).is_some()
     }
 
-    /// What the extension says first.
+    /// Returns the first frames of the extension.
     pub(crate) fn introduction(&self) -> Vec<ExtensionFrame> {
         let mut frames = vec![ExtensionFrame::Hello(Hello {
             name: self.name.clone(),

@@ -1,4 +1,4 @@
-//! What becomes of a slash command.
+//! The response to a slash command.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use zot_wire::extension::{CommandAction, CommandResponse};
 use crate::Panel;
 use crate::handler::describe;
 
-/// What zot is to do when a command has been handled.
+/// What zot does after a command has been handled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Response {
     action: CommandAction,
@@ -39,7 +39,7 @@ impl Response {
         .into()
     }
 
-    /// Opens a panel; its keys come to the handler registered for its id.
+    /// Opens a panel; its keys go to the handler registered for its id.
     pub fn open_panel(panel: Panel) -> Self {
         CommandAction::OpenPanel {
             open_panel: panel.into_wire(),
@@ -47,7 +47,7 @@ impl Response {
         .into()
     }
 
-    /// The extension has done everything itself.
+    /// Does nothing: the extension has done everything itself.
     pub fn noop() -> Self {
         Self::default()
     }
@@ -64,7 +64,7 @@ impl Response {
         &self.action
     }
 
-    /// The error to show, if it is one.
+    /// Returns the error to show, if there is one.
     pub fn error_message(&self) -> Option<&str> {
         (!self.error.is_empty()).then_some(self.error.as_str())
     }

@@ -1,4 +1,4 @@
-//! The life of an extension: it introduces itself, answers, and ends.
+//! Runs an extension: sends its introduction, answers requests, and ends it.
 
 mod dispatcher;
 
@@ -21,18 +21,18 @@ use dispatcher::{Dispatcher, Flow};
 /// What is read at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// What handlers still get when the input ended without a word, so that a request piped into an
-/// extension by hand is answered.
+/// How long handlers may run after the input ended without `shutdown`, so that a request piped into
+/// an extension by hand is answered.
 ///
 /// Limit: handlers are stopped; at `shutdown` they are stopped at once.
 const END_OF_INPUT_GRACE: Duration = Duration::from_millis(250);
 
-/// What the shutdown handler gets. zot's patience is 2 s.
+/// How long the shutdown handler may take. zot waits 2 s.
 ///
 /// Limit: the shutdown handler is abandoned.
 const SHUTDOWN_HANDLER_TIME: Duration = Duration::from_millis(1500);
 
-/// How long ending may take in all, also when the host reads nothing any more.
+/// How long ending may take in total, even if the host no longer reads.
 ///
 /// Limit: the program exits although the host has not read everything.
 const EXTENSION_ENDING_TIME: Duration = Duration::from_millis(1800);
@@ -64,8 +64,8 @@ pub(crate) async fn serve(
     let mut writing = pin!(write_lines(output, outgoing, introduction));
 
     let ending = tokio::select! {
-        // Both sides are dropped only when the extension ends, reading between two reads; writing
-        // goes on below.
+        // Reading is dropped only when the extension ends, between two reads; writing continues
+        // below.
         ending = read_frames(input, &mut dispatcher) => ending,
         written = &mut writing => Ending::Written(written),
     };
@@ -139,11 +139,11 @@ async fn call_shutdown(handler: &Handler<(), Outcome>, context: &Context) {
     match timeout(SHUTDOWN_HANDLER_TIME, called).await {
         Ok(Ok(Ok(()))) => {}
         Ok(Ok(Err(error)) | Err(error)) => log(format_args!("the shutdown handler {error}")),
-        Err(_) => log("the shutdown handler took too long and was left"),
+        Err(_) => log("the shutdown handler took too long and was abandoned"),
     }
 }
 
-/// A host that closed its end wants nothing any more, which is no failure of ours.
+/// Ignores the error of a host that closed its end.
 fn unless_host_is_gone(error: io::Error) -> Result {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),

@@ -1,4 +1,4 @@
-//! Standard input and output, taken away from everybody else in the process.
+//! Takes over standard input and output for the protocol.
 //!
 //! The protocol gets copies of both; then standard output leads to standard error and standard
 //! input to nowhere. A `println!` in a handler, a library that prints, and a child process that
@@ -23,8 +23,8 @@ pub(crate) fn take() -> io::Result<(Input, Output)> {
     Ok((reader(input)?, writer(output)?))
 }
 
-/// Our end of a pipe is ours alone, so it may become non-blocking; anything else, a terminal or a
-/// file, is shared and is read by a thread.
+/// A pipe is not shared, so it may become non-blocking; anything else, such as a terminal or a file,
+/// may be shared and is read by a thread.
 fn reader(input: OwnedFd) -> io::Result<Input> {
     let copy = input.try_clone()?;
     Ok(match pipe::Receiver::from_owned_fd(input) {

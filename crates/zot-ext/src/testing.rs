@@ -1,6 +1,6 @@
-//! A host for tests: it runs an extension in the test's own process and asks it what zot would.
+//! A host for tests: runs an extension in the test's own process and sends it what zot would.
 //!
-//! The extension runs on a thread with its own runtime, as far away as in a process of its own.
+//! The extension runs on a thread with its own runtime, isolated as in its own process.
 
 use std::convert::Infallible;
 use std::io;
@@ -19,10 +19,10 @@ use zot_wire::{Line, LineDecoder, RawJson, write_line};
 
 use crate::{Error, Extension, Panel, PanelInput, Response, ToolResult, Verdict};
 
-/// How long an answer is waited for; more than the slowest machine needs.
+/// How long to wait for a response; more than the slowest machine needs.
 const TEST_HOST_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Frames on their way to the extension, and bytes in either pipe.
+/// Frames queued for the extension, and bytes in either pipe.
 const TEST_QUEUE_FRAMES: usize = 64;
 const PIPE_BYTES: usize = 64 * 1024;
 
@@ -32,17 +32,17 @@ const PIPE_BYTES: usize = 64 * 1024;
 pub enum TestError {
     #[error("the extension failed")]
     Failed(#[source] Error),
-    #[error("the extension has ended; it was still to send {0}")]
+    #[error("the extension ended before it sent {0}")]
     Ended(String),
     #[error("the extension did not send {what} within {} s", TEST_HOST_PATIENCE.as_secs())]
     Silent { what: String },
-    #[error("the extension wrote a line that is no frame")]
+    #[error("the extension wrote a line that is not a frame")]
     Broken(#[source] FrameError),
     #[error("cannot run the extension")]
     Thread(#[source] io::Error),
 }
 
-/// Everything the extension has said so far.
+/// Everything the extension has sent so far.
 #[derive(Default)]
 struct Record {
     frames: Vec<ExtensionFrame>,
@@ -65,10 +65,9 @@ pub struct Notification {
     pub message: String,
 }
 
-/// Runs an [`Extension`] and plays zot's part.
+/// Runs an [`Extension`] in place of zot.
 ///
-/// All methods can be waited for side by side. Dropping it ends the extension as the death of zot
-/// would.
+/// All methods can be awaited concurrently. Dropping it ends the extension as the death of zot would.
 pub struct TestHost {
     input: mpsc::Sender<Vec<u8>>,
     record: watch::Receiver<Record>,
@@ -89,8 +88,7 @@ impl TestHost {
         Self::start_as(extension, host).await
     }
 
-    /// As [`start`](Self::start), with what `extension` is to find in
-    /// [`Context::host`](crate::Context::host).
+    /// Like [`start`](Self::start), with the value of [`Context::host`](crate::Context::host).
     pub async fn start_as(extension: Extension, introduction: HelloAck) -> Result<Self, TestError> {
         let (input, to_extension) = mpsc::channel(TEST_QUEUE_FRAMES);
         let (report, record) = watch::channel(Record::default());
@@ -104,7 +102,7 @@ impl TestHost {
             .spawn(move || {
                 let ended = runtime.block_on(run(extension, to_extension, &report));
                 runtime.shutdown_background();
-                // Nobody may be waiting any more.
+                // The host may have been dropped.
                 let _ = finished.send(ended);
                 report.send_modify(|record| record.ended = true);
             })
@@ -121,7 +119,7 @@ impl TestHost {
             .await;
         match ready {
             Ok(_) => Ok(host),
-            // An extension that does not start says why.
+            // If the extension did not start, its error is more useful.
             Err(error) => match host.outcome.try_recv() {
                 Ok(Err(failure)) => Err(TestError::Failed(failure)),
                 _ => Err(error),
@@ -184,7 +182,7 @@ impl TestHost {
         .await
     }
 
-    /// Tells of an event. Nothing is answered: wait for what the handler does.
+    /// Sends an event. It has no response: wait for what the handler does.
     pub async fn emit(&self, event: impl Into<LifecycleEvent>) {
         self.send(&HostFrame::Event(event.into())).await;
     }
@@ -198,7 +196,7 @@ impl TestHost {
         self.panel_input(panel, key).await;
     }
 
-    /// Sends anything that can happen to a panel.
+    /// Sends any input to a panel.
     pub async fn panel_input(&self, panel: &str, input: PanelInput) {
         let panel_id = panel.to_owned();
         let frame = match input {
@@ -243,7 +241,7 @@ impl TestHost {
         self.wait_for(&what, closed).await.map(|_| ())
     }
 
-    /// The notifications so far. Those of a handler that answers come before its answer.
+    /// Returns the notifications so far. Those of a handler come before its response.
     pub fn notifications(&self) -> Vec<Notification> {
         notifications_in(&self.record.borrow().frames)
     }
@@ -258,7 +256,7 @@ impl TestHost {
         .await
     }
 
-    /// The names and descriptions of the commands.
+    /// Returns the names and descriptions of the commands.
     pub fn commands(&self) -> Vec<(String, String)> {
         self.collect(|frame| match frame {
             ExtensionFrame::RegisterCommand { name, description } => {
@@ -286,7 +284,7 @@ impl TestHost {
         })
     }
 
-    /// What the extension watches and intercepts, if anything.
+    /// Returns what the extension watches and intercepts, if anything.
     pub fn subscription(&self) -> Option<Subscription> {
         self.collect(|frame| match frame {
             ExtensionFrame::Subscribe(subscription) => Some(subscription.clone()),
@@ -295,7 +293,7 @@ impl TestHost {
         .pop()
     }
 
-    /// Everything the extension has sent so far.
+    /// Returns everything the extension has sent so far.
     pub fn frames(&self) -> Vec<ExtensionFrame> {
         self.record.borrow().frames.clone()
     }
@@ -310,7 +308,7 @@ impl TestHost {
         self.end().await
     }
 
-    /// Closes the extension's input without a word, and waits until it has ended.
+    /// Closes the extension's input without `shutdown`, and waits until it has ended.
     pub async fn hang_up(self) -> Result<(), TestError> {
         self.end().await
     }
@@ -318,18 +316,18 @@ impl TestHost {
     /// Sends any frame.
     pub async fn send(&self, frame: &HostFrame) {
         let mut line = Vec::new();
-        // A frame always can be written, and one that ended is noticed by who waits for an answer.
+        // A frame can always be written, and waiting for a response reports an ended extension.
         if write_line(&mut line, frame).is_ok() {
             self.send_line(line).await;
         }
     }
 
-    /// Sends bytes, broken ones included.
+    /// Sends raw bytes, valid or not.
     pub async fn send_line(&self, line: impl Into<Vec<u8>>) {
         let _ = self.input.send(line.into()).await;
     }
 
-    /// Waits for a frame, or finds it among those that came. `what` is for the error.
+    /// Waits for a frame, or finds it among those already received. `what` is for the error.
     pub async fn wait_for(
         &self,
         what: &str,
@@ -428,7 +426,7 @@ async fn run(
     tokio::join!(fed, record_frames(host_output, report)).0
 }
 
-/// Passes input on as long as there is some; it is for others to end.
+/// Passes input on, and never returns.
 async fn feed(mut pipe: DuplexStream, mut input: mpsc::Receiver<Vec<u8>>) -> Infallible {
     while let Some(line) = input.recv().await {
         if pipe.write_all(&line).await.is_err() {

@@ -1,4 +1,4 @@
-//! What a tool gives back.
+//! The result of a tool call.
 
 use std::fmt::Display;
 
@@ -18,7 +18,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result without blocks, to be filled with [`with_text`](Self::with_text) and
+    /// Returns a result without blocks; add some with [`with_text`](Self::with_text) and
     /// [`with_image`](Self::with_image).
     pub fn new() -> Self {
         Self::default()
@@ -28,12 +28,12 @@ impl ToolResult {
         Self::new().with_text(text)
     }
 
-    /// An image, such as `("image/png", &bytes)`.
+    /// Returns an image, such as `("image/png", &bytes)`.
     pub fn image(mime_type: impl Into<String>, bytes: &[u8]) -> Self {
         Self::new().with_image(mime_type, bytes)
     }
 
-    /// A failure; the model reads the message.
+    /// Returns a failure; the model reads the message.
     pub fn error(message: impl Into<String>) -> Self {
         Self {
             is_error: true,
@@ -70,7 +70,7 @@ impl ToolResult {
         &self.blocks
     }
 
-    /// The text of all blocks, one after another.
+    /// Returns the text of all blocks, one after another.
     pub fn to_text(&self) -> String {
         let texts: Vec<&str> = self
             .blocks

@@ -8,7 +8,7 @@ use zot_wire::extension::InterceptResponse;
 
 use crate::handler::failed;
 
-/// What becomes of something that is about to happen.
+/// What happens to an intercepted event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -43,7 +43,7 @@ impl Verdict {
         Self::Modify { args: args.into() }
     }
 
-    /// `text` must not be empty; zot takes that for no replacement.
+    /// `text` must not be empty; zot treats that as no replacement.
     pub fn replace(text: impl Into<String>) -> Self {
         Self::Replace { text: text.into() }
     }
@@ -59,7 +59,7 @@ impl Verdict {
                 response.block = true;
                 response.reason = reason;
             }
-            // A value always is JSON.
+            // A value is always valid JSON.
             Self::Modify { args } => {
                 response.modified_args = RawJson::try_from(args.to_string()).ok()
             }

@@ -1,15 +1,15 @@
-//! Makes up arguments that fit a tool's schema.
+//! Generates arguments that fit a tool's schema.
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
 
-/// References may lead in circles.
+/// References may be circular.
 const MAX_EXAMPLE_DEPTH: usize = 8;
 
-/// Arguments that a model could have written for a tool with this schema: what is required, or
-/// everything when nothing is.
+/// Returns arguments that a model could have written for a tool with this schema: the required
+/// fields, or all of them if none is required.
 pub fn arguments_for(schema: &Value) -> Value {
     match value_for(schema, schema, 0) {
         Value::Object(fields) => Value::Object(fields),
@@ -61,7 +61,7 @@ fn value_for(schema: &Value, root: &Value, depth: usize) -> Value {
     }
 }
 
-/// The first type that is something; one that is not given is guessed.
+/// Returns the first type that is not null; guesses it if none is given.
 fn type_of(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(name)) => name,

@@ -1,4 +1,4 @@
-//! What can be said about an extension by reading what it registers.
+//! Checks of what an extension registers, without calling any of it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,17 +20,17 @@ pub(crate) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
         findings.push(Finding::warn(
             "handshake",
             format!(
-                "hello says {:?}, the manifest says {:?}",
+                "the name in hello is {:?}, in the manifest {:?}",
                 hello.name, manifest.name
             ),
-            "the manifest's name counts: use the same in both",
+            "zot uses the manifest's name: use the same in both",
         ));
     }
     if !manifest.version.is_empty() && hello.version != manifest.version {
         findings.push(Finding::warn(
             "handshake",
             format!(
-                "hello says version {:?}, the manifest {:?}",
+                "the version in hello is {:?}, in the manifest {:?}",
                 hello.version, manifest.version
             ),
             "use the same version in both",
@@ -39,7 +39,7 @@ pub(crate) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
     findings
 }
 
-/// What the system holds an extension to that declares permissions.
+/// Reports how far this system enforces the declared permissions.
 pub(crate) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Finding> {
     if manifest.permissions.is_none() {
         return Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Fin
         let message = "this system holds it to them; what it may not do fails in it";
         return vec![Finding::ok("permissions", message)];
     }
-    let hint = "it may go otherwise on another system: test it there, too";
+    let hint = "this may differ on another system: test it there, too";
     let finding = |shortfall: &String| Finding::warn("permissions", shortfall, hint);
     shortfalls.iter().map(finding).collect()
 }
@@ -72,7 +72,7 @@ pub(crate) fn registrations(introduction: &Introduction) -> Vec<Finding> {
         Finding::warn(
             "registrations",
             "no ready frame",
-            "send {\"type\":\"ready\"} after the last register frame: without it zot waits for a silence of 250 ms",
+            "send {\"type\":\"ready\"} after the last register frame: without it zot waits for 250 ms of silence",
         )
     }];
     let capabilities = &introduction.hello.capabilities;
@@ -109,7 +109,7 @@ fn subscription(introduction: &Introduction) -> Vec<Finding> {
         for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
             findings.push(Finding::warn(
                 "subscribe",
-                format!("{field}: {name:?} is not known and will never come"),
+                format!("{field}: unknown event {name:?}, which is never sent"),
                 format!("known: {}", known.join(", ")),
             ));
         }
@@ -136,7 +136,7 @@ fn commands(commands: &[RegisteredCommand]) -> Vec<Finding> {
             findings.push(Finding::warn(
                 check,
                 "no description",
-                "say in a few words what it does: people see it when they type /",
+                "describe in a few words what it does: people see it when they type /",
             ));
         }
     }
@@ -160,7 +160,7 @@ fn tools(tools: &[RegisteredTool]) -> Vec<Finding> {
         if BUILT_IN_TOOLS.contains(&tool.name.as_str()) {
             findings.push(Finding::warn(
                 &check,
-                "zot has a tool of this name, and it wins",
+                "zot has a built-in tool of this name, which takes precedence",
                 "choose another name",
             ));
         }
@@ -168,7 +168,7 @@ fn tools(tools: &[RegisteredTool]) -> Vec<Finding> {
             findings.push(Finding::warn(
                 &check,
                 "no description",
-                "the model decides by the description when to call it",
+                "the model uses the description to decide when to call it",
             ));
         }
         findings.extend(advice(&check, tool));
@@ -176,14 +176,14 @@ fn tools(tools: &[RegisteredTool]) -> Vec<Finding> {
     findings
 }
 
-/// What the host itself would not take.
+/// A registration that the host would refuse.
 fn refused(check: &str, error: String) -> Finding {
-    let hint = "zot leaves it out: correct what it is registered with";
+    let hint = "zot refuses it: correct the registration";
     Finding::fail(check, error, hint)
 }
 
 fn twice(check: &str) -> Finding {
-    let hint = "the last one counts: register it once";
+    let hint = "zot uses the last one: register it once";
     Finding::warn(check, "registered twice", hint)
 }
 
@@ -203,7 +203,7 @@ fn advice(check: &str, tool: &RegisteredTool) -> Vec<Finding> {
     advice.into_iter().map(finding).collect()
 }
 
-/// What is wrong with a block of a result.
+/// Returns what is wrong with a block of a result.
 pub(crate) fn block_problem(block: &ResultBlock) -> Option<String> {
     match block.kind.as_str() {
         "text" => None,

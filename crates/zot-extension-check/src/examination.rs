@@ -1,4 +1,4 @@
-//! Goes through everything an extension has to get right, and says what it saw.
+//! Examines everything an extension has to get right, and reports its findings.
 
 mod conversation;
 mod panel;
@@ -23,22 +23,22 @@ use crate::arguments::arguments_for;
 use crate::checks;
 use crate::finding::Finding;
 use crate::trial::{Introduction, IntroductionError, Stage, Trial};
-use conversation::{Answer, Conversation};
+use conversation::{Conversation, Response};
 use sample::{kinds, sample};
 
 /// How long a command or an intercept may take.
 const RESPONSE_TIME: Duration = Duration::from_secs(5);
 
-/// How long to look whether an extension survives what it was sent.
+/// How long an extension has to keep running after what it was sent.
 const SURVIVAL_TIME: Duration = Duration::from_millis(300);
 
-/// A line that no host sends today; one of tomorrow may.
+/// A frame that no host sends today, but a later version might.
 const UNKNOWN_FRAME: &[u8] = b"{\"type\":\"zot_ext_test_unknown\",\"value\":{\"nested\":[1,2]}}\n";
 
 const UNKNOWN_FIELD: &[u8] =
     b"{\"type\":\"event\",\"event\":\"session_start\",\"zot_ext_test_unknown\":{\"nested\":true}}\n";
 
-/// How an examination is done.
+/// Options of an examination.
 #[derive(Debug, Clone)]
 pub struct ExaminationOptions {
     pub zot_version: String,
@@ -46,13 +46,13 @@ pub struct ExaminationOptions {
     pub tool_timeout: Duration,
 }
 
-/// How long an author waits for a hello, unless the manifest says that it takes longer.
+/// How long to wait for a hello, unless the manifest sets `start_timeout`.
 const HELLO_TIME: Duration = Duration::from_secs(10);
 
 fn manifest_hint(error: &ManifestError) -> &'static str {
     match error {
         ManifestError::Missing(_) => {
-            "name the extension's directory, or start one: zot ext new NAME"
+            "name the extension's directory, or create one: zot ext new NAME"
         }
         ManifestError::Parse(_) => "it has to be one JSON object",
         ManifestError::Permissions(_) => "see \"Permissions\" in docs/extensions.md",
@@ -60,8 +60,8 @@ fn manifest_hint(error: &ManifestError) -> &'static str {
     }
 }
 
-/// Examines the extension in `directory`. `found` is told each finding as it is made, `log` each
-/// line of the extension's standard error. The extension works in temporary directories.
+/// Examines the extension in `directory`. `found` is called with each finding as it is made, `log`
+/// with each line of the extension's standard error. The extension works in temporary directories.
 pub async fn examine(
     directory: &Path,
     options: &ExaminationOptions,
@@ -109,7 +109,7 @@ pub async fn examine(
         found(finding);
     }
     let mut examination = Examination {
-        talk: Conversation::new(trial, log),
+        conversation: Conversation::new(trial, log),
         found,
     };
     if let Some(introduction) = examination.handshake(&manifest).await {
@@ -133,8 +133,8 @@ fn not_started(error: &LaunchError) -> Finding {
     Finding::fail("start", error.to_string(), hint)
 }
 
-/// Where the extension works. Apart, because a confined one may write to its data directory without
-/// having asked.
+/// Where the extension works. Two directories, because a confined extension may always write to its
+/// data directory.
 struct Scratch {
     cwd: PathBuf,
     data_dir: PathBuf,
@@ -156,7 +156,7 @@ impl Scratch {
 }
 
 struct Examination<'a> {
-    talk: Conversation<'a>,
+    conversation: Conversation<'a>,
     found: &'a mut dyn FnMut(Finding),
 }
 
@@ -189,19 +189,22 @@ impl Examination<'_> {
             None => HELLO_TIME,
         };
         let deadline = Instant::now() + patience;
-        let introduced = self.talk.introduce(deadline, deadline + READY_GRACE).await;
+        let introduced = self
+            .conversation
+            .introduce(deadline, deadline + READY_GRACE)
+            .await;
         let introduction = match introduced {
             Ok(introduction) => introduction,
             Err(error) => {
                 let hint = match &error {
                     IntroductionError::NoHello => {
-                        "write {\"type\":\"hello\",…} and a line feed first of all, and flush standard output; if it takes long to start, give \"start_timeout\" in the manifest"
+                        "write {\"type\":\"hello\",…} and a line feed first, and flush standard output; if it takes long to start, set \"start_timeout\" in the manifest"
                     }
                     IntroductionError::NotHello { .. } => {
                         "nothing but frames may go to standard output: print to standard error"
                     }
                     IntroductionError::Ended { .. } => {
-                        "its standard error says why; try to start it by hand"
+                        "see its standard error; try to start it by hand"
                     }
                     _ => "keep reading standard input until it is closed",
                 };
@@ -212,7 +215,7 @@ impl Examination<'_> {
         for finding in checks::hello(manifest, &introduction.hello) {
             (self.found)(finding);
         }
-        if self.talk.is_over() {
+        if self.conversation.has_ended() {
             let hint = "keep reading standard input; do not end before shutdown";
             self.fail("handshake", "it ended after hello_ack", hint);
             return None;
@@ -227,7 +230,10 @@ impl Examination<'_> {
     async fn events(&mut self, introduction: &Introduction) {
         let kinds = kinds(&introduction.subscription.events);
         for kind in &kinds {
-            let sent = self.talk.send(&HostFrame::Event(sample(*kind))).await;
+            let sent = self
+                .conversation
+                .send(&HostFrame::Event(sample(*kind)))
+                .await;
             if let Err(error) = sent {
                 let check = format!("event {}", kind.as_str());
                 self.fail(check, error, "read standard input to its end");
@@ -237,41 +243,42 @@ impl Examination<'_> {
         if kinds.is_empty() {
             return;
         }
-        if self.talk.survives(SURVIVAL_TIME).await {
+        if self.conversation.survives(SURVIVAL_TIME).await {
             let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
             self.ok("events", format!("delivered: {}", names.join(", ")));
         } else {
-            let hint = "its standard error says why: an event must not end an extension";
+            let hint = "see its standard error: an event must not end an extension";
             self.fail("events", "it ended after an event", hint);
         }
     }
 
     async fn intercepts(&mut self, introduction: &Introduction) {
         for kind in kinds(&introduction.subscription.intercept) {
-            if !kind.can_be_intercepted() || self.talk.is_over() {
+            if !kind.can_be_intercepted() || self.conversation.has_ended() {
                 continue;
             }
             let check = format!("intercept {}", kind.as_str());
-            let id = self.talk.next_id();
+            let id = self.conversation.next_id();
             let frame = HostFrame::EventIntercept {
                 id: id.clone(),
                 event: sample(kind),
             };
-            let answer = self
-                .talk
-                .ask(&frame, &id, RESPONSE_TIME, |frame| match frame {
+            let response = self
+                .conversation
+                .request(&frame, &id, RESPONSE_TIME, |frame| match frame {
                     ExtensionFrame::EventInterceptResponse(response) if response.id == id => {
                         Some(response.clone())
                     }
                     _ => None,
                 })
                 .await;
-            let Some(response) = self.answered(&check, answer, "event_intercept_response") else {
+            let Some(response) = self.expect_response(&check, response, "event_intercept_response")
+            else {
                 continue;
             };
             let modified = response.modified_args.as_ref();
             if modified.is_some_and(|args| !args.get().trim_start().starts_with('{')) {
-                let hint = "give the tool's whole arguments as an object";
+                let hint = "send all arguments of the tool, as an object";
                 self.fail(check, "modified_args: expected a JSON object", hint);
             } else if response.block {
                 let reason = if response.reason.is_empty() {
@@ -289,13 +296,13 @@ impl Examination<'_> {
 
     async fn commands(&mut self, introduction: &Introduction) {
         for command in &introduction.commands {
-            // Its end is reported once, where it was seen.
-            if self.talk.is_over() {
+            // Its end has already been reported.
+            if self.conversation.has_ended() {
                 return;
             }
             let check = format!("command /{}", command.name);
-            let answer = self.invoke(&command.name).await;
-            let Some(response) = self.answered(&check, answer, "command_response") else {
+            let response = self.invoke(&command.name).await;
+            let Some(response) = self.expect_response(&check, response, "command_response") else {
                 continue;
             };
             if !response.error.is_empty() {
@@ -313,15 +320,15 @@ impl Examination<'_> {
     }
 
     /// Runs a command without arguments.
-    async fn invoke(&mut self, name: &str) -> Answer<CommandResponse> {
-        let id = self.talk.next_id();
+    async fn invoke(&mut self, name: &str) -> Response<CommandResponse> {
+        let id = self.conversation.next_id();
         let frame = HostFrame::CommandInvoked {
             id: id.clone(),
             name: name.to_owned(),
             args: String::new(),
         };
-        self.talk
-            .ask(&frame, &id, RESPONSE_TIME, |frame| match frame {
+        self.conversation
+            .request(&frame, &id, RESPONSE_TIME, |frame| match frame {
                 ExtensionFrame::CommandResponse(response) if response.id == id => {
                     Some(response.clone())
                 }
@@ -341,7 +348,7 @@ impl Examination<'_> {
 
     async fn tools(&mut self, introduction: &Introduction, limit: Duration) {
         for tool in &introduction.tools {
-            if self.talk.is_over() {
+            if self.conversation.has_ended() {
                 return;
             }
             let check = format!("tool {}", tool.name);
@@ -354,25 +361,26 @@ impl Examination<'_> {
             if let Some(raw) = &tool.schema
                 && let Err(error) = check_arguments(raw.get(), &arguments)
             {
-                let message = format!("{arguments}, made up by its schema, does not fit: {error}");
-                let hint = "defaults and examples have to fit, and limits must leave room";
+                let message =
+                    format!("{arguments}, generated from its schema, does not fit it: {error}");
+                let hint = "defaults and examples must fit, and limits must not exclude each other";
                 self.warn(format!("{check} schema"), message, hint);
             }
-            let id = self.talk.next_id();
+            let id = self.conversation.next_id();
             let frame = HostFrame::ToolCall {
                 id: id.clone(),
                 name: tool.name.clone(),
                 args: RawJson::try_from(arguments.clone())
                     .unwrap_or_else(|_| RawJson::empty_object()),
             };
-            let answer = self
-                .talk
-                .ask(&frame, &id, limit, |frame| match frame {
+            let response = self
+                .conversation
+                .request(&frame, &id, limit, |frame| match frame {
                     ExtensionFrame::ToolResult(result) if result.id == id => Some(result.clone()),
                     _ => None,
                 })
                 .await;
-            let Some(result) = self.answered(&check, answer, "tool_result") else {
+            let Some(result) = self.expect_response(&check, response, "tool_result") else {
                 continue;
             };
             let problem = result.content.iter().find_map(checks::block_problem);
@@ -380,12 +388,13 @@ impl Examination<'_> {
                 let hint = "a block is {\"type\":\"text\",\"text\":…} or {\"type\":\"image\",\"mime_type\":…,\"data\":base64}";
                 self.fail(check, problem, hint);
             } else if result.content.is_empty() {
-                let hint = "the model sees \"(extension returned no content)\": say what was done";
+                let hint =
+                    "the model sees \"(extension returned no content)\": report what was done";
                 self.warn(check, format!("{arguments}: no content"), hint);
             } else if result.is_error {
-                let said = result.content.first().map_or("", |block| &block.text);
-                let hint = "called with made-up arguments; fine if they make no sense to it";
-                self.warn(check, format!("{arguments}: error: {said}"), hint);
+                let text = result.content.first().map_or("", |block| &block.text);
+                let hint = "called with generated arguments; fine if they make no sense to it";
+                self.warn(check, format!("{arguments}: error: {text}"), hint);
             } else {
                 let blocks = checks::counted(result.content.len(), "block");
                 self.ok(check, format!("{arguments}: {blocks}"));
@@ -394,37 +403,41 @@ impl Examination<'_> {
     }
 
     async fn broken_input(&mut self, introduction: &Introduction) {
-        if self.talk.is_over() {
+        if self.conversation.has_ended() {
             return;
         }
         let check = "unknown input";
         let lines = [UNKNOWN_FRAME, UNKNOWN_FIELD].concat();
-        let sent = self.talk.send_bytes(&lines).await;
-        // An extension that can be asked something must still answer.
+        let sent = self.conversation.send_bytes(&lines).await;
+        // An extension with a command must still answer it.
         let alive = match introduction.commands.first() {
             _ if sent.is_err() => false,
-            Some(command) => matches!(self.invoke(&command.name).await, Answer::Given(_)),
-            None => self.talk.survives(SURVIVAL_TIME).await,
+            Some(command) => matches!(self.invoke(&command.name).await, Response::Received(_)),
+            None => self.conversation.survives(SURVIVAL_TIME).await,
         };
         if alive {
             self.ok(check, "an unknown frame and an unknown field are ignored");
         } else {
-            let hint = "ignore frames whose type you do not know, and fields you do not know: later versions send more";
+            let hint =
+                "ignore frames of unknown type and unknown fields: later versions of zot send more";
             self.fail(check, "an unknown frame or field stopped it", hint);
         }
     }
 
     async fn shutdown(self) {
-        let Self { talk, found } = self;
-        let was_over = talk.is_over();
-        let (farewell, heard) = talk.finish().await;
-        match farewell.status {
-            Some(_) if was_over => {}
+        let Self {
+            conversation,
+            found,
+        } = self;
+        let had_ended = conversation.has_ended();
+        let (report, findings) = conversation.finish().await;
+        match report.status {
+            Some(_) if had_ended => {}
             Some(status) if status.success() => found(Finding::ok("shutdown", "ended in time")),
             Some(status) => found(Finding::warn(
                 "shutdown",
                 format!("it ended with {status}"),
-                "end with 0 after shutdown",
+                "exit with status 0 after shutdown",
             )),
             None => found(Finding::fail(
                 "shutdown",
@@ -432,48 +445,48 @@ impl Examination<'_> {
                     "still running after {} s: it had to be killed",
                     SHUTDOWN_TIME.as_secs()
                 ),
-                "end when shutdown comes or standard input is closed; end threads and children, too",
+                "exit when shutdown arrives or standard input is closed; end threads and children, too",
             )),
         }
-        if !farewell.acknowledged && !was_over {
+        if !report.acknowledged && !had_ended {
             found(Finding::warn(
                 "shutdown",
                 "no shutdown_ack",
-                "answer shutdown with {\"type\":\"shutdown_ack\"} before ending",
+                "answer shutdown with {\"type\":\"shutdown_ack\"} before exiting",
             ));
         }
-        if farewell.left_processes {
+        if report.left_processes {
             found(Finding::fail(
                 "shutdown",
                 "it left processes running",
                 "end and wait for every process you start",
             ));
         }
-        for finding in heard {
+        for finding in findings {
             found(finding);
         }
     }
 
-    /// Reports an answer that did not come or cannot be used.
-    fn answered<T>(&mut self, check: &str, answer: Answer<T>, frame: &str) -> Option<T> {
-        match answer {
-            Answer::Given(answer) => return Some(answer),
-            Answer::Late(limit) => self.fail(
+    /// Returns the response, or reports that there is none or that it is invalid.
+    fn expect_response<T>(&mut self, check: &str, response: Response<T>, frame: &str) -> Option<T> {
+        match response {
+            Response::Received(response) => return Some(response),
+            Response::TimedOut(limit) => self.fail(
                 check,
                 format!("no {frame} within {limit:?}"),
-                "answer with the id of the request; long work belongs into a thread",
+                "answer with the id of the request; do long work in a thread",
             ),
-            Answer::Invalid(error) => self.fail(
+            Response::Invalid(error) => self.fail(
                 check,
                 error,
                 format!("see {frame} in the protocol for its fields"),
             ),
-            Answer::Over => self.fail(
+            Response::Ended => self.fail(
                 check,
                 "it ended instead of answering",
-                "its standard error says why: catch the error and answer with it",
+                "see its standard error: catch the error and answer with it",
             ),
-            Answer::Unsent(error) => self.fail(check, error, "read standard input to its end"),
+            Response::NotSent(error) => self.fail(check, error, "read standard input to its end"),
         }
         None
     }

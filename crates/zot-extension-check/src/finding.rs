@@ -1,10 +1,10 @@
-//! What an examination found.
+//! The findings of an examination.
 
-/// How bad it is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Ok,
-    /// It works, but not as its author wants it to, probably.
+    /// It works, but probably not as its author intended.
     Warn,
     Fail,
 }
@@ -19,13 +19,13 @@ impl Verdict {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub verdict: Verdict,
-    /// What was looked at, such as `tool weather`.
+    /// What was checked, such as `tool weather`.
     pub check: String,
-    /// What was seen.
+    /// What was found.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,

@@ -1,8 +1,8 @@
-//! Runs one extension by itself, against a host that only plays its part: to learn what it registers,
-//! to examine it for its author (`zot ext test`), to try it by hand (`zot ext dev`).
+//! Runs one extension by itself, against a simulated host: to learn what it registers, to examine it
+//! for its author (`zot ext test`), or to try it by hand (`zot ext dev`).
 //!
 //! A [`Trial`] is the extension's process and its pipes; [`Trial::introduce`] does the handshake;
-//! [`examine`] goes through everything an extension has to get right.
+//! [`examine`] checks everything an extension has to get right.
 
 mod arguments;
 mod checks;
@@ -14,8 +14,8 @@ pub use arguments::arguments_for;
 pub use examination::{ExaminationOptions, examine};
 pub use finding::{Finding, Verdict};
 pub use trial::{
-    Farewell, Heard, Introduction, IntroductionError, RegisteredCommand, RegisteredTool, SendError,
-    Stage, Trial, look_at,
+    ExtensionOutput, Introduction, IntroductionError, RegisteredCommand, RegisteredTool, SendError,
+    ShutdownReport, Stage, Trial, inspect,
 };
 pub use zot_extension_contract::LaunchError;
 pub use zot_wire::RawJson;

@@ -1,4 +1,4 @@
-//! One extension with a host that only plays its part.
+//! One extension with a simulated host.
 
 mod introduction;
 mod pipes;
@@ -15,22 +15,22 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use zot_extension_contract::{EffectiveLimits, Found, Launch, LaunchError, Manifest};
+use zot_extension_contract::{EffectiveLimits, FoundExtension, Launch, LaunchError, Manifest};
 use zot_process::{GroupEnd, ProcessGroup};
 use zot_wire::extension::{HelloAck, HostFrame, PROTOCOL_VERSION};
 
 pub use introduction::{Introduction, IntroductionError, RegisteredCommand, RegisteredTool};
-pub use pipes::Heard;
-pub use shutdown::Farewell;
+pub use pipes::ExtensionOutput;
+pub use shutdown::ShutdownReport;
 
-/// How long an extension may leave its standard input unread before it counts as stuck.
+/// How long a write to an extension may take before the extension counts as stuck.
 const TRIAL_WRITE_TIME: Duration = Duration::from_secs(2);
 
-/// Lines of an extension that wait to be looked at. Few, for each may be as long as a frame can be;
-/// when it is full the extension has to wait.
-const HEARD_CAPACITY: usize = 16;
+/// How many lines of an extension may be queued. Few, because each may be as long as a frame; when
+/// the queue is full, the extension has to wait.
+const OUTPUT_CAPACITY: usize = 16;
 
-/// What an extension is told about the agent it is part of.
+/// The agent that an extension is part of, as described in `hello_ack`.
 #[derive(Debug, Clone)]
 pub struct Stage {
     pub zot_version: String,
@@ -38,11 +38,11 @@ pub struct Stage {
     pub model: String,
     /// Where the agent works.
     pub cwd: PathBuf,
-    /// Where the extension may keep what has to outlive it.
+    /// Where the extension may keep persistent data.
     pub data_dir: PathBuf,
 }
 
-/// Why something could not be said to an extension.
+/// Why something could not be sent to an extension.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error("it has closed its standard input")]
@@ -55,11 +55,11 @@ pub enum SendError {
 
 /// A running extension. Dropping it kills it and everything it started in its process group.
 pub struct Trial {
-    // First, so that the readers are gone before what they read from.
+    // First, so that the readers are dropped before the pipes they read from.
     readers: JoinSet<()>,
-    heard: mpsc::Receiver<Heard>,
+    output: mpsc::Receiver<ExtensionOutput>,
     stdin: Option<pipe::Sender>,
-    /// Nothing once its end has come.
+    /// `None` once the process has ended.
     group: Option<ProcessGroup>,
     end: Option<GroupEnd>,
     shortfalls: Vec<String>,
@@ -84,7 +84,7 @@ impl Trial {
             limits: EffectiveLimits::of(manifest),
         };
         let process = zot_extension_contract::start(&launch).await?;
-        let (sender, heard) = mpsc::channel(HEARD_CAPACITY);
+        let (sender, output) = mpsc::channel(OUTPUT_CAPACITY);
         let mut readers = JoinSet::new();
         let frame_bytes = launch.limits.frame_bytes;
         readers.spawn(pipes::read_frames(
@@ -95,7 +95,7 @@ impl Trial {
         readers.spawn(pipes::read_log(process.stderr, sender));
         Ok(Self {
             readers,
-            heard,
+            output,
             stdin: Some(process.stdin),
             group: Some(process.group),
             end: None,
@@ -113,13 +113,12 @@ impl Trial {
         })
     }
 
-    /// What it is not held to although its manifest asks for it, and what it asks for and cannot
-    /// have.
+    /// Returns the permissions that are not enforced here, and those that cannot be granted.
     pub fn shortfalls(&self) -> &[String] {
         &self.shortfalls
     }
 
-    /// An id that no request of this trial has yet.
+    /// Returns an id that no request of this trial has used.
     pub fn next_id(&mut self) -> String {
         self.requests += 1;
         format!("trial-{}", self.requests)
@@ -131,7 +130,7 @@ impl Trial {
         self.send_bytes(&line).await
     }
 
-    /// Sends bytes as they are; frames the protocol does not have, for example.
+    /// Sends raw bytes, for example frames that the protocol does not define.
     pub async fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), SendError> {
         let Some(stdin) = &mut self.stdin else {
             return Err(SendError::Ended);
@@ -139,25 +138,25 @@ impl Trial {
         match timeout(TRIAL_WRITE_TIME, stdin.write_all(bytes)).await {
             Ok(written) => written.map_err(SendError::Closed),
             Err(_) => {
-                // Half a line may be written: nothing sensible can follow.
+                // Half a line may have been written: nothing sensible can follow.
                 self.stdin = None;
                 Err(SendError::Stuck)
             }
         }
     }
 
-    /// What the extension says next; nothing once `deadline` has come. Cancel-safe.
-    pub async fn hear(&mut self, deadline: Instant) -> Option<Heard> {
-        match timeout_at(deadline, self.heard.recv()).await {
-            Ok(heard) => Some(heard.unwrap_or(Heard::Silence)),
+    /// Returns the extension's next output, or `None` at the deadline. Cancel-safe.
+    pub async fn receive(&mut self, deadline: Instant) -> Option<ExtensionOutput> {
+        match timeout_at(deadline, self.output.recv()).await {
+            Ok(output) => Some(output.unwrap_or(ExtensionOutput::StreamsClosed)),
             Err(_) => None,
         }
     }
 }
 
-/// What an installed extension registers, learnt by starting it and ending it again.
-pub async fn look_at(
-    found: &Found,
+/// Starts an installed extension to learn what it registers, and shuts it down again.
+pub async fn inspect(
+    found: &FoundExtension,
     stage: &Stage,
     limit: Duration,
 ) -> Result<Introduction, IntroductionError> {
@@ -166,7 +165,7 @@ pub async fn look_at(
     let introduced = trial.introduce(deadline, deadline, &mut |_| {}).await;
     match &introduced {
         Ok(_) => drop(trial.shut_down(&mut |_| {}).await),
-        // It does not understand shutdown either.
+        // It would not understand shutdown either.
         Err(_) => trial.terminate(&mut |_| {}).await,
     }
     introduced

@@ -1,4 +1,4 @@
-//! Which extensions there are, and which of them count.
+//! Finds extensions, and decides which of them are used.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::intercept_record::InterceptRecord;
-use crate::manifest::{FailurePolicy, Glimpse, MANIFEST_FILE, Manifest};
+use crate::manifest::{FailurePolicy, MANIFEST_FILE, Manifest, PartialManifest};
 
-/// Where to look, in this order.
+/// Where to look for extensions, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchPaths {
     /// Extensions named one by one (`--ext`).
@@ -20,12 +20,12 @@ pub struct SearchPaths {
     pub project: Option<PathBuf>,
     pub global: Option<PathBuf>,
     /// Directories of extensions that intercepted in their last run, without links: no extension of a
-    /// project takes their place.
+    /// project can replace them.
     pub interceptors: Vec<PathBuf>,
 }
 
 impl SearchPaths {
-    /// The directories every zot looks at, for an agent in `cwd`.
+    /// Returns the standard paths for an agent in `cwd`.
     pub fn usual(cwd: &Path, home: &Path) -> Self {
         Self {
             explicit: Vec::new(),
@@ -56,19 +56,19 @@ impl Source {
 
 /// An extension whose manifest could be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundExtension {
     pub manifest: Manifest,
     /// Absolute.
     pub directory: PathBuf,
     pub source: Source,
-    pub standing: Standing,
+    pub activation: Activation,
 }
 
-/// Whether an extension is to be started.
+/// Whether an extension is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Activation {
     Enabled,
-    /// Its manifest says so.
+    /// Disabled in its manifest.
     Disabled,
     /// Another of the same name was found first.
     Shadowed {
@@ -76,13 +76,13 @@ pub enum Standing {
     },
 }
 
-/// Something that looks like an extension but cannot be used.
+/// An extension that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadProblem {
     pub path: PathBuf,
     pub error: String,
     pub source: Source,
-    /// Whether its manifest says so, although it cannot be used.
+    /// Whether its manifest sets `required`, as far as it can be read.
     pub is_required: bool,
     pub is_disabled: bool,
 }
@@ -110,19 +110,19 @@ impl fmt::Display for LoadProblem {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Discovery {
-    pub found: Vec<Found>,
+    pub found: Vec<FoundExtension>,
     pub problems: Vec<LoadProblem>,
 }
 
 impl Discovery {
-    /// The extensions to start.
-    pub fn enabled(&self) -> impl Iterator<Item = &Found> {
+    /// Returns the extensions to start.
+    pub fn enabled(&self) -> impl Iterator<Item = &FoundExtension> {
         self.found
             .iter()
-            .filter(|found| found.standing == Standing::Enabled)
+            .filter(|found| found.activation == Activation::Enabled)
     }
 
     fn add(&mut self, path: &Path, source: Source, interceptors: &[PathBuf]) {
@@ -134,32 +134,32 @@ impl Discovery {
             });
         match loaded {
             Ok((directory, manifest)) => {
-                let standing = self.standing(&manifest, &directory, source, interceptors);
-                self.found.push(Found {
+                let activation = self.activation_of(&manifest, &directory, source, interceptors);
+                self.found.push(FoundExtension {
                     manifest,
                     directory,
                     source,
-                    standing,
+                    activation,
                 });
             }
             Err(error) => {
-                let glimpse = Glimpse::of(path);
+                let partial = PartialManifest::load(path);
                 self.problems.push(LoadProblem {
-                    is_required: glimpse.is_required,
-                    is_disabled: glimpse.is_disabled,
+                    is_required: partial.is_required,
+                    is_disabled: partial.is_disabled,
                     ..LoadProblem::new(path.to_owned(), source, error)
                 });
             }
         }
     }
 
-    fn standing(
+    fn activation_of(
         &mut self,
         manifest: &Manifest,
         directory: &Path,
         source: Source,
         interceptors: &[PathBuf],
-    ) -> Standing {
+    ) -> Activation {
         let is_guard = || {
             manifest.on_failure == FailurePolicy::Block
                 || manifest.required
@@ -167,45 +167,45 @@ impl Discovery {
                     .is_ok_and(|directory| interceptors.contains(&directory))
         };
         if source == Source::Global && manifest.enabled && is_guard() {
-            self.give_way(&manifest.name, directory);
+            self.shadow_in_project(&manifest.name, directory);
         }
         let first = self.found.iter().find(|found| {
             found.manifest.name == manifest.name
-                && !matches!(found.standing, Standing::Shadowed { .. })
+                && !matches!(found.activation, Activation::Shadowed { .. })
         });
         match first {
-            Some(first) => Standing::Shadowed {
+            Some(first) => Activation::Shadowed {
                 by: first.directory.clone(),
             },
-            None if manifest.enabled => Standing::Enabled,
-            None => Standing::Disabled,
+            None if manifest.enabled => Activation::Enabled,
+            None => Activation::Disabled,
         }
     }
 
-    /// Takes the name from extensions of the project: who downloads a project does not mean to
-    /// switch off a guard.
-    fn give_way(&mut self, name: &str, guard: &Path) {
+    /// Shadows extensions of the project that have the name of a guard: downloading a project must
+    /// not switch off a guard.
+    fn shadow_in_project(&mut self, name: &str, guard: &Path) {
         let of_project = self
             .found
             .iter_mut()
             .filter(|found| found.source == Source::Project && found.manifest.name == name);
         for found in of_project {
-            // One that is hidden by the command line hides nothing, and in the directory that holds
-            // zot's own the two are one.
-            let is_hidden = matches!(found.standing, Standing::Shadowed { .. });
+            // One shadowed by the command line shadows nothing, and in the directory that contains
+            // `$ZOT_HOME` both are the same extension.
+            let is_hidden = matches!(found.activation, Activation::Shadowed { .. });
             if is_hidden || is_same_directory(&found.directory, guard) {
                 continue;
             }
-            found.standing = Standing::Shadowed {
+            found.activation = Activation::Shadowed {
                 by: guard.to_owned(),
             };
             let error = format!(
-                "the project's {name:?} is not used: yours in {} guards tool calls, and cannot be replaced by a project",
+                "the project's {name:?} is not used: yours in {} guards tool calls and cannot be replaced by a project",
                 guard.display()
             );
             let problem = LoadProblem::new(found.directory.clone(), Source::Project, error);
             self.problems.push(LoadProblem {
-                // What is replaced does not have to run.
+                // A replaced extension is not required to run.
                 is_disabled: true,
                 ..problem
             });
@@ -219,13 +219,13 @@ fn is_same_directory(one: &Path, other: &Path) -> bool {
             .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
-/// Looks for extensions. The first of a name wins, in a directory in order of file names; but no
-/// extension of a project wins against a global one that is required, blocks when it fails, or
+/// Looks for extensions. The first one of a name is used, within a directory in order of file names;
+/// but no extension of a project replaces a global one that is required, blocks when it fails, or
 /// intercepted in its last run.
 pub fn discover(paths: &SearchPaths) -> Discovery {
     let mut discovery = Discovery::default();
     for path in &paths.explicit {
-        // The manifest itself may be named instead of its root.
+        // The path may name the manifest instead of its directory.
         let directory = match path.file_name() {
             Some(name) if name == MANIFEST_FILE => path.parent().unwrap_or(path),
             _ => path,
@@ -257,7 +257,7 @@ pub fn discover(paths: &SearchPaths) -> Discovery {
     discovery
 }
 
-/// The roots in `root` that have a manifest, sorted.
+/// Returns the directories in `root` that have a manifest, sorted.
 fn extensions_in(root: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(root) {
         Ok(entries) => entries,
@@ -270,8 +270,8 @@ fn extensions_in(root: &Path) -> io::Result<Vec<PathBuf>> {
         let hidden = directory
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // Half an installation is hidden, and a root without a manifest is something else. One that
-        // cannot be looked into may hold a guard.
+        // Unfinished installations are hidden, and a directory without a manifest is not an
+        // extension. One that cannot be read may hold a guard.
         if !hidden && directory.join(MANIFEST_FILE).try_exists().unwrap_or(true) {
             directories.push(directory);
         }

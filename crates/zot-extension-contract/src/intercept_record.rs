@@ -1,8 +1,9 @@
-//! Which extensions intercepted when they last ran.
+//! Records which extensions intercepted when they last ran.
 //!
-//! One that did and cannot be started stops prompts, also when its manifest cannot be read any more.
-//! There is a file for each below `$ZOT_HOME/interceptors`, so that processes do not get in each other's
-//! way, and each is replaced whole. No confined extension may write there (`launch/grants.rs`).
+//! Such an extension stops prompts when it cannot be started, even if its manifest has become
+//! unreadable. Each has a file in `$ZOT_HOME/interceptors`, so that processes do not interfere with
+//! each other, and files are replaced atomically. Confined extensions cannot write there
+//! (`launch/grants.rs`).
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::fingerprint;
 
-/// What the directory in `$ZOT_HOME` is called.
+/// The name of the directory in `$ZOT_HOME`.
 pub(crate) const RECORD_DIRECTORY: &str = "interceptors";
 
 /// A record is two short strings.
@@ -42,12 +43,12 @@ impl InterceptRecord {
         }
     }
 
-    /// Whether the extension in `directory` intercepted in its last run.
+    /// Returns whether the extension in `directory` intercepted in its last run.
     pub fn contains(&self, directory: &Path) -> bool {
         self.file(directory).exists()
     }
 
-    /// The directories of all that did, without links.
+    /// Returns the directories of all such extensions, without links.
     pub fn directories(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(&self.records).into_iter().flatten().flatten();
         let entries = files.filter_map(|file| {
@@ -58,7 +59,7 @@ impl InterceptRecord {
         entries.map(|entry| entry.directory).collect()
     }
 
-    /// Whether an extension in `path`, which may also be a directory of extensions, intercepted.
+    /// Returns whether an extension at or below `path` intercepted in its last run.
     pub fn covers(&self, path: &Path) -> bool {
         let path = identity(path);
         let directories = self.directories();
@@ -78,7 +79,8 @@ impl InterceptRecord {
         zot_files::replace(&file, &serde_json::to_vec(&entry)?, 0o600)
     }
 
-    /// Forgets the extension in `directory`: it does not intercept any more, or the user does without.
+    /// Removes the record of the extension in `directory`: it no longer intercepts, or was disabled or
+    /// removed.
     pub fn forget(&self, directory: &Path) -> io::Result<()> {
         match fs::remove_file(self.file(directory)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -92,7 +94,7 @@ impl InterceptRecord {
     }
 }
 
-/// The same for every way to write the path of a directory.
+/// Returns the same path for every way to write the path of a directory.
 fn identity(directory: &Path) -> PathBuf {
     fs::canonicalize(directory)
         .or_else(|_| std::path::absolute(directory))

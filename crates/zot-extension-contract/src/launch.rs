@@ -1,4 +1,4 @@
-//! Starts the process of an extension, with what it may do settled.
+//! Starts the process of an extension, confined to its permissions.
 
 mod grants;
 
@@ -18,10 +18,10 @@ use crate::limits::EffectiveLimits;
 use crate::manifest::{Manifest, Permissions};
 use crate::program::{ProgramError, check_program};
 
-/// The secret between zot and the program that drives it is nobody else's business.
+/// The secret between zot and the program that drives it, which extensions must not see.
 const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// What an extension that names its variables is given without asking.
+/// Variables that an extension with permissions gets without listing them.
 const HARMLESS_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
@@ -39,16 +39,16 @@ const HARMLESS_VARIABLES: [&str; 14] = [
     "ZOT_HOME",
 ];
 
-/// How long a program may be open for writing, and how often that is looked at.
+/// How long a program may be open for writing, and how often that is checked.
 const BUSY_TIME: Duration = Duration::from_secs(1);
 const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What is to be started, and for whom.
+/// What to start, and how.
 pub struct Launch<'a> {
     pub manifest: &'a Manifest,
     /// Where the manifest and the program are.
     pub directory: &'a Path,
-    /// Made for those that declare permissions; others look after it themselves.
+    /// Created for extensions that declare permissions; others create it themselves.
     pub data_dir: &'a Path,
     /// Where the agent works.
     pub cwd: &'a Path,
@@ -61,7 +61,7 @@ pub struct Process {
     pub stdin: pipe::Sender,
     pub stdout: pipe::Receiver,
     pub stderr: pipe::Receiver,
-    /// What it is not held to although it should be, and what it was to have and cannot.
+    /// The permissions that are not enforced here, and those that cannot be granted.
     pub shortfalls: Vec<String>,
 }
 
@@ -72,9 +72,9 @@ pub enum LaunchError {
     Program(#[from] ProgramError),
     #[error("{} cannot be started: {source}{}", .program.display(), hint(.source))]
     Spawn { program: PathBuf, source: io::Error },
-    #[error("cannot make its data directory {}: {source}", .path.display())]
+    #[error("cannot create its data directory {}: {source}", .path.display())]
     DataDirectory { path: PathBuf, source: io::Error },
-    #[error("cannot hold it to its permissions: {0}")]
+    #[error("cannot enforce its permissions: {0}")]
     Confinement(#[from] ConfineError),
     #[error("cannot connect to it: {0}")]
     Pipes(#[from] io::Error),
@@ -87,8 +87,8 @@ fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Starts an extension, and waits for whoever is about to close its program after writing it: an
-/// editor, a build, or a process on its way from fork to exec.
+/// Starts an extension, waiting while its program is open for writing: by an editor, a build, or a
+/// process between fork and exec.
 pub async fn start(launch: &Launch<'_>) -> Result<Process, LaunchError> {
     let deadline = Instant::now() + BUSY_TIME;
     loop {
@@ -160,7 +160,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
     })
 }
 
-/// What this system holds the extension of `manifest` to.
+/// Returns how far this system enforces the permissions of `manifest`.
 pub fn enforcement(manifest: &Manifest) -> Enforcement {
     let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
     if let Some(permissions) = &manifest.permissions {
@@ -188,7 +188,7 @@ fn with_gap(status: Status, gap: &str) -> Status {
     }
 }
 
-/// All but the files, which have to be looked for.
+/// Returns the confinement without file access, which depends on the files that exist.
 fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
     let mut confinement = Confinement::default();
     if let Some(bytes) = limits.memory_bytes {
@@ -200,13 +200,13 @@ fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
     }
 }
 
-/// The environment of an extension that declares permissions.
+/// Returns the environment of an extension that declares permissions.
 fn variables(permissions: &Permissions) -> Vec<(OsString, OsString)> {
     let is_given = |name: &str| {
         name != RPC_TOKEN
             && (HARMLESS_VARIABLES.contains(&name)
                 || name.starts_with("LC_")
-                || permissions.env.iter().any(|wanted| wanted == name))
+                || permissions.env.iter().any(|listed| listed == name))
     };
     env::vars_os()
         .filter(|(name, _)| name.to_str().is_some_and(is_given))

@@ -1,8 +1,8 @@
-//! What zot and an extension agree on, whoever runs it: the [`Manifest`], where extensions are found
-//! ([`discover`]), how a process is started with the permissions it declares ([`start`]), and what it may
-//! register ([`Registrations`]).
+//! What every host and extension agree on: the [`Manifest`], where extensions are found
+//! ([`discover`]), how a process is started with the permissions it declares ([`start`]), and what it
+//! may register ([`Registrations`]).
 //!
-//! Nothing here speaks the protocol: the host, the store and the check do their own part on top.
+//! The protocol itself is not implemented here but in the host and the check.
 
 mod discovery;
 mod intercept_record;
@@ -13,15 +13,18 @@ mod program;
 mod registrations;
 mod schema;
 
-pub use discovery::{Discovery, Found, LoadProblem, SearchPaths, Source, Standing, discover};
+pub use discovery::{
+    Activation, Discovery, FoundExtension, LoadProblem, SearchPaths, Source, discover,
+};
 pub use intercept_record::InterceptRecord;
 pub use launch::{Launch, LaunchError, Process, enforcement, start};
 pub use limits::{
     EffectiveLimits, READY_GRACE, READY_SILENCE, SHUTDOWN_TIME, START_TIME, TERMINATION_TIME,
 };
 pub use manifest::{
-    ExecPermission, FailurePolicy, Glimpse, Limits, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
-    ManifestError, NameError, Permissions, PermittedPath, Places, check_name, log_path,
+    ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
+    ManifestError, NameError, PartialManifest, PathVariables, Permissions, PermittedPath,
+    check_name, log_path,
 };
 pub use program::{ProgramError, check_program};
 pub use registrations::{CommandInfo, EventSet, Registrations};

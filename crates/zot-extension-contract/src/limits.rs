@@ -1,4 +1,4 @@
-//! What an extension may take and register, whoever runs it.
+//! Limits on what an extension may use and register, in every host.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) const MIN_START_TIME: Duration = Duration::from_secs(1);
 /// Limit: a longer `start_timeout` is lowered to this.
 pub(crate) const MAX_START_TIME: Duration = Duration::from_secs(600);
 
-/// Without `ready`, this much silence after hello counts as ready.
+/// How long an extension that does not send `ready` has to be silent after its hello to count as ready.
 ///
 /// Limit: after the hello, the extension counts as ready unless it must still declare whether it intercepts.
 pub const READY_SILENCE: Duration = Duration::from_millis(250);
@@ -41,11 +41,11 @@ pub const TERMINATION_TIME: Duration = Duration::from_secs(1);
 pub(crate) const MAX_EXTENSION_FRAME_BYTES: usize = zot_wire::MAX_WIRE_LINE_BYTES;
 /// Limit: the extension is read more slowly.
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
-/// A log shorter than a few remarks would be rotated all the time.
+/// A log that holds only a few messages would be rotated all the time.
 pub(crate) const MIN_LOG_BYTES: u64 = 16 * 1024;
 /// Limit: the log is rotated; one old log is kept.
 pub(crate) const MAX_EXTENSION_LOG_BYTES: u64 = 1024 * 1024;
-/// Memory of a process whose manifest has `permissions` but does not say.
+/// Memory of a process whose manifest has `permissions` but no `memory_mb`.
 ///
 /// Limit: with `permissions`: allocations of the process fail.
 pub(crate) const CONFINED_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
@@ -60,7 +60,7 @@ pub(crate) const MAX_COMMAND_NAME_BYTES: usize = 64;
 pub(crate) const MAX_TOOL_NAME_BYTES: usize = 128;
 /// Limit: the registration is refused.
 pub(crate) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
-/// A schema goes into every request, and costs many times its length while it is looked at.
+/// A schema is part of every request, and checking it takes many times its length in memory.
 ///
 /// Limit: the registration is refused.
 pub(crate) const MAX_TOOL_SCHEMA_BYTES: usize = 64 * 1024;

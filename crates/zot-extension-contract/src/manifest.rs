@@ -14,15 +14,15 @@ use zot_files::NotRegular;
 
 use crate::limits::{MAX_START_TIME, MIN_START_TIME, START_TIME};
 
-pub use permissions::{ExecPermission, Limits, Permissions, PermittedPath, Places};
+pub use permissions::{ExecPermission, Limits, PathVariables, Permissions, PermittedPath};
 
-/// What the file is called.
+/// The name of the manifest file.
 pub const MANIFEST_FILE: &str = "extension.json";
 
-/// What the directory in `$ZOT_HOME` is called that holds the data directories of confined extensions.
+/// The directory in `$ZOT_HOME` that holds the data directories of confined extensions.
 pub(crate) const DATA_DIRECTORY: &str = "extension-data";
 
-/// Where a project has its extensions.
+/// The directory of a project's extensions.
 pub(crate) const PROJECT_DIRECTORY: &str = ".zot/extensions";
 
 /// A manifest is a page of text; more is a mistake.
@@ -32,7 +32,7 @@ pub const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 const MAX_EXTENSION_NAME_BYTES: usize = 64;
 
-/// Describes an extension. Fields that are not known are ignored, as the original does.
+/// Describes an extension. Unknown fields are ignored, as in the original.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Manifest {
     #[serde(default)]
@@ -50,16 +50,16 @@ pub struct Manifest {
     pub description: String,
     #[serde(default = "enabled_by_default")]
     pub enabled: bool,
-    /// What an interceptor that does not answer counts as.
+    /// What happens to an event whose interceptor does not answer.
     #[serde(default)]
     pub on_failure: FailurePolicy,
-    /// No prompt runs while it cannot be started.
+    /// Whether prompts must not run when it cannot be started.
     #[serde(default)]
     pub required: bool,
-    /// How many seconds it may take to start.
+    /// How long it may take to start, in seconds.
     #[serde(default)]
     pub start_timeout: Option<f64>,
-    /// Without, the extension may do what the user may do.
+    /// Without it, the extension may do everything the user may do.
     #[serde(default)]
     pub permissions: Option<Permissions>,
     #[serde(default)]
@@ -70,7 +70,7 @@ fn enabled_by_default() -> bool {
     true
 }
 
-/// What becomes of an event whose interceptor crashed or fell silent.
+/// What happens to an event whose interceptor crashed or does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailurePolicy {
@@ -100,29 +100,29 @@ pub enum ManifestError {
     Permissions(String),
 }
 
-/// Why something is no name for an extension.
+/// Why a name is not valid for an extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("\"name\" is missing")]
     Missing,
     #[error(
-        "{0:?} is no name for an extension: use letters, digits, '-', '_' and '.', starting with a letter or digit"
+        "{0:?} is not a valid extension name: use letters, digits, '-', '_' and '.', starting with a letter or digit"
     )]
     Characters(String),
     #[error("the name is longer than {MAX_EXTENSION_NAME_BYTES} bytes")]
     TooLong,
 }
 
-/// What a manifest says although it cannot be used.
+/// The fields of an invalid manifest that can still be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Glimpse {
+pub struct PartialManifest {
     pub is_required: bool,
     pub is_disabled: bool,
 }
 
-impl Glimpse {
-    /// Looks at the manifest in `directory`; one that is not a JSON object says nothing.
-    pub fn of(directory: &Path) -> Self {
+impl PartialManifest {
+    /// Reads the manifest in `directory`. Both fields are `false` if it is not a JSON object.
+    pub fn load(directory: &Path) -> Self {
         let text = Manifest::read(directory).unwrap_or_default();
         let value = serde_json::from_slice::<serde_json::Value>(&text).unwrap_or_default();
         Self {
@@ -171,19 +171,20 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// How long it may take from its start to its hello.
+    /// Returns how long the extension may take from its start to its hello.
     pub fn start_time(&self) -> Duration {
-        let wanted = self.start_timeout.map(Duration::try_from_secs_f64);
-        match wanted {
+        let requested = self.start_timeout.map(Duration::try_from_secs_f64);
+        match requested {
             None => START_TIME,
-            Some(Ok(wanted)) => wanted.clamp(MIN_START_TIME, MAX_START_TIME),
-            // Negative, or longer than a duration can be.
+            Some(Ok(requested)) => requested.clamp(MIN_START_TIME, MAX_START_TIME),
+            // Negative, or longer than a `Duration` can hold.
             Some(Err(_)) if self.start_timeout > Some(0.0) => MAX_START_TIME,
             Some(Err(_)) => MIN_START_TIME,
         }
     }
 
-    /// The program to start: beside the manifest if it is there, else as `PATH` has it.
+    /// Returns the program to start: next to the manifest if it exists there, else looked up on
+    /// `PATH`.
     pub fn program(&self, directory: &Path) -> PathBuf {
         let exec = Path::new(&self.exec);
         let beside = directory.join(exec);
@@ -193,9 +194,9 @@ impl Manifest {
         beside.components().collect()
     }
 
-    /// Where the extension in `directory` may keep what has to outlive it. One that is confined
-    /// cannot write to its own directory: it could give itself more permissions. One that comes with a
-    /// project has nothing in common with others of its name.
+    /// Returns where the extension in `directory` may keep persistent data. A confined extension
+    /// cannot write to its own directory, because it could give itself more permissions. One that
+    /// comes with a project shares no data with others of its name.
     pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
         if self.permissions.is_none() {
             return directory.to_owned();
@@ -204,7 +205,7 @@ impl Manifest {
             Some(parent)
                 if parent.ends_with(PROJECT_DIRECTORY) && parent != home.join("extensions") =>
             {
-                // No name has an '@' in it.
+                // No extension name contains '@'.
                 format!("{}@{}", self.name, fingerprint(directory))
             }
             _ => self.name.clone(),
@@ -213,19 +214,19 @@ impl Manifest {
     }
 }
 
-/// Where the log of an extension is.
+/// Returns the path of an extension's log.
 pub fn log_path(home: &Path, name: &str) -> PathBuf {
     home.join("logs").join(format!("ext-{name}.log"))
 }
 
-/// The same for the same directory, always.
+/// Returns a short hash that identifies a directory.
 pub(crate) fn fingerprint(directory: &Path) -> String {
     let digest = Sha256::digest(directory.as_os_str().as_encoded_bytes());
     let start = digest.iter().take(8);
     start.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether an extension may be called `name`: it becomes part of file names.
+/// Checks that an extension may be called `name`, which becomes part of file names.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Missing);

@@ -1,4 +1,4 @@
-//! Whether an extension can be started at all.
+//! Checks whether the program of an extension can be started.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::manifest::Manifest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     #[error(
-        "\"exec\": {0} is not there: build the extension first, or correct the path (it is relative to the manifest)"
+        "\"exec\": {0} does not exist: build the extension first, or correct the path (it is relative to the manifest)"
     )]
     Missing(String),
     #[error(
@@ -26,8 +26,8 @@ pub enum ProgramError {
     NotExecutable(String),
 }
 
-/// Checks that the program of the extension in `directory` exists and may be executed; returns
-/// where it is.
+/// Checks that the program of the extension in `directory` exists and may be executed; returns its
+/// path.
 pub fn check_program(manifest: &Manifest, directory: &Path) -> Result<PathBuf, ProgramError> {
     let exec = || manifest.exec.clone();
     let program = manifest.program(directory);

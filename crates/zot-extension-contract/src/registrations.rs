@@ -65,7 +65,7 @@ impl Registrations {
             || !name.chars().all(is_good)
         {
             return Err(format!(
-                "register_command: {name:?} is no name for a command: no blanks, no leading '/', at \
+                "register_command: {name:?} is not a valid command name: no white space, no leading '/', at \
                  most {MAX_COMMAND_NAME_BYTES} bytes"
             ));
         }
@@ -87,15 +87,15 @@ impl Registrations {
         description: String,
         schema: Option<&RawJson>,
     ) -> Result<(), String> {
-        // Model clients adapt names to what their providers take; people have to be able to read
+        // Model clients adapt names to what their providers accept; people have to be able to read
         // and type them.
-        let begins_well = |letter: char| letter.is_alphanumeric() || letter == '_';
-        if !name.starts_with(begins_well)
+        let can_start = |letter: char| letter.is_alphanumeric() || letter == '_';
+        if !name.starts_with(can_start)
             || name.len() > MAX_TOOL_NAME_BYTES
             || name.chars().any(char::is_control)
         {
             return Err(format!(
-                "register_tool: {name:?} is no name for a tool: begin with a letter, a digit or \
+                "register_tool: {name:?} is not a valid tool name: begin with a letter, a digit or \
                  '_', use no control characters and at most {MAX_TOOL_NAME_BYTES} bytes"
             ));
         }
@@ -105,8 +105,8 @@ impl Registrations {
                 "register_tool: {name:?}: schema: it is longer than {MAX_TOOL_SCHEMA_BYTES} bytes"
             ));
         }
-        // A schema that no model could be given is kept, so that whoever sends requests says that
-        // the tool is left out; here it is for the author, in the log.
+        // A schema that no model could use is kept, so that the agent reports the tool as left out;
+        // the error returned here is for the author, in the log.
         let (parameters, problem) = match accept_schema(schema.map(RawJson::get)) {
             Ok(accepted) => (accepted.schema, None),
             Err(error) => {
@@ -126,13 +126,13 @@ impl Registrations {
             name,
             description,
             parameters,
-            // Nobody knows what it does, so it runs alone and in order.
+            // Its effects are unknown, so it runs alone and in order.
             effect: ToolEffect::Changes,
         }));
         problem.map_or(Ok(()), Err)
     }
 
-    /// Adds what is subscribed to; returns the names that mean nothing here.
+    /// Adds a subscription; returns the unknown names in it.
     pub fn subscribe(&mut self, subscription: &Subscription) -> Vec<String> {
         let mut unknown = Vec::new();
         self.has_subscribed = true;

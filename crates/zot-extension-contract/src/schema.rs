@@ -1,6 +1,6 @@
-//! Tool schemas: whether one can be given to a model, and whether arguments fit it.
+//! Checks whether a tool schema can be given to a model, and whether arguments fit it.
 //!
-//! The keywords tools use are understood; what is not known does not make arguments wrong.
+//! Only the keywords that tools use are checked; arguments are not rejected for unknown ones.
 
 mod fit;
 mod judgement;
@@ -19,11 +19,11 @@ const MAX_CHECKED_SCHEMA_DEPTH: usize = 32;
 #[derive(Debug)]
 pub struct AcceptedSchema {
     pub schema: Box<RawValue>,
-    /// What some providers refuse, or what its author cannot mean, each with where it is.
+    /// What some providers refuse, or what its author cannot have meant, each with its location.
     pub advice: Vec<String>,
 }
 
-/// The schema as a model gets it, or why no model could use it.
+/// Returns the schema as a model gets it, or why no model could use it.
 ///
 /// A tool without a schema takes no arguments.
 pub fn accept_schema(schema: Option<&str>) -> Result<AcceptedSchema, String> {
@@ -41,10 +41,10 @@ pub fn accept_schema(schema: Option<&str>) -> Result<AcceptedSchema, String> {
     let is_complete = object.contains_key("type");
     if !is_complete {
         object.insert("type".to_owned(), "object".into());
-        advice.push("\"type\" is missing: it is taken for \"object\"".to_owned());
+        advice.push("\"type\" is missing: \"object\" is assumed".to_owned());
     }
     let text = match schema {
-        // As the author wrote it: field order helps people who read requests.
+        // Kept as the author wrote it: the order of fields helps people who read requests.
         Some(text) if is_complete => text.to_owned(),
         _ => Value::Object(object).to_string(),
     };
@@ -52,7 +52,7 @@ pub fn accept_schema(schema: Option<&str>) -> Result<AcceptedSchema, String> {
     Ok(AcceptedSchema { schema, advice })
 }
 
-/// The JSON Schema name of a value's type.
+/// Returns the JSON Schema name of a value's type.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

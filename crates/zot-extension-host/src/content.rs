@@ -1,4 +1,4 @@
-//! Turns an extension's tool result into what the agent knows.
+//! Converts an extension's tool result to the agent's own type.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use zot_conversation::{ContentBlock, Image, ToolOutput};
 use zot_wire::extension::ToolResult;
 
-/// The result of `tool` as the model gets it. Texts are those that programs in use know.
+/// Returns the result of `tool` as the model gets it. Existing programs rely on these texts.
 pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> ToolOutput {
     let mut content = Vec::with_capacity(result.content.len());
     for block in result.content {
@@ -16,7 +16,7 @@ pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> To
             "text" if block.text.is_empty() => {}
             "text" => content.push(ContentBlock::Text(block.text)),
             "image" => match STANDARD.decode(block.data.as_bytes()) {
-                // One image that no provider takes would spoil every later request.
+                // An image that no provider accepts would make every later request fail.
                 Ok(data) => match Image::recognised(&block.mime_type, data.into()) {
                     Ok(image) => content.push(ContentBlock::Image(image)),
                     Err(error) => {

@@ -1,4 +1,4 @@
-//! One extension, as the agent sees it: what it registered, and how it is asked and told things.
+//! One extension, as the agent sees it: its registrations, requests and events.
 
 mod receive;
 mod starting;
@@ -16,8 +16,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{ToolDefinition, ToolOutput};
 use zot_extension_contract::{
-    CommandInfo, EffectiveLimits, FailurePolicy, Found, InterceptRecord, Launch, LaunchError,
-    Process, Registrations, log_path,
+    CommandInfo, EffectiveLimits, FailurePolicy, FoundExtension, InterceptRecord, Launch,
+    LaunchError, Process, Registrations, log_path,
 };
 use zot_wire::extension::{
     CommandResponse, EventKind, HelloAck, HostFrame, InterceptResponse, LifecycleEvent,
@@ -29,13 +29,13 @@ use crate::limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
 use crate::log::ExtensionLog;
 use crate::notices::{Notice, Notices};
 use crate::outbox::{Outbox, SendError};
-use crate::pending::{Pending, Question, RequestError, Waiting};
+use crate::pending::{Pending, PendingRequest, RequestError, Waiting};
 
 pub(crate) use receive::{Received, check_new_panel};
-pub(crate) use starting::{Cause, Owes, remedy};
+pub(crate) use starting::{Cause, Missing, remedy};
 
 /// What all extensions of a host have in common.
-pub(crate) struct Surroundings {
+pub(crate) struct HostContext {
     /// `$ZOT_HOME`.
     pub(crate) home: PathBuf,
     pub(crate) cwd: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Surroundings {
     next_id: AtomicU64,
 }
 
-impl Surroundings {
+impl HostContext {
     pub(crate) fn new(
         home: PathBuf,
         cwd: PathBuf,
@@ -81,10 +81,10 @@ impl Surroundings {
         self.changed.notify_waiters();
     }
 
-    /// Waits until `condition` holds, looking again after every change.
+    /// Waits until `condition` holds, checking it again after every change.
     pub(crate) async fn until(&self, condition: impl Fn() -> bool) {
         loop {
-            // Registered before looking, so that no change falls in between.
+            // Enabled before the check, so that no change is missed in between.
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             if condition() {
@@ -95,28 +95,28 @@ impl Surroundings {
     }
 }
 
-/// How an extension is doing.
+/// The state of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     Starting,
     Ready,
-    /// It ended by itself and is to be started again.
+    /// It ended unexpectedly and is about to be restarted.
     Restarting {
         reason: String,
     },
-    /// It could not be started, or not be kept running.
+    /// It could not be started or kept running.
     Failed {
         reason: String,
     },
-    /// It ended by itself, in good order, or was told to.
+    /// It exited normally, or was stopped.
     Stopped,
 }
 
 /// An extension of a running host.
 pub struct Extension {
-    pub(crate) found: Found,
+    pub(crate) found: FoundExtension,
     pub(crate) limits: EffectiveLimits,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) context: Arc<HostContext>,
     pub(crate) outbox: Outbox,
     state: Mutex<State>,
     pending: Pending,
@@ -125,43 +125,40 @@ pub struct Extension {
 
 struct State {
     phase: Phase,
-    /// What counts; kept while the extension is started again.
+    /// The registrations in effect; kept while the extension restarts.
     registrations: Registrations,
-    /// What a starting extension has registered so far; nothing before its hello.
+    /// What a starting extension has registered so far; `None` before its hello.
     arriving: Option<Registrations>,
     was_ready: bool,
-    /// How often it was started again since it last ran well for long.
+    /// How often it was restarted since it last ran without trouble for a while.
     restarts: usize,
-    /// It intercepted in its last run, or has said in this one that it does.
+    /// Whether it intercepted in its last run, or has registered to do so in this one.
     is_interceptor: bool,
-    /// What its hello says it brings.
+    /// The capabilities in its hello.
     capabilities: Vec<String>,
     dropped_events: u64,
     dropped_notices: u64,
-    /// Remarks that are made once; there are as many as there are registrations.
+    /// Remarks that are logged only once; at most as many as there are registrations.
     remarks: HashSet<String>,
-    /// Panels that its commands have opened and nobody has closed.
+    /// Panels that its commands opened and that are still open.
     open_panels: BTreeSet<String>,
 }
 
-/// What an interceptor said, or the policy of one that did not.
+/// The response of an interceptor, or what its policy is if it did not respond.
 pub(crate) enum Interception {
     Answered(InterceptResponse),
     Failed { reason: String, blocks: bool },
 }
 
 impl Extension {
-    pub(crate) fn new(found: Found, surroundings: Arc<Surroundings>) -> Self {
+    pub(crate) fn new(found: FoundExtension, context: Arc<HostContext>) -> Self {
         let manifest = &found.manifest;
         let limits = EffectiveLimits::of(manifest);
-        let log = ExtensionLog::new(
-            log_path(&surroundings.home, &manifest.name),
-            limits.log_bytes,
-        );
-        let is_interceptor = surroundings.interceptors.contains(&found.directory);
+        let log = ExtensionLog::new(log_path(&context.home, &manifest.name), limits.log_bytes);
+        let is_interceptor = context.interceptors.contains(&found.directory);
         Self {
             limits,
-            surroundings,
+            context,
             outbox: Outbox::default(),
             state: Mutex::new(State {
                 phase: Phase::Starting,
@@ -186,7 +183,7 @@ impl Extension {
         &self.found.manifest.name
     }
 
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &FoundExtension {
         &self.found
     }
 
@@ -200,7 +197,7 @@ impl Extension {
 
     pub(crate) fn set_phase(&self, phase: Phase) {
         self.lock().phase = phase;
-        self.surroundings.change();
+        self.context.change();
     }
 
     pub fn commands(&self) -> Vec<CommandInfo> {
@@ -211,14 +208,14 @@ impl Extension {
         self.lock().registrations.tools.clone()
     }
 
-    /// Where it may keep what has to outlive it.
+    /// Returns where it may keep persistent data.
     pub fn data_dir(&self) -> PathBuf {
-        let Found {
+        let FoundExtension {
             manifest,
             directory,
             ..
         } = &self.found;
-        manifest.data_dir(directory, &self.surroundings.home)
+        manifest.data_dir(directory, &self.context.home)
     }
 
     pub(crate) async fn launch(&self) -> Result<Process, LaunchError> {
@@ -226,37 +223,37 @@ impl Extension {
             manifest: &self.found.manifest,
             directory: &self.found.directory,
             data_dir: &self.data_dir(),
-            cwd: &self.surroundings.cwd,
+            cwd: &self.context.cwd,
             limits: self.limits,
         };
         zot_extension_contract::start(&launch).await
     }
 
     pub(crate) fn hello_ack(&self) -> HostFrame {
-        let surroundings = &self.surroundings;
-        let model = surroundings.model.lock();
+        let context = &self.context;
+        let model = context.model.lock();
         HostFrame::HelloAck(HelloAck {
             protocol_version: zot_wire::extension::PROTOCOL_VERSION,
-            zot_version: surroundings.zot_version.clone(),
-            provider: surroundings.provider.clone(),
+            zot_version: context.zot_version.clone(),
+            provider: context.provider.clone(),
             model: model.unwrap_or_else(PoisonError::into_inner).clone(),
-            cwd: surroundings.cwd.display().to_string(),
+            cwd: context.cwd.display().to_string(),
             extension_dir: self.found.directory.display().to_string(),
             data_dir: self.data_dir().display().to_string(),
         })
     }
 
-    /// Writes down what happened to it.
+    /// Logs what happened to it.
     pub(crate) fn log(&self, note: &str) {
         self.lock_log().note(note);
     }
 
-    /// Writes down what is wrong with a frame it sent, unless there is too much of that.
+    /// Logs what is wrong with a frame it sent, at a limited rate.
     pub(crate) fn remark(&self, remark: &str) {
         self.lock_log().remark(remark);
     }
 
-    /// Remarks on something that is found again and again.
+    /// Logs something that recurs, but only the first time.
     pub(crate) fn log_once(&self, remark: &str) {
         let is_new = self.lock().remarks.insert(remark.to_owned());
         if is_new {
@@ -268,28 +265,28 @@ impl Extension {
         self.lock_log().append(bytes);
     }
 
-    /// Calls a tool, and turns whatever happens into something the model can read.
+    /// Calls a tool; failures become results that the model can read.
     pub(crate) async fn call_tool(
         &self,
         tool: &str,
         arguments: RawJson,
         cancel: &CancellationToken,
     ) -> ToolOutput {
-        let answer = self.ask(Waiting::Tool, TOOL_TIMEOUT, |id| HostFrame::ToolCall {
+        let response = self.request(Waiting::Tool, TOOL_TIMEOUT, |id| HostFrame::ToolCall {
             id,
             name: tool.to_owned(),
             args: arguments,
         });
-        let answer = tokio::select! {
+        let response = tokio::select! {
             biased;
-            answer = answer => answer,
+            response = response => response,
             () = cancel.cancelled() => Err(RequestError::Cancelled),
         };
-        match answer {
+        match response {
             Ok(result) => content::tool_output(self.name(), tool, result),
             Err(error) => {
                 let reason = match error {
-                    // The words programs in use know.
+                    // Existing programs rely on this text.
                     RequestError::NotRunning => {
                         format!("no extension registered for tool {tool:?}")
                     }
@@ -305,7 +302,7 @@ impl Extension {
         command: &str,
         arguments: &str,
     ) -> Result<CommandResponse, RequestError> {
-        self.ask(Waiting::Command, COMMAND_TIMEOUT, |id| {
+        self.request(Waiting::Command, COMMAND_TIMEOUT, |id| {
             HostFrame::CommandInvoked {
                 id,
                 name: command.to_owned(),
@@ -315,8 +312,8 @@ impl Extension {
         .await
     }
 
-    /// Whether it is to be asked before an event of this kind. A guard that must not fail open is
-    /// asked although it has never come so far as to say what it guards.
+    /// Returns whether it has to be asked before an event of this kind. A guard that must not fail
+    /// open is asked even if it never got as far as registering what it guards.
     pub(crate) fn intercepts(&self, kind: EventKind) -> bool {
         let state = self.lock();
         let is_guard = self.found.manifest.on_failure == FailurePolicy::Block;
@@ -330,11 +327,11 @@ impl Extension {
         }
     }
 
-    /// Whether text is to be held back until it has seen it.
+    /// Returns whether text is held back until it has seen it.
     pub(crate) fn holds_text(&self) -> bool {
         let state = self.lock();
         let is_guard = self.found.manifest.on_failure == FailurePolicy::Block;
-        // One that is started again is waited for before the text is shown.
+        // The text is not shown before a restart has finished.
         let answers = matches!(state.phase, Phase::Ready | Phase::Restarting { .. });
         (answers || is_guard)
             && state.registrations.hold_text
@@ -346,21 +343,21 @@ impl Extension {
 
     pub(crate) async fn intercept(&self, event: LifecycleEvent) -> Interception {
         let kind = event.kind();
-        let answer = self
-            .ask(Waiting::Intercept, INTERCEPT_TIMEOUT, |id| {
+        let response = self
+            .request(Waiting::Intercept, INTERCEPT_TIMEOUT, |id| {
                 HostFrame::EventIntercept { id, event }
             })
             .await;
-        match answer {
+        match response {
             Ok(response) => Interception::Answered(response),
             Err(error) => {
                 let blocks = self.found.manifest.on_failure == FailurePolicy::Block;
                 let consequence = if blocks { "blocked" } else { "allowed" };
-                let told = format!("event_intercept {}: {error}; {consequence}", kind.as_str());
-                self.log(&told);
-                // A guard that let something pass unseen is not only the log's business.
+                let message = format!("event_intercept {}: {error}; {consequence}", kind.as_str());
+                self.log(&message);
+                // That a guard let something pass unseen is not only logged.
                 self.notify(Notice::Problem(format!(
-                    "extension {}: {told}",
+                    "extension {}: {message}",
                     self.name()
                 )));
                 Interception::Failed {
@@ -371,8 +368,9 @@ impl Extension {
         }
     }
 
-    /// Tells of an event, if the extension wants to know. `line` is the frame, made once for all.
-    pub(crate) fn tell(&self, kind: EventKind, line: &[u8]) {
+    /// Sends an event, if the extension has subscribed to it. `line` is the frame, serialized once
+    /// for all extensions.
+    pub(crate) fn send_event(&self, kind: EventKind, line: &[u8]) {
         {
             let state = self.lock();
             if state.phase != Phase::Ready || !state.registrations.events.contains(kind) {
@@ -382,7 +380,7 @@ impl Extension {
         if self.outbox.send(line) == Err(SendError::Full) {
             let mut state = self.lock();
             state.dropped_events += 1;
-            // The first, and then now and then.
+            // The first one, and then ever more rarely.
             if state.dropped_events.is_power_of_two() {
                 let count = state.dropped_events;
                 drop(state);
@@ -398,7 +396,7 @@ impl Extension {
         state.phase == Phase::Ready && state.registrations.events.contains(kind)
     }
 
-    /// Sends a frame that is not answered.
+    /// Sends a frame that has no response.
     pub(crate) fn send(&self, frame: &HostFrame) -> Result<(), RequestError> {
         let mut line = Vec::new();
         write_line(&mut line, frame).map_err(|error| RequestError::Invalid(error.to_string()))?;
@@ -408,8 +406,8 @@ impl Extension {
         })
     }
 
-    /// Sends a question and waits for its answer.
-    async fn ask<T>(
+    /// Sends a request and waits for its response.
+    async fn request<T>(
         &self,
         waiting: impl FnOnce(oneshot::Sender<Result<T, RequestError>>) -> Waiting,
         patience: Duration,
@@ -418,27 +416,27 @@ impl Extension {
         if self.phase() != Phase::Ready {
             return Err(RequestError::NotRunning);
         }
-        let id = self.surroundings.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = self.context.next_id.fetch_add(1, Ordering::Relaxed);
         let id = id.to_string();
         let (sender, receiver) = oneshot::channel();
         self.pending.add(&id, waiting(sender))?;
-        let question = Question {
+        let pending = PendingRequest {
             pending: &self.pending,
             id,
         };
-        self.send(&frame(question.id.clone()))?;
+        self.send(&frame(pending.id.clone()))?;
         match timeout(patience, receiver).await {
-            Ok(Ok(answer)) => answer,
-            // Whoever answers takes the sender and uses it.
+            Ok(Ok(response)) => response,
+            // A response takes the sender out and uses it; it is dropped unused only at the end.
             Ok(Err(_)) => Err(RequestError::NotRunning),
             Err(_) => {
-                self.log(&format!("no answer to {} within {patience:?}", question.id));
+                self.log(&format!("no answer to {} within {patience:?}", pending.id));
                 Err(RequestError::TimedOut(patience))
             }
         }
     }
 
-    /// Takes leave of a process: nobody waits for its answers any more.
+    /// Disconnects from a process and fails the requests that wait for its responses.
     pub(crate) fn disconnect(&self, reason: &str) {
         self.outbox.close();
         let open_panels = {
@@ -448,7 +446,7 @@ impl Extension {
         };
         self.pending
             .fail_all(&RequestError::Ended(reason.to_owned()));
-        // Whoever shows them would send keys to nobody, or to a process that knows nothing of them.
+        // Keys would go nowhere, or to a new process that does not know the panels.
         for panel_id in open_panels {
             self.notify(Notice::PanelClosed {
                 extension: self.name().to_owned(),
@@ -457,13 +455,13 @@ impl Extension {
         }
     }
 
-    /// The user has closed a panel.
+    /// Notes that a panel was closed.
     pub(crate) fn forget_panel(&self, panel_id: &str) {
         self.lock().open_panels.remove(panel_id);
     }
 
     fn notify(&self, notice: Notice) {
-        if !self.surroundings.notices.push(notice) {
+        if !self.context.notices.push(notice) {
             let mut state = self.lock();
             state.dropped_notices += 1;
             if state.dropped_notices.is_power_of_two() {

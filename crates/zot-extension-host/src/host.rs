@@ -19,7 +19,7 @@ use zot_extension_contract::{
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
 
-use crate::extension::{Extension, Phase, Surroundings};
+use crate::extension::{Extension, HostContext, Phase};
 use crate::limits::WAITING_NOTE_TIME;
 use crate::notices::Notice;
 use crate::pending::RequestError;
@@ -28,7 +28,7 @@ use roster::Roster;
 
 pub use decisions::{MessageDecision, ToolDecision, TurnDecision};
 
-/// What a host is made from.
+/// Configuration of a host.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     pub search: SearchPaths,
@@ -39,24 +39,24 @@ pub struct HostConfig {
     pub zot_version: String,
     pub provider: String,
     pub model: String,
-    /// Names of tools and commands that are not to be had.
+    /// Names of tools and commands that extensions cannot use.
     pub taken_tools: Vec<String>,
     pub taken_commands: Vec<String>,
 }
 
 /// The running extensions of an agent.
 ///
-/// Each is watched over by a task of its own, which this owns: dropping the host kills them,
-/// [`ExtensionHost::shut_down`] lets them go in good order.
+/// Each is supervised by its own task, which the host owns: dropping the host kills them,
+/// [`ExtensionHost::shut_down`] ends them gracefully.
 pub struct ExtensionHost {
     search: SearchPaths,
-    surroundings: Arc<Surroundings>,
+    context: Arc<HostContext>,
     taken_tools: Vec<String>,
     taken_commands: Vec<String>,
     roster: Mutex<Arc<Roster>>,
-    /// Nothing is started any more.
+    /// Whether the host is shutting down.
     closed: AtomicBool,
-    listed_from: Instant,
+    list_deadline: Instant,
 }
 
 /// A command could not be run.
@@ -73,7 +73,7 @@ pub enum InvokeError {
     },
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invoked {
     pub extension: String,
@@ -82,7 +82,7 @@ pub struct Invoked {
     pub error: String,
 }
 
-/// Extensions could not be loaded anew; the old ones run on.
+/// Extensions could not be reloaded; the old ones keep running.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the extensions were not reloaded, the old ones run on: {}", .problems.join("; "))]
 pub struct ReloadError {
@@ -90,31 +90,31 @@ pub struct ReloadError {
 }
 
 impl ExtensionHost {
-    /// Starts all extensions of `discovery` (what `config.search` found), side by side, and waits for
-    /// none of them. Must be called inside a tokio runtime.
+    /// Starts all extensions of `discovery` (what `config.search` found) concurrently, without waiting
+    /// for them. Must be called inside a tokio runtime.
     pub fn start(config: HostConfig, discovery: &Discovery) -> Self {
-        let surroundings = Arc::new(Surroundings::new(
+        let context = Arc::new(HostContext::new(
             config.home,
             config.cwd,
             config.zot_version,
             config.provider,
             config.model,
         ));
-        report(&surroundings, &discovery.problems);
-        let roster = Roster::start(discovery, &surroundings);
+        report(&context, &discovery.problems);
+        let roster = Roster::start(discovery, &context);
         Self {
             search: config.search,
-            surroundings,
+            context,
             taken_tools: config.taken_tools,
             taken_commands: config.taken_commands,
             roster: Mutex::new(Arc::new(roster)),
             closed: AtomicBool::new(false),
-            listed_from: Instant::now() + READY_GRACE,
+            list_deadline: Instant::now() + READY_GRACE,
         }
     }
 
     /// Returns when every extension is ready or has failed: before that, one that intercepts could
-    /// be bypassed. Says whom it waits for when that takes a while.
+    /// be bypassed. Names the extensions it waits for if that takes a while.
     pub async fn settled(&self) {
         if self.roster().is_settled() {
             return;
@@ -126,7 +126,7 @@ impl ExtensionHost {
         let roster = self.roster();
         for extension in roster.undecided().filter(|one| one.has_never_been_ready()) {
             let limit = extension.limits.start_time;
-            self.surroundings.notices.push(Notice::Notify {
+            self.context.notices.push(Notice::Notify {
                 extension: extension.name().to_owned(),
                 level: "info".to_owned(),
                 message: format!(
@@ -138,35 +138,36 @@ impl ExtensionHost {
         settled.await;
     }
 
-    /// The same without a word.
+    /// Like [`settled`](Self::settled), without a notice.
     pub async fn settled_quietly(&self) {
         let is_settled = || self.roster().is_settled();
-        self.surroundings.until(is_settled).await;
+        self.context.until(is_settled).await;
     }
 
-    /// Returns when every extension has started or failed, and at the latest a short while after the
-    /// start: lists of what there is do not wait for slow ones.
+    /// Returns when every extension has started or failed, at the latest a short while after the
+    /// start: lists of commands do not wait for slow extensions.
     pub async fn listed(&self) {
-        let _ = timeout_at(self.listed_from, self.settled_quietly()).await;
+        let _ = timeout_at(self.list_deadline, self.settled_quietly()).await;
     }
 
-    /// Why no prompt may run: an extension that is required, or that intercepted when it last ran, has
-    /// failed.
+    /// Returns why no prompt may run: an extension that is required, or that intercepted when it last
+    /// ran, has failed.
     pub fn obstacle(&self) -> Option<String> {
         self.roster().obstacle()
     }
 
     /// Grows whenever tools, commands or states change.
     pub fn generation(&self) -> u64 {
-        self.surroundings.generation()
+        self.context.generation()
     }
 
-    /// The extensions, in the order they were found.
+    /// Returns the extensions, in the order they were found.
     pub fn extensions(&self) -> Vec<Arc<Extension>> {
         self.roster().extensions().to_vec()
     }
 
-    /// The tools of all extensions. Taken names and names another has claimed first are left out.
+    /// Returns the tools of all extensions, without those whose name is taken or was claimed first by
+    /// another extension.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.roster().tools(&self.taken_tools)
     }
@@ -175,7 +176,7 @@ impl ExtensionHost {
         self.roster().commands(&self.taken_commands)
     }
 
-    /// The extension whose tool this is.
+    /// Returns the name of the extension that provides `tool`.
     pub fn owner_of(&self, tool: &str) -> Option<String> {
         let roster = self.roster();
         roster.tool_owner(tool, &self.taken_tools)
@@ -188,7 +189,7 @@ impl ExtensionHost {
             .command_owner(command, &self.taken_commands)
             .is_none()
         {
-            // One that is still starting may bring it.
+            // An extension that is still starting may register it.
             self.settled().await;
             roster = self.roster();
         }
@@ -211,8 +212,8 @@ impl ExtensionHost {
         })
     }
 
-    /// Tells an extension what the user does in one of its panels.
-    pub fn tell_panel(&self, extension: &str, frame: &HostFrame) -> Result<(), InvokeError> {
+    /// Sends an extension what the user does in one of its panels.
+    pub fn send_to_panel(&self, extension: &str, frame: &HostFrame) -> Result<(), InvokeError> {
         let roster = self.roster();
         let ready = roster
             .named(extension)
@@ -232,15 +233,15 @@ impl ExtensionHost {
         })
     }
 
-    /// Tells the front end that a panel is closed.
+    /// Notifies the front end that a panel is closed.
     pub fn close_panel(&self, extension: &str, panel_id: String) {
-        self.surroundings.notices.push(Notice::PanelClosed {
+        self.context.notices.push(Notice::PanelClosed {
             extension: extension.to_owned(),
             panel_id,
         });
     }
 
-    /// Tells everyone who wants to know. Waits for nobody.
+    /// Sends an event to all extensions that have subscribed to it, without waiting.
     pub fn emit(&self, kind: EventKind, event: impl FnOnce() -> LifecycleEvent) {
         let roster = self.roster();
         let mut wanting = roster
@@ -254,12 +255,12 @@ impl ExtensionHost {
         let mut line = Vec::new();
         if write_line(&mut line, &HostFrame::Event(event())).is_ok() {
             for extension in wanting {
-                extension.tell(kind, &line);
+                extension.send_event(kind, &line);
             }
         }
     }
 
-    /// Whether text is to be held back until an interceptor has seen it.
+    /// Returns whether text is held back until an interceptor has seen it.
     pub fn holds_text(&self) -> bool {
         self.roster()
             .extensions()
@@ -267,61 +268,61 @@ impl ExtensionHost {
             .any(|extension| extension.holds_text())
     }
 
-    /// The next thing extensions have to say. May be dropped and called again.
+    /// Returns the next notice. Cancel-safe.
     pub async fn next_notice(&self) -> Notice {
-        self.surroundings.notices.next().await
+        self.context.notices.next().await
     }
 
     pub fn take_notice(&self) -> Option<Notice> {
-        self.surroundings.notices.take()
+        self.context.notices.take()
     }
 
-    /// Adds a sentence of the embedding program's to what extensions have to say.
+    /// Adds a problem found by the embedding program to the notices.
     pub fn report(&self, problem: String) {
-        self.surroundings.notices.push(Notice::Problem(problem));
+        self.context.notices.push(Notice::Problem(problem));
     }
 
-    /// What extensions that start from now on are told.
+    /// Sets the model that is reported to extensions that start from now on.
     pub fn set_model(&self, model: &str) {
-        let current = self.surroundings.model.lock();
+        let current = self.context.model.lock();
         model.clone_into(&mut *current.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Reads all manifests again and starts everything anew. The old ones run until the new ones
-    /// are ready, and run on if one that worked does not any more, or when `cancel` fires.
+    /// Reads all manifests again and restarts everything. The old extensions run until the new ones
+    /// are ready, and keep running if one that worked fails now, or if `cancel` fires.
     pub async fn reload(&self, cancel: &CancellationToken) -> Result<(), ReloadError> {
         let mut search = self.search.clone();
-        search.interceptors = self.surroundings.interceptors.directories();
+        search.interceptors = self.context.interceptors.directories();
         let discovery = discover(&search);
         let old = self.roster();
         let broken = broken_by(&discovery, &old);
         if !broken.is_empty() {
             return Err(ReloadError { problems: broken });
         }
-        report(&self.surroundings, &discovery.problems);
-        let new = Arc::new(Roster::start(&discovery, &self.surroundings));
-        // Each of them is ready or has failed once its start is overdue.
+        report(&self.context, &discovery.problems);
+        let new = Arc::new(Roster::start(&discovery, &self.context));
+        // Each has a time limit for its start, so this ends.
         let aborted = tokio::select! {
-            () = self.surroundings.until(|| new.has_started()) => false,
+            () = self.context.until(|| new.has_started()) => false,
             () = cancel.cancelled() => true,
         };
         let mut problems = match aborted || self.closed.load(Ordering::Relaxed) {
             true => vec!["aborted".to_owned()],
             false => new.failures(),
         };
-        // Who did not work before cannot be made worse.
+        // An extension that had failed before is no reason to keep the old ones.
         problems.retain(|problem| !old.has_failed(problem));
         if !problems.is_empty() {
             new.stop().await;
             return Err(ReloadError { problems });
         }
         *self.lock() = new;
-        self.surroundings.change();
+        self.context.change();
         old.stop().await;
         Ok(())
     }
 
-    /// Lets all extensions go in good order; returns when nothing of them is left.
+    /// Ends all extensions gracefully; returns when all their processes have ended.
     pub async fn shut_down(&self) {
         self.closed.store(true, Ordering::Relaxed);
         self.roster().stop().await;
@@ -336,21 +337,19 @@ impl ExtensionHost {
     }
 }
 
-fn report(surroundings: &Surroundings, problems: &[LoadProblem]) {
+fn report(context: &HostContext, problems: &[LoadProblem]) {
     for problem in problems {
-        surroundings
-            .notices
-            .push(Notice::Problem(problem.to_string()));
+        context.notices.push(Notice::Problem(problem.to_string()));
     }
 }
 
-/// Manifests that were good for a running extension and are not any more.
+/// Returns the problems with manifests of extensions that are running.
 fn broken_by(discovery: &Discovery, running: &Roster) -> Vec<String> {
     discovery
         .problems
         .iter()
         .filter(|problem| {
-            // The path is told as it was given, which may be relative.
+            // The path is reported as given, which may be relative.
             let directory = std::path::absolute(&problem.path).ok();
             running
                 .extensions()

@@ -1,7 +1,7 @@
-//! Runs extensions: subprocesses in any language that add tools and commands, watch events and step in.
+//! Runs extensions: subprocesses in any language that add tools and commands, watch and intercept events.
 //!
-//! An [`ExtensionHost`] starts what [`discover`](zot_extension_contract::discover) found. Nothing an
-//! extension does can hurt the agent: what it may cost is bounded (`limits.rs`), and what it may do can be.
+//! An [`ExtensionHost`] starts what [`discover`](zot_extension_contract::discover) found. An extension
+//! cannot harm the agent: what it may use is limited (`limits.rs`), and it can be confined.
 
 mod content;
 mod extension;

@@ -1,4 +1,4 @@
-//! One life of an extension's process: from its start to its end, whoever brings that about.
+//! The life of an extension's process, from its start to its end.
 
 mod channel;
 
@@ -12,7 +12,7 @@ use zot_process::ProcessGroup;
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
-use crate::extension::{Extension, Owes, Received};
+use crate::extension::{Extension, Missing, Received};
 use crate::limits::{
     EARLY_FLOOD_TIME, FLOOD_TIME, FRAME_BYTES_PER_SECOND, LATE_START_TIME, LEAVE_TIME,
     LOG_BYTES_PER_SECOND, READY_TIME,
@@ -24,23 +24,23 @@ use channel::Channel;
 
 const SURVIVORS: &str = "it left processes behind, which were ended";
 
-/// How much is still read after the process has exited: what it said last is usually an answer.
-const LAST_WORDS_BYTES: usize = 1024 * 1024;
+/// How much is still read after the process has exited: its last output is usually a response.
+const FINAL_OUTPUT_BYTES: usize = 1024 * 1024;
 
-/// How a life came to its end.
+/// How the life of a process ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LifeEnd {
-    /// The host asked for it.
+    /// The host stopped it.
     Stopped,
-    /// It never said hello, or never what it has to say before it is ready.
+    /// It never sent `hello`, or never registered what it must before it is ready.
     NeverStarted(String),
-    /// It ended by itself, in good order.
+    /// It exited normally.
     Left,
     Crashed(String),
 }
 
 impl LifeEnd {
-    /// What whoever waits for an answer is told.
+    /// Returns the error for pending requests.
     fn reason(&self) -> &str {
         match self {
             Self::Stopped => "the extension was stopped",
@@ -50,7 +50,7 @@ impl LifeEnd {
     }
 }
 
-/// Runs the extension until it ends or `stop` fires. Nothing of its process group is left then.
+/// Runs the extension until it ends or `stop` fires. Its whole process group has ended then.
 pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> LifeEnd {
     let Process {
         group,
@@ -73,7 +73,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
     let mut life = Life {
         extension,
         started: now,
-        stage: Stage::Silent,
+        stage: Stage::AwaitingHello,
         greeted: now,
         last_frame: now,
         decoder: LineDecoder::with_limit(extension.limits.frame_bytes),
@@ -85,25 +85,25 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stopping: None,
         leaving: None,
     };
-    let turn = life.run(&group, stop).await;
-    life.end(turn, group).await
+    let cause = life.run(&group, stop).await;
+    life.end(cause, group).await
 }
 
-/// How far the handshake has come.
+/// The progress of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    Silent,
+    AwaitingHello,
     Greeted,
     Ready,
 }
 
-/// What happened that ends a life.
-enum Turn {
-    ToldToStop,
+/// Why a process has to end, or has ended.
+enum EndCause {
+    StopRequested,
     Exited,
     /// It cannot be left running.
     Misbehaved(String),
-    /// It has taken too long to start.
+    /// It took too long to start.
     Late(String),
 }
 
@@ -119,53 +119,53 @@ struct Life<'a> {
     log_bytes: Throttle,
     output: Channel,
     errors: Channel,
-    /// It was told to stop while it was starting, and may come to its `ready` until then.
+    /// It was asked to stop while starting, and has until then to send `ready`.
     stopping: Option<Instant>,
-    /// It closed its output, and has to have exited by then.
+    /// It closed its output, and has until then to exit.
     leaving: Option<Instant>,
 }
 
 impl Life<'_> {
-    async fn run(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> Turn {
+    async fn run(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> EndCause {
         loop {
             tokio::select! {
-                // A flood is always ready to be read, so it comes last.
+                // Flooded output is always ready to be read, so it comes last.
                 biased;
                 () = stop.cancelled(), if self.stopping.is_none() => {
-                    // Who is sent away before it was greeted cannot know what happens.
+                    // An extension stopped before `hello_ack` would not understand `shutdown`.
                     self.stopping = Some(Instant::now() + LATE_START_TIME);
                 }
-                () = group.exited() => return Turn::Exited,
+                () = group.exited() => return EndCause::Exited,
                 () = until(self.next_deadline()) => {
-                    if let Some(turn) = self.keep_time() {
-                        return turn;
+                    if let Some(cause) = self.check_deadlines() {
+                        return cause;
                     }
                 }
                 end = self.extension.outbox.drive() => match end {
                     OutboxEnd::Stalled => {
-                        return Turn::Misbehaved("it does not read its input".to_owned());
+                        return EndCause::Misbehaved("it does not read its input".to_owned());
                     }
                     OutboxEnd::Closed(error) => {
                         self.extension.log(&format!("it closed its input: {error}"));
                         self.extension.outbox.close();
                     }
                 },
-                count = self.errors.read() => self.take_errors(count),
+                count = self.errors.read() => self.handle_errors(count),
                 count = self.output.read() => {
-                    if let Some(turn) = self.take_output(count) {
-                        return turn;
+                    if let Some(cause) = self.handle_output(count) {
+                        return cause;
                     }
                 }
             }
             if self.stopping.is_some() && self.stage == Stage::Ready {
-                return Turn::ToldToStop;
+                return EndCause::StopRequested;
             }
         }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
         let handshake = match self.stage {
-            Stage::Silent => Some(self.start_deadline()),
+            Stage::AwaitingHello => Some(self.start_deadline()),
             Stage::Greeted => Some(self.ready_deadline()),
             Stage::Ready => None,
         };
@@ -183,35 +183,35 @@ impl Life<'_> {
         self.started + self.extension.limits.start_time
     }
 
-    /// When it is taken as ready without having said so, or given up.
+    /// Returns when it counts as ready without `ready`, or as failed.
     fn ready_deadline(&self) -> Instant {
         let patience = self.greeted + READY_TIME;
-        match self.extension.owes() {
-            Owes::Nothing => patience.min(self.last_frame + READY_SILENCE),
-            Owes::Anything => patience,
-            Owes::Subscription | Owes::Interception => self.start_deadline().max(patience),
+        match self.extension.missing() {
+            Missing::Nothing => patience.min(self.last_frame + READY_SILENCE),
+            Missing::Anything => patience,
+            Missing::Subscription | Missing::Interception => self.start_deadline().max(patience),
         }
     }
 
-    fn keep_time(&mut self) -> Option<Turn> {
+    fn check_deadlines(&mut self) -> Option<EndCause> {
         let now = Instant::now();
         self.output.unpause(now);
         self.errors.unpause(now);
         if self.stopping.is_some_and(|until| until <= now) {
-            return Some(Turn::ToldToStop);
+            return Some(EndCause::StopRequested);
         }
         if self.leaving.is_some_and(|until| until <= now) {
-            return Some(Turn::Misbehaved("it closed its output".to_owned()));
+            return Some(EndCause::Misbehaved("it closed its output".to_owned()));
         }
         match self.stage {
-            Stage::Silent if now >= self.start_deadline() => Some(Turn::Late(format!(
+            Stage::AwaitingHello if now >= self.start_deadline() => Some(EndCause::Late(format!(
                 "no hello within {:?}",
                 self.extension.limits.start_time
             ))),
             Stage::Greeted if now >= self.ready_deadline() => {
-                if self.extension.owes() == Owes::Interception {
-                    return Some(Turn::Late(format!(
-                        "it said hello, but within {:?} neither ready nor what it intercepts",
+                if self.extension.missing() == Missing::Interception {
+                    return Some(EndCause::Late(format!(
+                        "it sent hello, but within {:?} neither ready nor what it intercepts",
                         self.extension.limits.start_time
                     )));
                 }
@@ -228,19 +228,19 @@ impl Life<'_> {
         self.extension.become_ready();
     }
 
-    fn take_errors(&mut self, count: Option<usize>) {
+    fn handle_errors(&mut self, count: Option<usize>) {
         if let Some(count) = count {
             self.extension.log_output(self.errors.bytes(count));
             self.errors.paused_until = self.log_bytes.take(count, Instant::now());
         }
     }
 
-    fn take_output(&mut self, count: Option<usize>) -> Option<Turn> {
+    fn handle_output(&mut self, count: Option<usize>) -> Option<EndCause> {
         let Some(count) = count else {
             self.leaving = Some(Instant::now() + LEAVE_TIME);
             return None;
         };
-        let lines = self.take_lines(count);
+        let lines = self.handle_lines(count);
         let now = Instant::now();
         let frame_pause = self.frames.take(lines, now);
         let byte_pause = self.bytes.take(count, now);
@@ -254,71 +254,71 @@ impl Life<'_> {
                 .log("it floods its output and is slowed down");
         }
         let patience = match self.stage {
-            Stage::Silent => EARLY_FLOOD_TIME,
+            Stage::AwaitingHello => EARLY_FLOOD_TIME,
             Stage::Greeted | Stage::Ready => FLOOD_TIME,
         };
         (flooding > patience).then(|| {
-            Turn::Misbehaved(format!(
+            EndCause::Misbehaved(format!(
                 "it flooded its output for {} seconds",
                 flooding.as_secs()
             ))
         })
     }
 
-    /// Takes the lines in the `count` bytes that were read last, and counts them.
-    fn take_lines(&mut self, count: usize) -> usize {
+    /// Handles the lines in the `count` bytes that were read last, and returns their number.
+    fn handle_lines(&mut self, count: usize) -> usize {
         self.decoder.feed(self.output.bytes(count));
         let mut lines = 0;
         let mut is_ready = false;
         while let Some(line) = self.decoder.next_line() {
             lines += 1;
             match self.extension.receive(line) {
-                Received::Greeting => {
+                Received::Hello => {
                     self.stage = Stage::Greeted;
                     self.greeted = Instant::now();
                 }
                 Received::Ready => is_ready = true,
-                Received::Frame | Received::Noise => {}
+                Received::Frame | Received::Unusable => {}
             }
         }
         if lines > 0 {
             self.last_frame = Instant::now();
         }
-        // Also one that is gone by now: whether it is heard first or its end is noticed first is
-        // chance, and its tools are to be known as unavailable either way.
+        // Even if it has ended by now: which of the two is noticed first is chance, and its tools
+        // have to be known as unavailable either way.
         if is_ready && self.stage == Stage::Greeted {
             self.become_ready();
         }
         lines
     }
 
-    async fn end(mut self, turn: Turn, group: ProcessGroup) -> LifeEnd {
+    async fn end(mut self, cause: EndCause, group: ProcessGroup) -> LifeEnd {
         let extension = self.extension;
-        let end = match turn {
-            Turn::ToldToStop => {
+        let end = match cause {
+            EndCause::StopRequested => {
                 self.shut_down(group).await;
                 LifeEnd::Stopped
             }
-            Turn::Exited => {
-                self.hear_last_words();
-                // Who waits for it is told now, not when the last of its children is gone.
-                let end = self.judge(group.status());
+            EndCause::Exited => {
+                self.read_remaining_output();
+                // Pending requests fail now, not when the last of its children is gone.
+                let end = self.classify_exit(group.status());
                 extension.disconnect(end.reason());
                 if group.close().await.had_survivors {
                     extension.log(SURVIVORS);
                 }
                 end
             }
-            Turn::Misbehaved(reason) => {
+            EndCause::Misbehaved(reason) => {
                 extension.log(&format!("{reason}; it is ended"));
                 extension.disconnect(&reason);
                 self.terminate(group).await;
                 match self.stage {
-                    Stage::Silent => LifeEnd::NeverStarted(reason),
+                    Stage::AwaitingHello => LifeEnd::NeverStarted(reason),
                     Stage::Greeted | Stage::Ready => LifeEnd::Crashed(reason),
                 }
             }
-            Turn::Late(reason) => {
+            EndCause::Late(reason) => {
                 extension.log(&format!("{reason}; it is ended"));
                 extension.disconnect(&reason);
                 self.terminate(group).await;
@@ -335,61 +335,61 @@ impl Life<'_> {
         end
     }
 
-    fn judge(&self, status: Option<ExitStatus>) -> LifeEnd {
-        let told = match status {
+    fn classify_exit(&self, status: Option<ExitStatus>) -> LifeEnd {
+        let text = match status {
             Some(status) => status.to_string(),
             None => "unknown status".to_owned(),
         };
-        self.extension.log(&format!("it exited: {told}"));
+        self.extension.log(&format!("it exited: {text}"));
         match (self.stage, status) {
-            (Stage::Silent, _) => {
+            (Stage::AwaitingHello, _) => {
                 let name = self.extension.name();
                 LifeEnd::NeverStarted(format!(
-                    "extension exited before hello: {told} (see: zot ext logs {name})"
+                    "extension exited before hello: {text} (see: zot ext logs {name})"
                 ))
             }
             (Stage::Greeted, Some(status)) if status.success() => {
                 LifeEnd::NeverStarted("extension exited after hello, before ready".to_owned())
             }
-            // One that is to be asked has no reason to leave.
+            // An interceptor has no reason to exit.
             (Stage::Ready, Some(status))
                 if status.success() && !self.extension.is_interceptor() =>
             {
                 LifeEnd::Left
             }
             (_, Some(status)) if status.success() => LifeEnd::Crashed(format!(
-                "the extension exited, although it intercepts ({told})"
+                "the extension exited, although it intercepts ({text})"
             )),
-            _ => LifeEnd::Crashed(format!("the extension crashed ({told})")),
+            _ => LifeEnd::Crashed(format!("the extension crashed ({text})")),
         }
     }
 
-    /// Takes what the process wrote before it exited, without waiting for more.
-    fn hear_last_words(&mut self) {
-        let mut heard = 0;
-        while heard < LAST_WORDS_BYTES
+    /// Reads what the process wrote before it exited, without waiting for more.
+    fn read_remaining_output(&mut self) {
+        let mut total = 0;
+        while total < FINAL_OUTPUT_BYTES
             && let Some(count) = self.output.read_now()
         {
-            heard += count;
-            self.take_lines(count);
+            total += count;
+            self.handle_lines(count);
         }
-        self.hear_last_errors();
+        self.read_remaining_errors();
     }
 
-    fn hear_last_errors(&mut self) {
-        let mut heard = 0;
-        while heard < LAST_WORDS_BYTES
+    fn read_remaining_errors(&mut self) {
+        let mut total = 0;
+        while total < FINAL_OUTPUT_BYTES
             && let Some(count) = self.errors.read_now()
         {
-            heard += count;
+            total += count;
             self.extension.log_output(self.errors.bytes(count));
         }
     }
 
-    /// Asks it to go, waits, and sees to it.
+    /// Sends `shutdown`, waits, and ends the process if it is still running.
     async fn shut_down(&mut self, group: ProcessGroup) {
-        if self.stage == Stage::Silent {
-            self.extension.log("it has not said hello and is ended");
+        if self.stage == Stage::AwaitingHello {
+            self.extension.log("it has not sent hello and is ended");
             return self.terminate(group).await;
         }
         let extension = self.extension;
@@ -398,7 +398,7 @@ impl Life<'_> {
             if asked.is_ok() {
                 extension.outbox.flushed().await;
             }
-            // Whoever does not know `shutdown` knows the end of its input.
+            // An extension that does not know `shutdown` sees the end of its input.
             extension.outbox.close();
             group.exited().await;
         };
@@ -408,7 +408,7 @@ impl Life<'_> {
             never = drained => match never {},
         };
         if left {
-            self.hear_last_words();
+            self.read_remaining_output();
             if group.close().await.had_survivors {
                 self.extension.log(SURVIVORS);
             }
@@ -428,25 +428,25 @@ impl Life<'_> {
             _ = group.end(TERMINATION_TIME) => {}
             never = drained => match never {},
         }
-        self.hear_last_errors();
+        self.read_remaining_errors();
     }
 
-    /// Reads what an ending process says, so that it does not wait for us, and heeds the beginning.
+    /// Reads the output of an ending process so that it does not block, and handles the first part.
     async fn drain(&mut self) -> std::convert::Infallible {
         self.output.paused_until = None;
         self.errors.paused_until = None;
-        let mut heeded = 0;
+        let mut processed = 0;
         loop {
             tokio::select! {
                 count = self.output.read() => {
-                    if let Some(count) = count && heeded < LAST_WORDS_BYTES {
-                        heeded += count;
-                        self.take_lines(count);
+                    if let Some(count) = count && processed < FINAL_OUTPUT_BYTES {
+                        processed += count;
+                        self.handle_lines(count);
                     }
                 }
                 count = self.errors.read() => {
-                    if let Some(count) = count && heeded < LAST_WORDS_BYTES {
-                        heeded += count;
+                    if let Some(count) = count && processed < FINAL_OUTPUT_BYTES {
+                        processed += count;
                         self.extension.log_output(self.errors.bytes(count));
                     }
                 }

@@ -1,5 +1,4 @@
-//! `$ZOT_HOME/logs/ext-<name>.log`: what an extension writes to its standard error, and what zot has
-//! to say about it.
+//! `$ZOT_HOME/logs/ext-<name>.log`: the standard error of an extension, and zot's remarks about it.
 
 #[cfg(test)]
 mod tests;
@@ -15,19 +14,19 @@ use tokio::time::Instant;
 
 use crate::throttle::Throttle;
 
-/// How many remarks of ours a second are written down; a flood of mistakes is one mistake.
+/// How many remarks per second are logged; a flood of mistakes is one mistake.
 ///
 /// Limit: further remarks are counted, not written.
 const REMARKS_PER_SECOND: u32 = 20;
 
-/// A remark is a sentence, whatever names and ids an extension puts into it.
+/// A remark is one sentence, however long the names and ids in it are.
 ///
 /// Limit: the remark is cut.
 const MAX_REMARK_BYTES: usize = 1024;
 
-/// A log that is kept short: when it is full it becomes `.log.1`, and the one before is dropped.
+/// A log of limited size: when it is full it becomes `.log.1`, replacing the previous one.
 ///
-/// A log that cannot be written is no reason to stop anything.
+/// Errors when writing the log are ignored.
 #[derive(Debug)]
 pub(crate) struct ExtensionLog {
     path: PathBuf,
@@ -57,7 +56,7 @@ impl ExtensionLog {
         }
         let longer_than_any = usize::try_from(self.limit).unwrap_or(usize::MAX);
         for piece in bytes.chunks(longer_than_any.max(1)) {
-            // Twice: the first may find that another process has begun a new log, and filled it.
+            // Twice: the first may find a new log that another process has started, and filled.
             for _ in 0..2 {
                 if self.size > 0 && self.size + piece.len() as u64 > self.limit {
                     self.rotate();
@@ -71,8 +70,7 @@ impl ExtensionLog {
         }
     }
 
-    /// Appends a remark of zot's on a frame. There can be as many as there are frames, so that only
-    /// some are written down.
+    /// Appends a remark about a frame. The rate is limited, because every frame may cause one.
     pub(crate) fn remark(&mut self, text: &str) {
         if !self.remarks.try_take(Instant::now()) {
             self.unwritten_remarks += 1;
@@ -81,7 +79,7 @@ impl ExtensionLog {
         self.note(text);
     }
 
-    /// Appends a remark of zot's that must not get lost among others.
+    /// Appends a remark that must not be dropped.
     pub(crate) fn note(&mut self, text: &str) {
         let unwritten = std::mem::take(&mut self.unwritten_remarks);
         if unwritten > 0 {
@@ -108,7 +106,7 @@ impl ExtensionLog {
             let mut older = self.path.clone().into_os_string();
             older.push(".1");
             if fs::rename(&self.path, older).is_err() {
-                // Something is in the way: a file that only grows is worse than a lost one.
+                // Something is in the way: a file that only grows is worse than a lost log.
                 let _ = fs::remove_file(&self.path);
             }
         }
@@ -117,7 +115,7 @@ impl ExtensionLog {
         self.open();
     }
 
-    /// Whether the open log is still the one at its path: another process may have rotated it.
+    /// Returns whether the open log is still the one at its path: another process may have rotated it.
     fn is_in_place(&self) -> bool {
         let open = self.file.as_ref().and_then(|file| file.metadata().ok());
         let there = fs::symlink_metadata(&self.path).ok();
@@ -126,7 +124,7 @@ impl ExtensionLog {
     }
 }
 
-/// What an extension sent may be long, and may hold what a terminal would obey.
+/// Shortens text from an extension and removes control characters.
 fn one_short_line(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_REMARK_BYTES);
     let mut line = text[..end].replace(char::is_control, "\u{fffd}");
@@ -142,13 +140,13 @@ fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    // Neither what a link leads to nor a pipe without a reader is a log.
+    // Neither follow a link nor wait for the reader of a pipe.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options.mode(0o600).custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::other("no file"));
+        return Err(io::Error::other("not a regular file"));
     }
     Ok((file, metadata.len()))
 }

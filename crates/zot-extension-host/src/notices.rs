@@ -1,4 +1,4 @@
-//! What extensions have to say to whoever uses the agent.
+//! Notices of extensions for the user of the agent.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use zot_wire::extension::PanelContent;
 
-/// How much waits for a front end that does not look; what comes then is lost and counted.
+/// How many notices are queued for a front end that does not read them.
 ///
 /// Limit: the notice is dropped and counted.
 const MAX_NOTICES: usize = 256;
@@ -24,7 +24,7 @@ pub enum Notice {
         level: String,
         message: String,
     },
-    /// A panel shows something new.
+    /// A panel was redrawn.
     Panel {
         extension: String,
         panel_id: String,
@@ -34,7 +34,7 @@ pub enum Notice {
         extension: String,
         panel_id: String,
     },
-    /// An extension could not be loaded or had to be given up, as a sentence.
+    /// An extension could not be loaded or kept running, as a sentence.
     Problem(String),
 }
 
@@ -66,7 +66,7 @@ impl Notice {
         }
     }
 
-    /// Whose panel this is about, and which.
+    /// Returns the extension and the id of the panel that this is about.
     fn panel(&self) -> Option<(&str, &str)> {
         match self {
             Self::Panel {
@@ -97,10 +97,10 @@ struct Queue {
 }
 
 impl Notices {
-    /// Adds a notice. False when the queue is full and it is lost.
+    /// Adds a notice. Returns `false` if the queue is full and the notice is dropped.
     pub(crate) fn push(&self, notice: Notice) -> bool {
         let mut queue = self.lock();
-        // What was to be drawn before is pointless, unless the panel was closed in between.
+        // A new drawing replaces a queued one, unless the panel was closed in between.
         let superseded = match &notice {
             Notice::Panel { .. } => {
                 let same = |queued: &Notice| queued.panel() == notice.panel();
@@ -131,7 +131,7 @@ impl Notices {
         Some(notice)
     }
 
-    /// The next notice. May be dropped and called again.
+    /// Returns the next notice. Cancel-safe.
     pub(crate) async fn next(&self) -> Notice {
         loop {
             if let Some(notice) = self.take() {

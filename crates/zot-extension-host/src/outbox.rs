@@ -1,4 +1,4 @@
-//! What waits to be read by an extension.
+//! Frames that wait to be read by an extension.
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +14,12 @@ use crate::limits::{EXTENSION_STALL_TIME, MAX_OUTBOX_BYTES};
 
 /// The host's end of an extension's standard input.
 ///
-/// A frame is written at once when the pipe takes it, by whoever sends it: no other task has to
-/// wake up first. What the pipe does not take waits here, up to a limit.
+/// The sender writes a frame directly if the pipe has room: no other task has to wake up first. What
+/// the pipe does not take is queued here, up to a limit.
 #[derive(Default)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
-    /// Something waits that was not there before.
+    /// Notified when the queue stops being empty.
     filled: Notify,
 }
 
@@ -29,11 +29,11 @@ struct State {
     waiting: Vec<u8>,
     /// How much of `waiting` is already written.
     written: usize,
-    /// Since when the pipe has taken nothing of it.
+    /// Since when the pipe has taken nothing from the queue.
     stalled_since: Option<Instant>,
 }
 
-/// Why a frame was not taken.
+/// Why a frame was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SendError {
     #[error("the extension is not running")]
@@ -42,7 +42,7 @@ pub(crate) enum SendError {
     Full,
 }
 
-/// Why an outbox can write no more.
+/// Why an outbox cannot write any more.
 #[derive(Debug)]
 pub(crate) enum OutboxEnd {
     /// The extension has closed its input.
@@ -59,12 +59,12 @@ impl Outbox {
         };
     }
 
-    /// Closes the extension's input; what waits is lost.
+    /// Closes the extension's input; what is queued is lost.
     pub(crate) fn close(&self) {
         *self.lock() = State::default();
     }
 
-    /// Writes a whole line, or keeps it until it can be written.
+    /// Writes a complete line, or queues it.
     pub(crate) fn send(&self, line: &[u8]) -> Result<(), SendError> {
         let mut state = self.lock();
         let pipe = state.pipe.clone().ok_or(SendError::NotRunning)?;
@@ -76,7 +76,7 @@ impl Outbox {
             state.waiting.extend_from_slice(line);
             return Ok(());
         }
-        // An error shows again when the rest is written, and is handled there.
+        // An error shows up again when the rest is written, and is handled there.
         let taken = pipe.try_write(line).unwrap_or(0);
         if taken < line.len() {
             state.waiting.clear();
@@ -88,7 +88,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Writes what waits, for ever. May be dropped and called again.
+    /// Writes what is queued until the outbox fails. Cancel-safe.
     pub(crate) async fn drive(&self) -> OutboxEnd {
         loop {
             let (pipe, stalled_since) = {
@@ -111,7 +111,7 @@ impl Outbox {
         }
     }
 
-    /// Returns when nothing waits.
+    /// Returns when the queue is empty.
     pub(crate) async fn flushed(&self) {
         tokio::select! {
             _ = self.drive() => {}
@@ -128,7 +128,7 @@ impl Outbox {
     }
 }
 
-/// How often the end of a flush is looked for, which happens once in the life of an extension.
+/// How often the end of a flush is checked, which happens once in the life of an extension.
 const FLUSH_POLL: std::time::Duration = std::time::Duration::from_millis(1);
 
 impl State {
@@ -150,13 +150,13 @@ impl State {
                 Err(error) => return Err(error),
             }
         }
-        // One long frame must not hold its memory for ever.
+        // Release the memory of a long frame.
         self.waiting = Vec::new();
         self.written = 0;
         Ok(())
     }
 
-    /// Forgets what is written, seldom enough not to move the rest again and again.
+    /// Drops what is written, rarely enough not to move the rest again and again.
     fn compact(&mut self) {
         if self.written > self.waiting.len() / 2 {
             self.waiting.drain(..self.written);

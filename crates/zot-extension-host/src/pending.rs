@@ -1,4 +1,4 @@
-//! Questions to an extension that wait for an answer.
+//! Requests to an extension that wait for a response.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use zot_wire::extension::{CommandResponse, InterceptResponse, ToolResult};
 
 use crate::limits::MAX_PENDING_REQUESTS;
 
-/// Why a question has no answer.
+/// Why a request has no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     #[error("the extension is not running")]
@@ -18,10 +18,10 @@ pub enum RequestError {
     NotReading,
     #[error("too many requests wait for an answer")]
     TooMany,
-    /// It ended while it was asked.
+    /// It ended during the request.
     #[error("{0}")]
     Ended(String),
-    /// It answered something that is no answer.
+    /// Its response is invalid.
     #[error("{0}")]
     Invalid(String),
     #[error("no answer within {}s", .0.as_secs())]
@@ -30,22 +30,22 @@ pub enum RequestError {
     Cancelled,
 }
 
-type Answer<T> = oneshot::Sender<Result<T, RequestError>>;
+type ResponseSender<T> = oneshot::Sender<Result<T, RequestError>>;
 
-/// Who waits, and for what.
+/// A caller that waits for a response.
 pub(crate) enum Waiting {
-    Tool(Answer<ToolResult>),
-    Intercept(Answer<InterceptResponse>),
-    Command(Answer<CommandResponse>),
+    Tool(ResponseSender<ToolResult>),
+    Intercept(ResponseSender<InterceptResponse>),
+    Command(ResponseSender<CommandResponse>),
 }
 
 impl Waiting {
     pub(crate) fn fail(self, error: RequestError) {
-        // Whoever waited may have given up.
+        // The caller may have stopped waiting.
         match self {
-            Self::Tool(answer) => drop(answer.send(Err(error))),
-            Self::Intercept(answer) => drop(answer.send(Err(error))),
-            Self::Command(answer) => drop(answer.send(Err(error))),
+            Self::Tool(sender) => drop(sender.send(Err(error))),
+            Self::Intercept(sender) => drop(sender.send(Err(error))),
+            Self::Command(sender) => drop(sender.send(Err(error))),
         }
     }
 }
@@ -74,7 +74,7 @@ impl Pending {
         }
     }
 
-    /// Fails those who wait for a tool: one of them was meant by an answer that cannot be read.
+    /// Fails all pending tool calls: an unreadable response was meant for one of them.
     pub(crate) fn fail_tools(&self, error: &RequestError) -> usize {
         let mut pending = self.lock();
         let failed: Vec<Waiting> = pending
@@ -98,13 +98,13 @@ impl Pending {
     }
 }
 
-/// Forgets a question when nobody waits for its answer any more.
-pub(crate) struct Question<'a> {
+/// Removes a request when its caller stops waiting.
+pub(crate) struct PendingRequest<'a> {
     pub(crate) pending: &'a Pending,
     pub(crate) id: String,
 }
 
-impl Drop for Question<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         self.pending.take(&self.id);
     }

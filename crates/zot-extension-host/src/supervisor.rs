@@ -1,4 +1,4 @@
-//! Keeps an extension running, within reason.
+//! Keeps an extension running, with a limited number of restarts.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use zot_extension_contract::LoadProblem;
 
 use crate::extension::{Extension, Phase};
 use crate::life::{LifeEnd, live};
-use crate::limits::{GOOD_CONDUCT_TIME, RESTART_DELAYS};
+use crate::limits::{RESTART_DELAYS, RESTART_RESET_TIME};
 use crate::notices::Notice;
 
-/// Starts the extension, and again when it crashes, until it is stopped or given up.
+/// Starts the extension, and restarts it when it crashes, until it is stopped or has failed too often.
 pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken) {
     let mut restarts = RESTART_DELAYS.into_iter();
     let mut is_first = true;
@@ -21,17 +21,17 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
         let reason = match live(&extension, &stop).await {
             LifeEnd::Stopped => return extension.set_phase(Phase::Stopped),
             LifeEnd::Left => return extension.set_phase(Phase::Stopped),
-            // What does not even start is broken, and will be the next time.
-            LifeEnd::NeverStarted(reason) if is_first => return give_up(&extension, reason),
+            // An extension that does not even start will not do so the next time either.
+            LifeEnd::NeverStarted(reason) if is_first => return fail(&extension, reason),
             LifeEnd::NeverStarted(reason) | LifeEnd::Crashed(reason) => reason,
         };
         is_first = false;
-        if started.elapsed() > GOOD_CONDUCT_TIME {
+        if started.elapsed() > RESTART_RESET_TIME {
             restarts = RESTART_DELAYS.into_iter();
         }
         let Some(delay) = restarts.next() else {
             let attempts = RESTART_DELAYS.len();
-            return give_up(
+            return fail(
                 &extension,
                 format!("{reason}; given up after {attempts} restarts"),
             );
@@ -45,12 +45,12 @@ pub(crate) async fn supervise(extension: Arc<Extension>, stop: CancellationToken
     }
 }
 
-fn give_up(extension: &Extension, reason: String) {
+fn fail(extension: &Extension, reason: String) {
     let found = &extension.found;
     let problem = LoadProblem::new(found.directory.clone(), found.source, reason.clone());
     extension.log(&format!("given up: {reason}"));
     extension
-        .surroundings
+        .context
         .notices
         .push(Notice::Problem(problem.to_string()));
     extension.set_phase(Phase::Failed { reason });

@@ -1,4 +1,4 @@
-//! Slows down who does too much.
+//! Limits the rate of something.
 
 #[cfg(test)]
 mod tests;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Allows so much a second, and a burst of one second's worth.
+/// Allows a rate per second, and bursts of one second's worth.
 ///
-/// Going over is either refused, or paid for by waiting: whoever writes to a pipe that is not read
-/// waits too.
+/// Anything beyond that is either refused or delayed: the writer of a pipe that is not read has to
+/// wait.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     per_second: f64,
     available: f64,
     updated: Instant,
-    /// Since when there was no full second without a pause.
+    /// Since when there has been no full second without a pause.
     pausing_since: Option<Instant>,
     last_pause: Option<Instant>,
 }
 
-/// One that was not slowed down for so long has calmed down.
+/// How long there must be no pause for a flood to count as over.
 const CALM: Duration = Duration::from_secs(1);
 
 impl Throttle {
@@ -35,7 +35,7 @@ impl Throttle {
         }
     }
 
-    /// Takes one if there is one. Who is refused owes nothing for having asked.
+    /// Takes one if available. A refusal costs nothing.
     pub(crate) fn try_take(&mut self, now: Instant) -> bool {
         self.refill(now);
         let is_allowed = self.available >= 1.0;
@@ -45,7 +45,7 @@ impl Throttle {
         is_allowed
     }
 
-    /// Counts `amount`, and tells when there may be more.
+    /// Counts `amount`, and returns when to continue if that is too much.
     pub(crate) fn take(&mut self, amount: usize, now: Instant) -> Option<Instant> {
         self.refill(now);
         self.available -= amount as f64;
@@ -69,7 +69,7 @@ impl Throttle {
         self.available = (self.available + passed * self.per_second).min(self.per_second);
     }
 
-    /// For how long it has had to be slowed down again and again.
+    /// Returns for how long pauses have been necessary.
     pub(crate) fn pausing_for(&self, now: Instant) -> Duration {
         match (self.pausing_since, self.last_pause) {
             (Some(since), Some(last)) if now.saturating_duration_since(last) <= CALM => {

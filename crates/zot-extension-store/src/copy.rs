@@ -1,4 +1,4 @@
-//! Copies the directory of an extension, and nothing that could reach out of it.
+//! Copies the directory of an extension, refusing anything that leads out of it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -6,19 +6,19 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::store::StoreError;
 
-/// What only its owner may give a file: rights of another user or group.
+/// The set-user-ID, set-group-ID and sticky bits, which a copy must not carry over.
 const SPECIAL_MODE_BITS: u32 = 0o7000;
 
-/// Without these a directory could neither be filled nor removed.
-const OWNER_MAY_ALL: u32 = 0o700;
+/// Without these the copied directory could neither be filled nor removed.
+const OWNER_ALL: u32 = 0o700;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub(crate) files: usize,
 }
 
-/// Copies `source` to `target`, which must not exist; `.git` stays behind. `source` must be
-/// canonical. Yields between files so that the caller can be interrupted.
+/// Copies `source` to `target`, which must not exist, without `.git`. `source` must be canonical.
+/// Yields between files so that the caller can be interrupted.
 pub(crate) async fn copy_directory(source: &Path, target: &Path) -> Result<Copied, StoreError> {
     let mut copied = Copied::default();
     let mut directories = vec![(source.to_owned(), target.to_owned())];
@@ -28,7 +28,7 @@ pub(crate) async fn copy_directory(source: &Path, target: &Path) -> Result<Copie
             .map_err(StoreError::io(&from))?
             .permissions()
             .mode();
-        set_mode(&to, mode | OWNER_MAY_ALL)?;
+        set_mode(&to, mode | OWNER_ALL)?;
         for entry in fs::read_dir(&from).map_err(StoreError::io(&from))? {
             let entry = entry.map_err(StoreError::io(&from))?;
             let (path, name) = (entry.path(), entry.file_name());
@@ -66,7 +66,7 @@ fn copy_link(root: &Path, link: &Path, copy: &Path) -> Result<(), StoreError> {
     if leaves {
         return Err(StoreError::LinkLeavesDirectory { link, target });
     }
-    // What the path looks like is not enough: `..` after a link goes up from where that leads.
+    // The text of the path is not enough: `..` after a link goes up from the link's target.
     match fs::canonicalize(&link) {
         Ok(real) if real.starts_with(root) => {}
         Ok(_) => return Err(StoreError::LinkLeavesDirectory { link, target }),
@@ -75,9 +75,9 @@ fn copy_link(root: &Path, link: &Path, copy: &Path) -> Result<(), StoreError> {
     symlink(&target, copy).map_err(StoreError::io(copy))
 }
 
-/// Whether `target`, seen from `link`, is written as something outside of `root`.
+/// Returns whether the text of `target`, relative to `link`, leads out of `root`.
 fn leaves(root: &Path, link: &Path, target: &Path) -> bool {
-    // An absolute link into the directory would still lead to the original after the copy.
+    // An absolute link into the directory would still lead to the original after copying.
     if target.is_absolute() {
         return true;
     }

@@ -1,4 +1,4 @@
-//! Hidden directories for what is not finished.
+//! Hidden temporary directories for unfinished installations and removals.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, test_kill_process};
 
-/// Hidden, so that discovery passes by; the number of its process follows.
+/// Hidden, so that discovery skips it; followed by the id of the process.
 const PREFIX: &str = ".zot-tmp-";
 
 /// A directory that is removed with everything in it when dropped.
@@ -22,7 +22,7 @@ impl TemporaryDirectory {
             let path = parent.join(format!("{PREFIX}{}-{count}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // Left by a process that had our number.
+                // Left by an earlier process with the same id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -33,7 +33,7 @@ impl TemporaryDirectory {
         &self.0
     }
 
-    /// Removes it and says whether that worked.
+    /// Removes the directory now, reporting failure.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_dir_all(&self.0)
     }
@@ -41,12 +41,12 @@ impl TemporaryDirectory {
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        // It may be gone already; of one that cannot be removed the next installation takes care.
+        // It may be gone already; if it cannot be removed, the next installation tries again.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Removes the directories of processes that were killed before they could do it.
+/// Removes the directories of processes that were killed before they could do so.
 pub(crate) fn remove_abandoned(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else {
         return;

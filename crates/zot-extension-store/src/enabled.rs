@@ -1,4 +1,4 @@
-//! Changes `enabled` in a manifest and leaves everything else of it as its author wrote it.
+//! Changes `enabled` in a manifest, leaving the rest as its author wrote it.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use zot_extension_contract::{Glimpse, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest, ManifestError};
+use zot_extension_contract::{
+    MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest, ManifestError, PartialManifest,
+};
 
 use crate::store::{StoreError, Switch, Switched};
 
@@ -20,14 +22,14 @@ pub(crate) fn set(directory: &Path, switch: Switch) -> Result<Switched, StoreErr
     let wanted = switch == Switch::On;
     let is_enabled = match Manifest::load(directory) {
         Ok(manifest) => manifest.enabled,
-        // One that cannot be used can still be turned off, as long as its fields can be told apart.
-        Err(_) if switch == Switch::Off => !Glimpse::of(directory).is_disabled,
+        // An invalid manifest can still be disabled, as long as it is a JSON object.
+        Err(_) if switch == Switch::Off => !PartialManifest::load(directory).is_disabled,
         Err(error) => return Err(broken(error)),
     };
     if is_enabled == wanted {
         return Ok(Switched::Already);
     }
-    // A manifest may be a link; the file behind it is what has to change.
+    // The manifest may be a link; change the file it points to.
     let path = directory.join(MANIFEST_FILE);
     let path = fs::canonicalize(&path).map_err(StoreError::io(&path))?;
     let text = zot_files::read_limited(&path, MAX_MANIFEST_BYTES).map_err(StoreError::io(&path))?;
@@ -38,10 +40,10 @@ pub(crate) fn set(directory: &Path, switch: Switch) -> Result<Switched, StoreErr
     Ok(Switched::Changed)
 }
 
-/// `text` with its `enabled` set, in the place where it stands or else at the end.
+/// Returns `text` with `enabled` set: replaced where it is, or else added at the end.
 fn with_enabled(text: &str, enabled: bool) -> serde_json::Result<String> {
     let Fields(fields) = serde_json::from_str(text)?;
-    // A borrowed raw value is a part of the text.
+    // A borrowed raw value is a slice of the text.
     let start_of = |raw: &RawValue| raw.get().as_ptr() as usize - text.as_ptr() as usize;
     if let Some((_, raw)) = fields.iter().find(|(name, _)| name == "enabled") {
         let start = start_of(raw);
@@ -52,7 +54,7 @@ fn with_enabled(text: &str, enabled: bool) -> serde_json::Result<String> {
         return Ok(format!("{{\"enabled\": {enabled}}}\n"));
     };
     let end = start_of(last) + last.get().len();
-    // The new field is set apart as the first one is.
+    // The new field is separated with the same white space as the first one.
     let open = text.find('{').map_or(0, |position| position + 1);
     let first = text[open..]
         .find('"')

@@ -10,17 +10,17 @@ use zot_process::{Outcome, OutputSink};
 
 use crate::origin::without_password;
 
-/// How much of what `git` said last is kept for the error.
+/// How much of the end of `git`'s output is kept for the error.
 const KEPT_ERROR_LINES: usize = 8;
 const KEPT_ERROR_BYTES: usize = 8 * 1024;
 
-/// Longer than anybody waits for a repository; a silent remote would take for ever.
+/// Longer than anyone waits for a repository; a silent remote would block forever.
 ///
 /// Limit: git is ended and the installation fails.
 const CLONE_TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Variables of a surrounding git command (a hook, say) that would redirect ours.
-const FOREIGN: [&str; 5] = [
+const INHERITED_GIT_VARIABLES: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -33,15 +33,15 @@ const FOREIGN: [&str; 5] = [
 pub enum GitError {
     #[error("git is needed to install from a URL, and it cannot be started: {0}")]
     NoGit(#[source] io::Error),
-    #[error("git could not fetch {url}: {said}")]
-    Failed { url: String, said: String },
+    #[error("git could not fetch {url}: {output}")]
+    Failed { url: String, output: String },
     #[error(
         "git could not fetch {url}: it has no branch or tag {reference:?} (a commit is given by its whole id)"
     )]
     NoSuchReference { url: String, reference: String },
 }
 
-/// Clones `url` into `target`, with no history and without ever asking anything.
+/// Clones `url` into `target`, without history and without ever prompting.
 pub(crate) async fn clone(
     url: &str,
     reference: Option<&str>,
@@ -59,27 +59,27 @@ pub(crate) async fn clone(
         command.args(["--branch", reference]);
     }
     command.arg("--").arg(url).arg(target);
-    let failed = |said: String| GitError::Failed {
+    let failed = |output: String| GitError::Failed {
         url: shown.clone(),
-        // git repeats the URL when it cannot make anything of it.
-        said: said.replace(url, &shown),
+        // git repeats the URL in its error messages.
+        output: output.replace(url, &shown),
     };
-    let said = match run(command).await? {
+    let output = match run(command).await? {
         Ok(()) => return Ok(()),
-        Err(said) => said,
+        Err(output) => output,
     };
     match reference {
         Some(commit) if is_commit_id(commit) => {
             progress("not a branch or tag: fetching it as a commit");
             fetch_commit(url, commit, target).await?.map_err(failed)
         }
-        Some(reference) if said.contains("Remote branch") && said.contains("not found") => {
+        Some(reference) if output.contains("Remote branch") && output.contains("not found") => {
             Err(GitError::NoSuchReference {
                 url: shown.clone(),
                 reference: reference.to_owned(),
             })
         }
-        _ => Err(failed(said)),
+        _ => Err(failed(output)),
     }
 }
 
@@ -95,8 +95,8 @@ async fn fetch_commit(
     steps[2].arg("-C").arg(target);
     steps[2].args(["checkout", "--quiet", "FETCH_HEAD"]);
     for step in steps {
-        if let Err(said) = run(step).await? {
-            return Ok(Err(said));
+        if let Err(output) = run(step).await? {
+            return Ok(Err(output));
         }
     }
     Ok(Ok(()))
@@ -110,25 +110,25 @@ fn git() -> Command {
     let mut command = Command::new("git");
     command
         .env("GIT_TERMINAL_PROMPT", "0")
-        // Answers every question with nothing, where a window would open otherwise.
+        // Answers every password prompt with nothing instead of opening a window.
         .env("GIT_ASKPASS", "true")
         .env("SSH_ASKPASS_REQUIRE", "never")
         .env("LC_ALL", "C");
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         command.env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
     }
-    for name in FOREIGN {
+    for name in INHERITED_GIT_VARIABLES {
         command.env_remove(name);
     }
     command
 }
 
-/// Runs `git` to its end; the inner error is what it said.
+/// Runs `git` to completion; the inner error is the end of its output.
 async fn run(command: Command) -> Result<Result<(), String>, GitError> {
-    let mut said = LastWords::default();
-    // Whoever wants it to stop drops the future.
+    let mut output = OutputTail::default();
+    // Callers cancel by dropping the future.
     let cancel = CancellationToken::new();
-    let ran = zot_process::run(command, CLONE_TIME_LIMIT, &cancel, &mut said).await;
+    let ran = zot_process::run(command, CLONE_TIME_LIMIT, &cancel, &mut output).await;
     let status = match ran.map_err(GitError::NoGit)?.outcome {
         Outcome::Exited(Some(status)) if status.success() => return Ok(Ok(())),
         Outcome::Exited(status) => status.map_or_else(String::new, |status| status.to_string()),
@@ -137,15 +137,15 @@ async fn run(command: Command) -> Result<Result<(), String>, GitError> {
             return Ok(Err(format!("it took longer than {minutes} minutes")));
         }
     };
-    let said = said.lines();
-    Ok(Err(if said.is_empty() { status } else { said }))
+    let output = output.lines();
+    Ok(Err(if output.is_empty() { status } else { output }))
 }
 
-/// The end of what `git` says; the cause stands there.
+/// The end of `git`'s output, where the cause of a failure is.
 #[derive(Default)]
-struct LastWords(Vec<u8>);
+struct OutputTail(Vec<u8>);
 
-impl OutputSink for LastWords {
+impl OutputSink for OutputTail {
     async fn accept(&mut self, chunk: &[u8]) {
         self.0.extend_from_slice(chunk);
         let surplus = self.0.len().saturating_sub(KEPT_ERROR_BYTES);
@@ -153,7 +153,7 @@ impl OutputSink for LastWords {
     }
 }
 
-impl LastWords {
+impl OutputTail {
     fn lines(&self) -> String {
         let text = String::from_utf8_lossy(&self.0);
         let lines: Vec<&str> = text

@@ -1,7 +1,7 @@
-//! The extensions of a user: installs, removes, enables and disables them (`zot ext install` …).
+//! Installs, removes, enables and disables the extensions of a user (`zot ext install` …).
 //!
-//! An extension is put together in a hidden directory beside the others and moved into place in one
-//! step: no reader ever sees half of one, and a failure leaves nothing behind. Nothing is started here.
+//! An extension is staged in a hidden directory next to the others and moved into place in one step:
+//! no reader ever sees half of one, and a failure leaves nothing behind. Nothing is started here.
 
 mod copy;
 mod directory;
@@ -13,5 +13,5 @@ mod store;
 
 pub use git::GitError;
 pub use origin::{Origin, OriginError};
-pub use staged::{IfTaken, Staged};
+pub use staged::{OnConflict, Staged};
 pub use store::{Store, StoreError, Switch, Switched};

@@ -16,7 +16,7 @@ pub enum Origin {
     },
 }
 
-/// Why a text names nothing that can be installed.
+/// Why a text does not name something that can be installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
     #[error(
@@ -25,13 +25,12 @@ pub enum OriginError {
     NoSuchDirectory(String),
     #[error("{0}: not a directory: name the directory that holds {MANIFEST_FILE}")]
     NotADirectory(String),
-    #[error("{0:?} is no branch, tag or commit")]
+    #[error("{0:?} is not a valid branch, tag or commit")]
     Reference(String),
 }
 
 impl Origin {
-    /// Reads `path`, `url` or `url@ref`. Something that exists here is a path, whatever it looks
-    /// like.
+    /// Parses `path`, `url` or `url@ref`. An existing file or directory always counts as a path.
     pub fn parse(text: &str) -> Result<Self, OriginError> {
         let path = Path::new(text);
         if path.is_dir() {
@@ -83,7 +82,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// `https://user:secret@host/path` without the secret, for people and logs.
+/// Returns `https://user:secret@host/path` without the secret, for people and logs.
 pub(crate) fn without_password(url: &str) -> String {
     let parts = url.split_once("://").and_then(|(scheme, rest)| {
         let authority = rest.split('/').next().unwrap_or_default();
@@ -97,14 +96,14 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
-/// `scheme://…`, or `user@host:path` as scp has it.
+/// Returns whether `text` has the form `scheme://…` or, as for scp, `user@host:path`.
 fn looks_remote(text: &str) -> bool {
     let host = text.split('/').next().unwrap_or_default();
     !text.starts_with('-') && (text.contains("://") || host.contains(':'))
 }
 
-/// Splits off `@ref`. The `@` of `git@host:path` and of `https://user@host/path` stands before the
-/// path's last part; a reference with slashes needs the `.git` before it.
+/// Splits off `@ref`. The `@` of `git@host:path` and of `https://user@host/path` comes before the
+/// last part of the path; a reference with slashes needs `.git` before it.
 fn split_reference(text: &str) -> (&str, Option<&str>) {
     if let Some(position) = text.find(".git@") {
         let (url, reference) = text.split_at(position + ".git".len());

@@ -12,12 +12,12 @@ use crate::store::{Store, StoreError};
 
 /// What to do about an installed extension of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IfTaken {
+pub enum OnConflict {
     Refuse,
     Replace,
 }
 
-/// Ready to be installed; dropping it removes what was fetched.
+/// An extension ready to be installed; dropping it removes what was fetched.
 #[derive(Debug)]
 pub struct Staged {
     store: Store,
@@ -45,47 +45,49 @@ impl Staged {
         &self.manifest
     }
 
-    /// The directory of the installed extension of the same name.
-    pub fn taken_by(&self) -> Option<PathBuf> {
+    /// Returns the directory of the installed extension of the same name.
+    pub fn installed_directory(&self) -> Option<PathBuf> {
         self.store.find(&self.manifest.name)
     }
 
-    /// Fails when it may not be put in place because the name is taken.
-    pub fn check_taken(&self, if_taken: IfTaken) -> Result<(), StoreError> {
-        match self.taken_by() {
-            Some(directory) if if_taken == IfTaken::Refuse => Err(StoreError::Taken {
-                name: self.manifest.name.clone(),
-                directory,
-            }),
+    /// Fails if an extension of this name is installed and must not be replaced.
+    pub fn check_conflict(&self, on_conflict: OnConflict) -> Result<(), StoreError> {
+        match self.installed_directory() {
+            Some(directory) if on_conflict == OnConflict::Refuse => {
+                Err(StoreError::AlreadyInstalled {
+                    name: self.manifest.name.clone(),
+                    directory,
+                })
+            }
             _ => Ok(()),
         }
     }
 
-    /// Moves it to its place in one step; one that it replaces stays until then.
-    pub fn put_in_place(self, if_taken: IfTaken) -> Result<PathBuf, StoreError> {
-        self.check_taken(if_taken)?;
-        let place = self.store.directory().join(&self.manifest.name);
-        match self.taken_by() {
-            Some(old) if old == place => {
+    /// Moves it into place in one step; an extension that it replaces stays until then.
+    pub fn install(self, on_conflict: OnConflict) -> Result<PathBuf, StoreError> {
+        self.check_conflict(on_conflict)?;
+        let target = self.store.directory().join(&self.manifest.name);
+        match self.installed_directory() {
+            Some(old) if old == target => {
                 let aside = self.temporary.path().join("replaced");
-                exchange(&self.directory, &place, &aside)?;
+                exchange(&self.directory, &target, &aside)?;
             }
             Some(old) => {
-                // In a directory of another name: it must not shadow the new one.
-                move_new(&self.directory, &place)?;
+                // Installed in a directory of another name: it must not shadow the new one.
+                move_new(&self.directory, &target)?;
                 let aside = self.temporary.path().join("replaced");
                 fs::rename(&old, &aside).map_err(StoreError::io(&old))?;
             }
-            None => move_new(&self.directory, &place)?,
+            None => move_new(&self.directory, &target)?,
         }
-        Ok(place)
+        Ok(target)
     }
 }
 
-/// Moves `from` to `to`, where nothing may be.
+/// Moves `from` to `to`, which must not exist.
 fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system can promise it; a directory that holds something is safe anyway.
+        // Not every file system supports this; a directory that is not empty is safe anyway.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::rename(from, to).map_err(StoreError::io(to))
         }
@@ -93,7 +95,7 @@ fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Lets `new` and `old` change places; where that cannot be done in one step, `old` goes `aside`.
+/// Swaps `new` and `old`; where that is not possible in one step, `old` is moved to `aside`.
 fn exchange(new: &Path, old: &Path, aside: &Path) -> Result<(), StoreError> {
     match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE) {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
@@ -101,7 +103,7 @@ fn exchange(new: &Path, old: &Path, aside: &Path) -> Result<(), StoreError> {
     }
     fs::rename(old, aside).map_err(StoreError::io(old))?;
     fs::rename(new, old).map_err(|error| {
-        // Back to where it was; there is nothing more to be done if even that fails.
+        // Restore the old one; if even that fails, nothing more can be done.
         let _ = fs::rename(aside, old);
         StoreError::io(old)(error)
     })

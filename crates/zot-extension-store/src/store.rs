@@ -24,25 +24,25 @@ pub struct Store {
     home: PathBuf,
 }
 
-/// Whether an extension is started with zot.
+/// Whether an extension is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
     On,
     Off,
 }
 
-/// What a change of an extension's switch came to.
+/// The result of enabling or disabling an extension.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Switched {
     Changed,
-    /// It was that way before.
+    /// Nothing had to be changed.
     Already,
-    /// Its manifest cannot be changed, so that it is not loaded anyway; that it intercepted when it
-    /// last ran is forgotten.
+    /// Its manifest is invalid, so it is not loaded anyway; the record that it intercepted in its last
+    /// run was removed. Holds the problem with the manifest.
     Forgotten(String),
 }
 
-/// Why the store could not do what it was asked for. Nothing was changed.
+/// Why an operation of the store failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error(transparent)]
@@ -52,8 +52,8 @@ pub enum StoreError {
     #[error(
         "{name:?} is already installed in {}: use --force to replace it", .directory.display()
     )]
-    Taken { name: String, directory: PathBuf },
-    #[error("{origin} holds no {MANIFEST_FILE}: it is no extension")]
+    AlreadyInstalled { name: String, directory: PathBuf },
+    #[error("{origin} holds no {MANIFEST_FILE}: it is not an extension")]
     NoManifest { origin: String },
     #[error("{origin}: {error}")]
     Manifest {
@@ -68,7 +68,7 @@ pub enum StoreError {
         error: ProgramError,
     },
     #[error(
-        "{} holds the directory that extensions are installed in: name the extension's own directory",
+        "{} contains the directory that extensions are installed in: name the extension's own directory",
         .0.display()
     )]
     HoldsTheStore(PathBuf),
@@ -76,7 +76,7 @@ pub enum StoreError {
     LinkLeavesDirectory { link: PathBuf, target: PathBuf },
     #[error("{}: the link leads nowhere ({})", .link.display(), .target.display())]
     LinkIsBroken { link: PathBuf, target: PathBuf },
-    #[error("{}: neither a file nor a directory nor a link: it cannot be copied", .0.display())]
+    #[error("{}: not a file, directory or link: it cannot be copied", .0.display())]
     SpecialFile(PathBuf),
     #[error(transparent)]
     Git(#[from] GitError),
@@ -96,23 +96,23 @@ impl StoreError {
 }
 
 impl Store {
-    /// The store of the user whose files are in `home` (`$ZOT_HOME`).
+    /// Returns the store in `home` (`$ZOT_HOME`).
     pub fn new(home: impl Into<PathBuf>) -> Self {
         Self { home: home.into() }
     }
 
-    /// The directory with a directory for each extension.
+    /// Returns the directory that holds a directory for each extension.
     pub fn directory(&self) -> PathBuf {
         self.home.join("extensions")
     }
 
-    /// Where the standard error of the extension called `name` goes.
+    /// Returns the file that the standard error of the extension `name` goes to.
     pub fn log_file(&self, name: &str) -> Result<PathBuf, NameError> {
         check_name(name)?;
         Ok(log_path(&self.home, name))
     }
 
-    /// The directory of the installed extension called `name`. Its manifest may be broken.
+    /// Returns the directory of the installed extension `name`. Its manifest may be invalid.
     pub fn directory_of(&self, name: &str) -> Result<PathBuf, StoreError> {
         check_name(name)?;
         self.find(name).ok_or_else(|| StoreError::NotInstalled {
@@ -121,8 +121,8 @@ impl Store {
         })
     }
 
-    /// Fetches an extension and checks it; [`Staged::put_in_place`] installs it. `progress` is
-    /// told what is being done. Dropping the future or its result leaves nothing behind.
+    /// Fetches an extension and checks it; [`Staged::install`] installs it. `progress` is called with
+    /// a description of each step. Dropping the future or its result leaves nothing behind.
     pub async fn stage(
         &self,
         origin: &Origin,
@@ -142,7 +142,7 @@ impl Store {
                 if holds_the_store {
                     return Err(StoreError::HoldsTheStore(source));
                 }
-                // Before anything is copied: the directory may be somebody's home.
+                // Checked before anything is copied: the directory may be a whole home directory.
                 load(&source, origin)?;
                 progress(&format!("copying {}", source.display()));
                 let copied = copy::copy_directory(&source, &directory).await?;
@@ -164,11 +164,11 @@ impl Store {
         Ok(Staged::new(self.clone(), temporary, directory, manifest))
     }
 
-    /// Deletes the extension called `name`; one that is a link loses the link only.
+    /// Deletes the extension `name`; if it is a link, only the link is removed.
     pub fn remove(&self, name: &str) -> Result<PathBuf, StoreError> {
         let directory = self.directory_of(name)?;
         let store = self.directory();
-        // Out of sight in one step, so that an interrupted removal leaves no half of it.
+        // Hidden in one step, so that an interrupted removal does not leave half of it visible.
         let temporary = TemporaryDirectory::new_in(&store).map_err(StoreError::io(&store))?;
         let hidden = temporary.path().join("removed");
         self.forget(&directory)?;
@@ -177,7 +177,7 @@ impl Store {
         Ok(directory)
     }
 
-    /// Turns an extension on or off, in its manifest.
+    /// Enables or disables an extension in its manifest.
     pub fn switch(&self, name: &str, switch: Switch) -> Result<Switched, StoreError> {
         let directory = self.directory_of(name)?;
         let record = InterceptRecord::new(&self.home);
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// Prompts do not stop for want of an extension that the user does without.
+    /// Removes the record that the extension intercepted, so that prompts run without it.
     fn forget(&self, directory: &Path) -> Result<(), StoreError> {
         let record = InterceptRecord::new(&self.home);
         record.forget(directory).map_err(StoreError::io(directory))
@@ -206,7 +206,7 @@ impl Store {
         if fs::symlink_metadata(&directory).is_ok() {
             return Some(directory);
         }
-        // Put there by hand, in a directory of another name.
+        // Installed by hand, in a directory of another name.
         let paths = SearchPaths {
             global: Some(self.directory()),
             ..SearchPaths::default()
@@ -217,7 +217,7 @@ impl Store {
     }
 }
 
-/// Reads a manifest and reports trouble with it by where it came from, not by a temporary path.
+/// Reads a manifest; errors name the origin, not the temporary path.
 fn load(directory: &Path, origin: &Origin) -> Result<Manifest, StoreError> {
     Manifest::load(directory).map_err(|error| match error {
         ManifestError::Missing(_) => StoreError::NoManifest {

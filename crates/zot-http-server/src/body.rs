@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::mpsc;
 
-/// The body of a response: bytes, or what a future sends while the client reads.
+/// The body of a response: bytes, or chunks that a future sends while the client reads.
 pub struct Body(Kind);
 
 enum Kind {
@@ -26,7 +26,7 @@ enum Kind {
 pub struct ChunkSender(mpsc::Sender<Bytes>);
 
 impl ChunkSender {
-    /// Sends a chunk, and waits until the connection has room for it. Fails once the client has gone.
+    /// Sends a chunk, waiting until the connection has room for it. Fails once the client has gone.
     pub async fn send(&self, chunk: impl Into<Bytes>) -> io::Result<()> {
         let sent = self.0.send(chunk.into()).await;
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -35,8 +35,8 @@ impl ChunkSender {
 
 impl Body {
     /// Returns a body whose chunks a future sends. The connection polls the future, so it stops with
-    /// the connection and never runs ahead of the client. One that ends before `length` bytes breaks
-    /// the connection.
+    /// the connection and never runs ahead of the client. If it ends before `length` bytes, the
+    /// connection is broken off.
     pub fn produced<F>(length: Option<u64>, produce: impl FnOnce(ChunkSender) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,

@@ -17,31 +17,31 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::body::Body;
+use crate::idle::{IdleConnections, IdleGuard};
 use crate::server::{Settings, plain_response};
-use crate::silent::{Silent, SilentGuard};
 use crate::timer::TokioTimer;
 use crate::transport::Transport;
 
-/// Answers the requests of one connection. Counts as silent from the moment of the call.
+/// Answers the requests of one connection. The connection counts as idle from the moment of the call.
 pub(crate) fn serve<H, F>(
     stream: TcpStream,
     settings: Arc<Settings>,
     handler: H,
-    silent: &Silent,
+    idle_connections: &IdleConnections,
     cancel: CancellationToken,
 ) -> impl Future<Output = ()> + Send + 'static
 where
     H: Fn(Request<Bytes>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let presence = Presence::new(silent);
+    let state = ConnectionState::new(idle_connections);
     async move {
         let _ = stream.set_nodelay(true);
         let limits = settings.limits;
         let service = {
-            let (settings, presence) = (Arc::clone(&settings), Arc::clone(&presence));
+            let (settings, state) = (Arc::clone(&settings), Arc::clone(&state));
             service_fn(move |request: Request<Incoming>| {
-                let busy = Busy::new(&presence);
+                let busy = Busy::new(&state);
                 let (settings, handler) = (Arc::clone(&settings), handler.clone());
                 async move {
                     let response = respond(request, &settings, handler).await;
@@ -61,7 +61,7 @@ where
         let mut is_ending = false;
         let ended = loop {
             tokio::select! {
-                () = presence.evicted.cancelled() => return,
+                () = state.evicted.cancelled() => return,
                 () = cancel.cancelled(), if !is_ending => {
                     is_ending = true;
                     Pin::new(&mut connection).graceful_shutdown();
@@ -71,7 +71,7 @@ where
         };
         if ended.is_err_and(|error| error.is_timeout()) {
             let parts = connection.into_parts();
-            // One that has asked for nothing needs no answer.
+            // A client that has sent nothing needs no response.
             if !parts.read_buf.is_empty() {
                 parts.io.write_now(&plain_response(
                     StatusCode::REQUEST_TIMEOUT,
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// Reads the body of a request and has it answered.
+/// Reads the body of a request and passes the request to the handler.
 async fn respond<H, F>(
     request: Request<Incoming>,
     settings: &Settings,
@@ -122,7 +122,7 @@ fn refusal(status: StatusCode, message: &'static str) -> Response<Body> {
 
 enum BodyError {
     TooLarge,
-    /// It is not what its head says, or the client has gone.
+    /// The body does not match its headers, or the client has gone.
     Broken,
 }
 
@@ -136,7 +136,7 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
     let mut collected = BytesMut::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let frame = frame.map_err(|_| BodyError::Broken)?;
-        // Trailers are of no use here.
+        // Trailers are ignored.
         let Ok(data) = frame.into_data() else {
             continue;
         };
@@ -148,51 +148,51 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
     Ok(collected.freeze())
 }
 
-/// Whether a connection has a request, for whoever needs its place.
-struct Presence {
-    silent: Silent,
+/// Whether a connection is handling a request; an idle one may be closed to make room.
+struct ConnectionState {
+    idle_connections: IdleConnections,
     evicted: CancellationToken,
-    guard: Mutex<Option<SilentGuard>>,
+    guard: Mutex<Option<IdleGuard>>,
 }
 
-impl Presence {
-    fn new(silent: &Silent) -> Arc<Self> {
-        let presence = Self {
-            silent: silent.clone(),
+impl ConnectionState {
+    fn new(idle_connections: &IdleConnections) -> Arc<Self> {
+        let state = Self {
+            idle_connections: idle_connections.clone(),
             evicted: CancellationToken::new(),
             guard: Mutex::new(None),
         };
-        presence.set_silent();
-        Arc::new(presence)
+        state.set_idle();
+        Arc::new(state)
     }
 
-    fn set_silent(&self) {
-        let guard = self.silent.enter_with(self.evicted.clone());
+    fn set_idle(&self) {
+        let guard = self.idle_connections.insert_with(self.evicted.clone());
         *self.lock() = Some(guard);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<SilentGuard>> {
+    fn lock(&self) -> MutexGuard<'_, Option<IdleGuard>> {
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Keeps a connection from being closed while its request is answered.
-struct Busy(Arc<Presence>);
+/// Keeps a connection from counting as idle while its request is handled.
+struct Busy(Arc<ConnectionState>);
 
 impl Busy {
-    fn new(presence: &Arc<Presence>) -> Self {
-        presence.lock().take();
-        Self(Arc::clone(presence))
+    fn new(state: &Arc<ConnectionState>) -> Self {
+        state.lock().take();
+        Self(Arc::clone(state))
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.set_silent();
+        self.0.set_idle();
     }
 }
 
-/// A body whose connection is busy until it has been sent.
+/// A body that keeps its connection busy until it has been sent.
 struct BusyBody {
     body: Body,
     _busy: Busy,

@@ -13,40 +13,40 @@ use tokio_util::sync::CancellationToken;
 
 use crate::body::Body;
 use crate::connection;
-use crate::silent::Silent;
+use crate::idle::IdleConnections;
 
-/// The wait after a failed accept, which mostly means that there are no descriptors.
+/// The pause after a failed accept, which usually means that the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What clients may take.
+/// Limits on what clients may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time. When there is no room, the one that has been without a request for
-    /// longest is closed; when all have one, the next client gets status 503.
+    /// Connections at a time. When there is no room, the one that has been idle longest is closed;
+    /// when all are busy, the next client gets status 503.
     pub connections: usize,
-    /// Bytes of the request line and the headers; more gets status 431. At least 8 KiB.
+    /// Bytes of the request line and the headers; more get status 431. At least 8 KiB.
     pub head_bytes: usize,
     /// Header fields; more get status 431.
     pub headers: usize,
     /// Bytes of a request's body; more get status 413. With 0 no request may have a body.
     pub body_bytes: usize,
-    /// How long a head and then a body may take to arrive. Half a request gets status 408; a
-    /// connection without any is closed.
+    /// How long the head, and then the body, may take to arrive. An incomplete request gets status
+    /// 408; a connection without a request is closed.
     pub read_time: Duration,
-    /// How long a client may take nothing of a response before it is disconnected.
+    /// How long a client may read nothing of a response before it is disconnected.
     pub write_time: Duration,
-    /// How long responses may take to finish when the server ends.
+    /// How long responses may take to finish when the server shuts down.
     pub ending_time: Duration,
 }
 
-/// What every connection needs to know.
+/// Settings shared by all connections.
 pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// Added to every response that does not set them itself.
     pub(crate) headers: HeaderMap,
 }
 
-/// Listens on an address.
+/// An HTTP server on one listener.
 pub struct Server {
     listener: TcpListener,
     settings: Arc<Settings>,
@@ -61,7 +61,7 @@ impl Server {
         }
     }
 
-    /// Answers requests with `handler` until cancelled, then finishes the responses under way.
+    /// Answers requests with `handler` until cancelled, then finishes the responses in progress.
     pub async fn serve<H, F>(self, handler: H, cancel: CancellationToken)
     where
         H: Fn(Request<Bytes>) -> F + Clone + Send + Sync + 'static,
@@ -69,7 +69,7 @@ impl Server {
     {
         let Self { listener, settings } = self;
         let limits = settings.limits;
-        let silent = Silent::default();
+        let idle_connections = IdleConnections::default();
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
@@ -77,13 +77,13 @@ impl Server {
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _))
-                        if connections.len() < limits.connections || silent.close_oldest() =>
+                        if connections.len() < limits.connections || idle_connections.close_oldest() =>
                     {
                         connections.spawn(connection::serve(
                             stream,
                             Arc::clone(&settings),
                             handler.clone(),
-                            &silent,
+                            &idle_connections,
                             cancel.clone(),
                         ));
                     }
@@ -105,7 +105,7 @@ impl Server {
     }
 }
 
-/// Returns a whole response for a client that hyper does not answer.
+/// Returns a complete response, for a client that hyper does not answer.
 pub(crate) fn plain_response(status: StatusCode, message: &str, headers: &HeaderMap) -> Vec<u8> {
     let reason = status.canonical_reason().unwrap_or_default();
     let mut response = format!(

@@ -1,4 +1,4 @@
-//! A connection that gives up on a client that takes nothing for too long.
+//! A connection that times out when the client reads nothing for too long.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ const READ_BYTES: usize = 8 * 1024;
 pub(crate) struct Transport {
     stream: TcpStream,
     write_time: Duration,
-    /// Runs while the client takes nothing.
+    /// Runs while the client reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -29,13 +29,13 @@ impl Transport {
         }
     }
 
-    /// Writes what the client takes at once.
+    /// Writes as much as possible without waiting.
     pub(crate) fn write_now(&self, bytes: &[u8]) {
         let _ = self.stream.try_write(bytes);
     }
 
-    /// Passes on the result of a write, or the end of the client's time.
-    fn limited(
+    /// Passes on the result of a write, or an error once the client has stalled for too long.
+    fn with_timeout(
         &mut self,
         context: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
@@ -75,7 +75,7 @@ impl Write for Transport {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.limited(context, written)
+        self.with_timeout(context, written)
     }
 
     fn poll_write_vectored(
@@ -84,7 +84,7 @@ impl Write for Transport {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.limited(context, written)
+        self.with_timeout(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {

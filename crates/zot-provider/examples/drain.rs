@@ -1,4 +1,4 @@
-//! Measures what reading a long answer costs, and what sending a long transcript again does.
+//! Measures what reading a long response costs, and what sending a long transcript again does.
 //!
 //! Start `fakellm.py --port 9000`, then
 //! `cargo run --release -p zot-provider --example drain -- openai http://127.0.0.1:9000/v1 20000 0`.

@@ -20,9 +20,9 @@ use crate::http::HttpClient;
 use prefix::{Replayed, is_about_replayed_thinking};
 use request::RequestCache;
 use stream::{AnthropicDecoder, PrefixCell};
-use thinking::{Asking, Form};
+use thinking::{Form, ThinkingForm};
 
-/// Where requests are sent to.
+/// Where requests are sent.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/messages");
 
 const API_VERSION: &str = "2023-06-01";
@@ -38,21 +38,21 @@ pub struct AnthropicClient {
 #[derive(Default)]
 struct State {
     cache: RequestCache,
-    /// How models want to be asked to think that refused what the catalog says, by id. As many as
-    /// the user has chosen in this process.
+    /// The form of thinking request to use for models that refused the catalog's, by id. Grows only
+    /// with the models the user chooses in this process.
     learned: HashMap<String, Form>,
 }
 
 /// What may still be changed about a request that was refused.
 #[derive(Default)]
 struct Attempts {
-    /// The form in which it asked to think, if it did.
+    /// The form in which it requested thinking, if it did.
     form: Option<Form>,
     changed_form: bool,
-    /// The thinking of earlier answers in it.
+    /// The thinking of earlier responses that it replays.
     replayed: Option<Replayed>,
     changed_replay: bool,
-    /// What the answer is made behind.
+    /// The digest of the prefix that the response follows.
     prefix: PrefixCell,
 }
 
@@ -95,16 +95,16 @@ impl AnthropicClient {
         let accepted = self.accepted.of(request.model);
         let mut state = self.state();
         let learned = state.learned.get(request.model).copied();
-        let asking = Asking::new(accepted.thinking, accepted.efforts, learned);
+        let thinking_form = ThinkingForm::new(accepted.thinking, accepted.efforts, learned);
         let delivery = self.http.delivery();
-        let prepared = state.cache.body(provider, delivery, request, asking);
-        attempts.form = prepared.asks_to_think.then_some(asking.form);
+        let prepared = state.cache.body(provider, delivery, request, thinking_form);
+        attempts.form = prepared.asks_to_think.then_some(thinking_form.form);
         attempts.replayed = prepared.replayed;
         *lock(&attempts.prefix) = Some(prepared.prefix);
         Call::new(&self.http, &self.endpoint, TARGET, headers, prepared.body)
     }
 
-    /// The request in another form, when `refusal` says that the service did not like the first.
+    /// Returns the request in another form if `refusal` is about its form.
     fn amended(
         &self,
         request: &ModelRequest<'_>,
@@ -147,11 +147,11 @@ impl Model for AnthropicClient {
             ..Attempts::default()
         }));
         let first = Arc::clone(&attempts);
-        let answer = ResponseStream::new(&self.endpoint, &self.http, decoder, move || {
+        let response = ResponseStream::new(&self.endpoint, &self.http, decoder, move || {
             self.call(&request, &mut lock(&first))
         });
         Box::pin(
-            answer.amending(move |refusal| self.amended(&request, &mut lock(&attempts), refusal)),
+            response.amending(move |refusal| self.amended(&request, &mut lock(&attempts), refusal)),
         )
     }
 }

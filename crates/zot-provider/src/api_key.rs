@@ -27,14 +27,14 @@ impl Deref for CurrentSecret {
 /// How a secret is sent to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
-    /// In the header that the provider has for its keys.
+    /// In the provider's header for keys.
     Key,
-    /// As `Authorization: Bearer`, whatever keys need.
+    /// As `Authorization: Bearer`, whatever header the provider uses for keys.
     Bearer,
 }
 
 impl ApiKey {
-    /// A token of a login.
+    /// Creates a key from a login's token.
     pub fn token(secret: &str) -> Self {
         Self {
             secret: Arc::new(RwLock::new(Arc::new(secret.into()))),

@@ -14,7 +14,7 @@ use zot_conversation::{Message, ToolDefinition};
 use crate::declaration::Naming;
 use crate::json;
 
-/// Pieces this large are left alone, which bounds what one call may copy.
+/// Pieces this large are not merged, which bounds what one call may copy.
 ///
 /// Limit: pieces of a serialised conversation are merged no further.
 const MAX_MERGED_BYTES: usize = 256 * 1024;
@@ -35,8 +35,8 @@ pub(crate) struct RequestBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Empty,
-    /// An item of the wire's own, such as the system prompt.
-    Begun,
+    /// It starts with an item of the wire, such as the system prompt.
+    Started,
 }
 
 impl RequestBody {
@@ -56,8 +56,8 @@ impl RequestBody {
         self.push(object);
     }
 
-    /// Adds the items of a list, each of which begins with a comma; the first of all must not. Closes
-    /// the list and the object.
+    /// Adds the items of a list, then closes the list and the object. Every item begins with a
+    /// comma; it is removed from the first one.
     pub(crate) fn finish(&mut self, list: List, items: impl Iterator<Item = Bytes>) {
         let mut is_first = list == List::Empty;
         for item in items {
@@ -118,12 +118,12 @@ impl HeadCache {
 #[derive(Debug, Default)]
 pub(crate) struct MessageCache {
     conversations: VecDeque<Conversation>,
-    /// How tools are called in what is kept.
+    /// The names of tools in the cached messages.
     naming: Option<Arc<Naming>>,
 }
 
 impl MessageCache {
-    /// Forgets what was serialised with other names of tools.
+    /// Drops what was serialised with other tool names.
     pub(crate) fn write_for(&mut self, naming: &Arc<Naming>) {
         let same = self
             .naming
@@ -135,8 +135,8 @@ impl MessageCache {
         }
     }
 
-    /// The pieces for `messages`, serialising only those that are new. `serialise` appends one
-    /// message with a comma before each object it writes; it may write nothing.
+    /// Returns the pieces for `messages`, serialising only those that are new. `serialise` appends
+    /// one message with a comma before each object it writes; it may write nothing.
     pub(crate) fn get(
         &mut self,
         messages: &[Arc<Message>],
@@ -145,18 +145,18 @@ impl MessageCache {
         self.get_written(0, messages, |_, message, buffer| serialise(message, buffer))
     }
 
-    /// The same where a message is written in a way that depends on what is before it. `way` differs
-    /// whenever that may be another; `serialise` also gets the index of the message.
+    /// Does the same for messages whose form depends on those before them. `variant` changes
+    /// whenever that form may; `serialise` also gets the index of the message.
     pub(crate) fn get_written(
         &mut self,
-        way: u64,
+        variant: u64,
         messages: &[Arc<Message>],
         serialise: impl FnMut(usize, &Message, &mut Vec<u8>),
     ) -> std::vec::IntoIter<Bytes> {
         let known = self.conversations.iter().position(|conversation| {
             match (conversation.messages.first(), messages.first()) {
                 (Some(kept), Some(asked)) => {
-                    conversation.way == way && Arc::ptr_eq(&kept.message, asked)
+                    conversation.variant == variant && Arc::ptr_eq(&kept.message, asked)
                 }
                 _ => false,
             }
@@ -164,7 +164,7 @@ impl MessageCache {
         let mut conversation = known
             .and_then(|index| self.conversations.remove(index))
             .unwrap_or_else(|| Conversation {
-                way,
+                variant,
                 ..Conversation::default()
             });
         conversation.update(messages, serialise);
@@ -183,8 +183,8 @@ impl MessageCache {
 
 #[derive(Debug, Default)]
 struct Conversation {
-    /// How its messages are written.
-    way: u64,
+    /// The variant in which its messages are written.
+    variant: u64,
     messages: Vec<CachedMessage>,
     pieces: Vec<Piece>,
 }
@@ -271,7 +271,7 @@ impl Conversation {
         });
     }
 
-    /// Forgets the messages from `keep` on, cutting the piece in which the cut falls.
+    /// Removes the messages from `keep` on, and shortens the piece that contains the cut.
     fn truncate(&mut self, keep: usize) {
         let mut count = self.messages.len();
         while count > keep {

@@ -1,8 +1,8 @@
-//! Ids of tool calls as each wire takes them.
+//! Ids of tool calls in the form each wire accepts.
 //!
-//! A conversation may hold calls that other providers made, in ids of their own form. An id that
-//! the wire takes is sent as it is, so a provider's own ids come back unchanged; any other is
-//! replaced by one that is made from it, the same for a call and its result and in every request.
+//! A conversation may hold calls of other providers, whose ids have other forms. An id that the
+//! wire accepts is sent unchanged, so a provider gets its own ids back; any other is replaced by
+//! one derived from it, the same for a call and its result and in every request.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use zot_conversation::{ContentBlock, Message};
 
-/// What ids a wire takes.
+/// Which ids a wire accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdRule {
     /// `^[a-zA-Z0-9_-]+$`, in the words of Anthropic's refusal ("tool_use.id: String should match
-    /// pattern"). It names no limit of length; services that pass requests on take 64.
+    /// pattern"). It names no maximum length; services that forward requests accept 64.
     Anthropic,
     /// "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum
     /// length 40".
@@ -26,7 +26,7 @@ pub(crate) enum IdRule {
     Mistral,
 }
 
-/// The families of models that Mistral's rule comes with, wherever they are served.
+/// The model families that follow Mistral's rule, wherever they are served.
 const MISTRAL_FAMILIES: [&str; 8] = [
     "mistral",
     "mixtral",
@@ -39,7 +39,7 @@ const MISTRAL_FAMILIES: [&str; 8] = [
 ];
 
 impl IdRule {
-    /// The rule of a chat completions endpoint for `model`.
+    /// Returns the rule of a chat completions endpoint for `model`.
     pub(crate) fn of_chat_model(model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         let name = model.rsplit('/').next().unwrap_or_default();
@@ -63,8 +63,8 @@ impl IdRule {
         }
     }
 
-    /// An id in place of `id`. What is hashed is longer than what is kept by far, so two calls do
-    /// not get the same one.
+    /// Returns the id that replaces `id`: a part of its hash, long enough that two calls do not get
+    /// the same one.
     fn replaced(self, id: &str) -> String {
         const LETTERS: &[u8; 62] =
             b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -90,13 +90,13 @@ impl IdRule {
 
 /// The ids of one conversation.
 ///
-/// Some servers number the calls of each answer anew; within a conversation, the second call of an
-/// id and its result get one of their own, because Anthropic refuses it otherwise ("`tool_use` ids
-/// must be unique").
+/// Some servers restart the numbering of calls with each response. Within a conversation, a later
+/// call with the same id and its result get another one, because Anthropic refuses repeated ids
+/// ("`tool_use` ids must be unique").
 pub(crate) struct CallIds {
     rule: IdRule,
-    /// Which of the calls with its id a block belongs to, for all but the first. By the message's
-    /// address and the block's position.
+    /// How many earlier calls have the same id, for blocks of all but the first such call. Keyed by
+    /// the message's address and the block's position.
     repeated: HashMap<(*const Message, usize), u32>,
 }
 
@@ -104,7 +104,7 @@ impl CallIds {
     pub(crate) fn new(rule: IdRule, messages: &[Arc<Message>]) -> Self {
         let mut seen: HashMap<&str, u32> = HashMap::new();
         let mut repeated = HashMap::new();
-        // The calls whose results come next, as positions within their ids.
+        // The calls whose results come next, each with its number among the calls of the same id.
         let mut open: Vec<(&str, u32)> = Vec::new();
         for message in messages {
             if message.tool_calls().next().is_some() {
@@ -136,7 +136,8 @@ impl CallIds {
         Self { rule, repeated }
     }
 
-    /// The id for the block at `position` of `message`, which is `id` in the conversation.
+    /// Returns the wire's id for the block at `position` of `message`, whose id in the conversation
+    /// is `id`.
     pub(crate) fn wire<'a>(&self, message: &Message, position: usize, id: &'a str) -> Cow<'a, str> {
         let repetition = match self.repeated.is_empty() {
             true => None,

@@ -1,7 +1,8 @@
 //! The models zot knows: limits, prices, and whether they reason.
 //!
 //! A snapshot is built in (`scripts/refresh-catalog` renews it); the user's `models.json` adds
-//! models and overrides single fields. Prices rot: show [`Catalog::snapshot`] next to them.
+//! models and overrides single fields. Prices go out of date: show [`Catalog::snapshot`] next to
+//! them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -32,7 +33,8 @@ pub struct ModelInfo {
     /// For people.
     pub name: Cow<'static, str>,
     /// The most tokens a prompt may have; 0 when unknown. Where the provider limits prompt and
-    /// answer together, that limit; where it takes less than the advertised window, what it takes.
+    /// response together, that limit; where it accepts less than the advertised window, what it
+    /// accepts.
     pub context_window: u64,
     /// The most tokens of a response.
     pub max_output: u64,
@@ -43,16 +45,16 @@ pub struct ModelInfo {
     pub batch_rates: Option<Rates>,
     /// Prices of the provider's priority tier, for comparison: zot does not use it.
     pub priority_rates: Option<Rates>,
-    /// The wire it needs, where its provider has two; `None` for the provider's own.
+    /// The wire it needs, where its provider has two; `None` for the provider's default.
     pub wire: Option<OpenAiWire>,
-    /// How it is asked to think on the Anthropic wire.
+    /// How thinking is requested on the Anthropic wire.
     pub thinking: Thinking,
-    /// The values it accepts as reasoning effort.
+    /// The reasoning efforts it accepts.
     pub efforts: Efforts,
     pub deprecation: Option<Deprecation>,
     /// A server other than the provider's usual one.
     pub base_url: Option<String>,
-    /// Whether the user named `base_url`, whose server may want no key.
+    /// Whether the user configured `base_url`; such a server may need no key.
     pub own_server: bool,
     pub tool_dialect: ToolDialect,
 }
@@ -61,7 +63,7 @@ pub struct ModelInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolDialect {
-    /// In the way its wire provides.
+    /// With the fields its wire has for them.
     #[default]
     Native,
     /// As `<tool_call>` blocks in its text.
@@ -119,24 +121,24 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The built-in snapshot alone.
+    /// Returns the built-in snapshot only.
     pub fn builtin() -> Self {
         builtin::catalog()
     }
 
-    /// The built-in snapshot with the user's `models.json` merged into it.
+    /// Loads the built-in snapshot and merges the user's `models.json` into it.
     ///
     /// A missing file changes nothing; unusable parts of one are skipped and reported.
     pub fn load(models_json_path: Option<&Path>) -> (Self, UserModels) {
         let mut catalog = Self::builtin();
-        let said = match models_json_path {
+        let user_models = match models_json_path {
             Some(path) => user_file::merge(path, &mut catalog.models),
             None => UserModels::default(),
         };
-        (catalog, said)
+        (catalog, user_models)
     }
 
-    /// Adds the models that `provider` lists and that are not known yet, and completes known ones.
+    /// Adds the unknown models that `provider` lists, and fills in missing facts about known ones.
     pub fn add_live(&mut self, provider: &str, models: &[LiveModel]) {
         for live in models {
             let known = self
@@ -177,7 +179,7 @@ impl Catalog {
             .filter(|model| self.find(provider, &model.id).is_none())
             .map(|model| ModelInfo {
                 provider: Cow::Owned(provider.to_owned()),
-                // Which wire a model needs depends on who serves it.
+                // Which wire a model needs depends on the provider.
                 wire: None,
                 ..model.clone()
             })
@@ -185,17 +187,17 @@ impl Catalog {
         self.models.extend(shared);
     }
 
-    /// The date of the built-in data, for example `2026-11-02`.
+    /// Returns the date of the built-in data, for example `2026-11-02`.
     pub fn snapshot(&self) -> &'static str {
         self.snapshot
     }
 
-    /// Every model, in catalog order.
+    /// Returns every model, in catalog order.
     pub fn all(&self) -> impl Iterator<Item = &ModelInfo> {
         self.models.iter()
     }
 
-    /// The models of one provider.
+    /// Returns the models of one provider.
     pub fn models<'a>(&'a self, provider: &'a str) -> impl Iterator<Item = &'a ModelInfo> {
         self.models
             .iter()
@@ -208,8 +210,8 @@ impl Catalog {
             .find(|model| model.id == id && model.provider == provider)
     }
 
-    /// Whether the built-in data lists models of `provider`. Where it does not, the provider is a
-    /// server of the user's own, and models.json cannot be expected to list everything it has.
+    /// Returns whether the built-in data lists models of `provider`. If not, the provider is the
+    /// user's own server, which may have models that models.json does not list.
     pub fn covers(&self, provider: &str) -> bool {
         self.models
             .iter()
@@ -217,7 +219,7 @@ impl Catalog {
             .any(|model| model.provider == provider)
     }
 
-    /// Adds `model` and replaces the one with the same provider and id.
+    /// Adds `model`, or replaces the one with the same provider and id.
     pub fn put(&mut self, model: ModelInfo) {
         let known = self
             .models
@@ -234,7 +236,7 @@ impl Catalog {
         self.models.iter().find(|model| model.id == id)
     }
 
-    /// Up to three ids of `provider` that were probably meant, the likeliest first.
+    /// Returns up to three ids of `provider` that were probably meant, most likely first.
     pub fn nearest<'a>(&'a self, provider: &'a str, id: &str) -> Vec<&'a str> {
         nearest_names(id, self.models(provider).map(|model| model.id.as_ref()))
     }

@@ -1,9 +1,9 @@
-//! Tools as a provider accepts them, and the way back from its tool calls.
+//! Declares tools in the form a provider accepts, and translates its tool calls back.
 //!
-//! Tools come from extensions and other programs, with any JSON Schema and any name. Vendors refuse
-//! a whole request for one declaration they do not like, so each declaration is written in the part
-//! of JSON Schema that its wire takes, names and keys are adapted, and a tool that cannot be
-//! declared is left out. Schemas that every rule accepts are sent byte for byte as they came.
+//! Tools come from extensions and other programs, with any JSON Schema and any name. Providers
+//! refuse a whole request because of one invalid declaration, so each declaration is written in the
+//! part of JSON Schema that its wire accepts, names and keys are adapted, and a tool that cannot be
+//! declared is left out. Schemas that need no change are sent byte for byte.
 
 mod arguments;
 mod gemini;
@@ -38,20 +38,20 @@ pub(crate) use restore::Restoring;
 /// Limit: the schema is declared less deeply; if that does not help, the tool is left out.
 const MAX_DECLARED_SCHEMA_BYTES: usize = 100_000;
 
-/// How deep a schema is declared that is too large otherwise, one after the other.
+/// The depths at which a schema is tried, until it is small enough.
 const SHALLOWER: [usize; 4] = [parse::MAX_SCHEMA_NESTING, 5, 3, 1];
 
-/// What OpenAI takes: "Expected an array with maximum length 128".
+/// OpenAI's limit: "Expected an array with maximum length 128".
 ///
 /// Limit: later tools are left out.
 const MAX_OPENAI_TOOLS: usize = 128;
 
-/// What OpenAI takes in a function's description: "Expected a string with maximum length 1024".
+/// OpenAI's limit for a function's description: "Expected a string with maximum length 1024".
 ///
 /// Limit: the rest moves into the description of the parameters.
 const MAX_OPENAI_DESCRIPTION_CHARACTERS: usize = 1024;
 
-/// The rules by which a wire takes declarations.
+/// The rules of a wire for declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// "input_schema does not support oneOf, allOf, or anyOf at the top level"; references are
@@ -84,7 +84,7 @@ pub(crate) struct Declaration {
 
 #[derive(Debug)]
 pub(crate) enum Parameters {
-    AsTheyCame(Arc<ToolDefinition>),
+    Original(Arc<ToolDefinition>),
     Written(Json),
     /// The tool takes no arguments; Gemini requires the field to be absent.
     Absent,
@@ -99,7 +99,7 @@ impl Parameters {
 impl Serialize for Parameters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::AsTheyCame(tool) => tool.parameters.serialize(serializer),
+            Self::Original(tool) => tool.parameters.serialize(serializer),
             Self::Written(schema) => schema.serialize(serializer),
             Self::Absent => serializer.serialize_none(),
         }
@@ -111,7 +111,7 @@ impl Serialize for Parameters {
 pub(crate) struct Naming {
     rule: Rule,
     tools: Names,
-    /// Of tools with renamed keys alone, by their true names.
+    /// Only tools with renamed keys, by their original names.
     keys: HashMap<String, RenamedKeys>,
 }
 
@@ -136,7 +136,8 @@ impl Naming {
         }
     }
 
-    /// The arguments of a call of the tool `name`, a JSON object, as they were on the wire.
+    /// Returns the arguments of a call of the tool `name`, a JSON object, with the keys of the
+    /// wire.
     pub(crate) fn arguments<'a>(&self, name: &str, arguments: &'a Arguments) -> WireArguments<'a> {
         let renamed = self.keys.get(name).and_then(|renamed| {
             let text = arguments.json_or_empty();
@@ -154,10 +155,10 @@ impl Naming {
         self.keys.contains_key(tool)
     }
 
-    /// The arguments that a model wrote for the tool `name`, with their true keys.
+    /// Returns the arguments that a model wrote for the tool `name`, with their original keys.
     fn original_arguments(&self, name: &str, text: String) -> String {
         let renamed = self.keys.get(name).and_then(|renamed| {
-            arguments::renamed(&text, &renamed.schema, &renamed.keys, Direction::ToTrue)
+            arguments::renamed(&text, &renamed.schema, &renamed.keys, Direction::ToOriginal)
         });
         renamed.unwrap_or(text)
     }
@@ -178,7 +179,7 @@ impl WireArguments<'_> {
     }
 }
 
-/// As an object; `text` is for wires that take it as a string.
+/// Serialises as an object; `text` is for wires that expect a string.
 impl Serialize for WireArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -195,7 +196,7 @@ pub(crate) struct Declarations {
     pub(crate) naming: Arc<Naming>,
     /// Notices for people: which tools are left out, and why.
     notices: Vec<String>,
-    are_told: AtomicBool,
+    are_taken: AtomicBool,
 }
 
 impl Declarations {
@@ -233,11 +234,11 @@ impl Declarations {
                 keys,
             }),
             notices,
-            are_told: AtomicBool::new(false),
+            are_taken: AtomicBool::new(false),
         }
     }
 
-    /// The declarations for a request that offers `tools`: these, or none.
+    /// Returns the declarations for a request that offers `tools`: all of them, or none.
     pub(crate) fn of(&self, tools: &[Arc<ToolDefinition>]) -> &[Declaration] {
         match tools.is_empty() {
             true => &[],
@@ -245,9 +246,9 @@ impl Declarations {
         }
     }
 
-    /// Returns the notices the first time.
+    /// Returns the notices on the first call, and nothing afterwards.
     fn take_notices(&self) -> &[String] {
-        match self.are_told.swap(true, Ordering::Relaxed) {
+        match self.are_taken.swap(true, Ordering::Relaxed) {
             true => &[],
             false => &self.notices,
         }
@@ -258,7 +259,8 @@ fn left_out(tool: &str, provider: &str, reason: &str) -> String {
     format!("the tool {tool:?} is not offered to {provider}: {reason}")
 }
 
-/// The declaration of one tool under its own name, and its renamed keys; or why there is none.
+/// Returns the declaration of one tool under its original name, and its renamed keys; or why it
+/// cannot be declared.
 fn declare(
     dialect: Dialect,
     tool: &Arc<ToolDefinition>,
@@ -288,7 +290,7 @@ fn declare(
             Parameters::Absent
         }
         written if dialect != Dialect::Gemini && written.equals(&source) => {
-            Parameters::AsTheyCame(Arc::clone(tool))
+            Parameters::Original(Arc::clone(tool))
         }
         _ => Parameters::Written(parameters),
     };
@@ -304,14 +306,14 @@ fn declare(
 
 fn write(dialect: Dialect, schema: &Schema, keys: &Keys, max_depth: usize) -> Json {
     match dialect {
-        Dialect::Anthropic => Writer::new(keys, EmptyObjects::AsTheyAre, max_depth).root(schema),
+        Dialect::Anthropic => Writer::new(keys, EmptyObjects::Unchanged, max_depth).root(schema),
         Dialect::OpenAi => Writer::new(keys, EmptyObjects::WithProperties, max_depth).root(schema),
         Dialect::Gemini => gemini::Writer::new(keys, max_depth).root(schema),
     }
 }
 
 impl Declaration {
-    /// Moves what is too long for the description to that of the parameters, where it has no limit.
+    /// Moves the end of a long description to that of the parameters, which has no limit.
     fn shorten_description(&mut self) {
         let length = self.description.chars().count();
         if length <= MAX_OPENAI_DESCRIPTION_CHARACTERS {
@@ -330,7 +332,7 @@ impl Declaration {
         let rest = self.description.split_off(cut);
         let mut parameters = match &self.parameters {
             Parameters::Written(Json::Object(fields)) => fields.clone(),
-            Parameters::AsTheyCame(tool) => match Json::parse(tool.parameters.get()) {
+            Parameters::Original(tool) => match Json::parse(tool.parameters.get()) {
                 Some(Json::Object(fields)) => fields,
                 _ => Fields::default(),
             },
@@ -346,14 +348,14 @@ impl Declaration {
     }
 }
 
-/// Where the character number `count` begins.
+/// Returns the byte offset of the character with index `count`.
 fn byte_of(text: &str, count: usize) -> usize {
     text.char_indices()
         .nth(count)
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// The declarations of the tools at hand, made once for each list of tools.
+/// Caches the declarations of the latest list of tools.
 #[derive(Debug, Default)]
 pub(crate) struct DeclarationCache {
     tools: Vec<Arc<ToolDefinition>>,

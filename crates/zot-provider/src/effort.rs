@@ -1,4 +1,4 @@
-//! The reasoning effort that models of OpenAI's wires are asked for.
+//! The reasoning effort requested on OpenAI's wires.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use zot_conversation::{ModelError, ModelErrorKind, ModelStream, ReasoningEffort}
 use crate::catalog::{AcceptedThinking, ModelInfo};
 use crate::second_chance::SecondChance;
 
-/// The most models of one server that are remembered to accept no effort.
+/// The most models of one server that are remembered as accepting no effort.
 ///
 /// Limit: the oldest model that refused an effort is asked with one again.
 const MAX_REFUSED_EFFORTS: usize = 64;
@@ -16,7 +16,7 @@ const MAX_REFUSED_EFFORTS: usize = 64;
 #[derive(Default)]
 pub(crate) struct EffortRules {
     accepted: AcceptedThinking,
-    /// Models that refused the effort they were asked for.
+    /// Models that refused the requested effort.
     without: Mutex<Vec<String>>,
 }
 
@@ -28,17 +28,17 @@ impl EffortRules {
         }
     }
 
-    /// Returns the accepted effort that is nearest to what the user wants.
+    /// Returns the accepted effort nearest to the user's.
     fn nearest(&self, model: &str, wanted: Option<ReasoningEffort>) -> Option<ReasoningEffort> {
         let wanted = wanted?;
-        if self.takes_none(model) {
+        if self.refuses_efforts(model) {
             return None;
         }
         self.accepted.of(model).efforts.nearest(wanted)
     }
 
-    /// Makes an attempt with the accepted effort that is nearest to `wanted`, and another without one
-    /// when the server refuses that effort.
+    /// Makes an attempt with the accepted effort nearest to `wanted`, and another without one if
+    /// the server refuses that effort.
     pub(crate) fn stream<'a>(
         &'a self,
         model: &'a str,
@@ -52,28 +52,28 @@ impl EffortRules {
         }))
     }
 
-    fn takes_none(&self, model: &str) -> bool {
+    fn refuses_efforts(&self, model: &str) -> bool {
         let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
         without.iter().any(|known| known == model)
     }
 
-    /// Whether the request should be sent again without an effort, because `error` says that the effort
-    /// is not supported. Remembers that for later requests.
+    /// Returns whether the request should be sent again without an effort, because the effort is
+    /// not supported according to `error`. Remembers that for later requests.
     ///
     /// OpenAI: "Unsupported value: 'reasoning.effort' does not support 'x' with this model.", "Unsupported
     /// parameter: 'reasoning_effort' …", "Unrecognized request argument supplied: reasoning_effort".
     /// Groq: "`reasoning_effort` must be one of `none` or `default`".
-    fn learn(&self, model: &str, asked: Option<ReasoningEffort>, error: &ModelError) -> bool {
+    fn learn(&self, model: &str, requested: Option<ReasoningEffort>, error: &ModelError) -> bool {
         let names_effort = || {
             let message = error.message.to_ascii_lowercase();
-            // Such a refusal is about the wire.
+            // Such a refusal is about the wire, not the effort.
             let is_about_wire = message.contains("v1/responses");
             !is_about_wire && (message.contains("effort") || message.contains("'reasoning'"))
         };
-        let applies = asked.is_some()
+        let applies = requested.is_some()
             && error.kind == ModelErrorKind::Invalid
             && names_effort()
-            && !self.takes_none(model);
+            && !self.refuses_efforts(model);
         if applies {
             let mut without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
             if without.len() >= MAX_REFUSED_EFFORTS {
@@ -85,7 +85,7 @@ impl EffortRules {
     }
 }
 
-/// Returns a note for the user when `model` does not get the effort that is wanted.
+/// Returns a note for the user if `model` is not sent the effort they chose.
 pub fn effort_note(model: &ModelInfo, wanted: ReasoningEffort) -> Option<String> {
     let id = &model.id;
     match model.efforts.nearest(wanted) {

@@ -1,4 +1,4 @@
-//! Where a provider is and how it is asked.
+//! A provider's address and credentials.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use zot_process::Secret;
 
 use crate::api_key::{ApiKey, CurrentSecret};
 
-/// What requests are sent to, and what a base URL may therefore end in when somebody gives the
+/// The operations that requests are sent to. A base URL ends in one of them if the user gave the
 /// whole address.
 const OPERATIONS: [&str; 3] = ["/chat/completions", "/responses", "/messages"];
 
 /// What a wire adds to a base URL.
 #[derive(Debug, Clone)]
 pub(crate) struct Target<'a> {
-    /// The version to ask for where the base URL names none, for example `/v1`.
+    /// The version to add where the base URL names none, for example `/v1`.
     pub(crate) version: &'static str,
     /// For example `/chat/completions`; may have a query.
     pub(crate) operation: Cow<'a, str>,
@@ -32,12 +32,12 @@ impl Target<'static> {
     }
 }
 
-/// A base URL taken apart.
+/// A parsed base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Base<'a> {
     /// Scheme, host and path, without slashes at the end.
     pub(crate) path: &'a str,
-    /// Without its question mark; some gateways want one in every request.
+    /// The query without its question mark; some gateways require one in every request.
     pub(crate) query: &'a str,
     /// Whether no version may be added: the URL ends in `#` or in what requests are sent to, or its
     /// query names the version.
@@ -45,7 +45,7 @@ pub(crate) struct Base<'a> {
 }
 
 impl Base<'_> {
-    /// The version that goes between the base URL and the operation, if any.
+    /// Returns the version that goes between the base URL and the operation, if any.
     pub(crate) fn added_version(&self, target: &Target<'_>) -> Option<&'static str> {
         let after_scheme = self
             .path
@@ -57,7 +57,7 @@ impl Base<'_> {
     }
 }
 
-/// Whether a segment of a path is a version: `v1`, `v4`, `v1beta`, `v1beta2`, `v1.1`.
+/// Returns whether a segment of a path is a version: `v1`, `v4`, `v1beta`, `v1beta2`, `v1.1`.
 fn is_version(segment: &str) -> bool {
     let Some(rest) = segment.strip_prefix(['v', 'V']) else {
         return false;
@@ -75,9 +75,9 @@ fn is_version(segment: &str) -> bool {
     digits.is_empty() || after.is_some_and(|number| number.is_empty() || is_number(number))
 }
 
-/// `base_url` so that no version is added to it, whatever its path.
+/// Marks `base_url` so that no version is added to it, whatever its path.
 ///
-/// For programs whose users give the address that other clients of the same server are given.
+/// For programs whose users enter the same address as in other clients of the server.
 pub fn exact_base_url(base_url: &str) -> String {
     let base = base_url.trim();
     let base = base.split_once('#').map_or(base, |(base, _)| base);
@@ -89,7 +89,7 @@ pub fn exact_base_url(base_url: &str) -> String {
 pub struct Endpoint {
     /// The name used in error texts and in reasoning blocks.
     pub provider: String,
-    /// What comes before `/v1/messages` and the like; see `docs/providers.md` for what is added.
+    /// The part before `/v1/messages` and the like; see `docs/providers.md` for what is added.
     pub base_url: String,
     /// Without a key no authorisation is sent.
     pub api_key: Option<ApiKey>,
@@ -107,11 +107,11 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The base URL taken apart; see [`Base`].
+    /// Parses the base URL.
     pub(crate) fn base(&self) -> Base<'_> {
         let text = self.base_url.trim();
         let (text, mut exact) = match text.split_once('#') {
-            // A fragment that says something is never sent, and has no other meaning.
+            // A fragment with text has no meaning here and is never sent.
             Some((text, fragment)) => (text, fragment.is_empty()),
             None => (text, false),
         };
@@ -128,14 +128,14 @@ impl Endpoint {
         Base { path, query, exact }
     }
 
-    /// The address of `target`, or why there is none.
+    /// Returns the address of `target`, or why the base URL is invalid.
     pub(crate) fn uri(&self, target: &Target<'_>) -> Result<Uri, String> {
         let base = self.base();
         let version = base.added_version(target).unwrap_or_default();
         self.address(&base, &format!("{version}{}", target.operation))
     }
 
-    /// The base URL itself, without anything that a wire adds.
+    /// Returns the base URL itself, without what a wire adds.
     pub(crate) fn base_uri(&self) -> Result<Uri, String> {
         self.address(&self.base(), "")
     }
@@ -159,7 +159,7 @@ impl Endpoint {
         }
     }
 
-    /// `uri` as it may be shown: without user information and query, which can hold secrets.
+    /// Returns `uri` without user information and query, which can hold secrets.
     pub(crate) fn shown_url(&self, uri: &Uri) -> String {
         let scheme = uri.scheme_str().unwrap_or_default();
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -173,12 +173,12 @@ impl Endpoint {
         host.to_ascii_lowercase().ends_with(".azure.com")
     }
 
-    /// The secret of the moment, which must not appear in any text.
+    /// Returns the current secret, which must not appear in any message.
     pub(crate) fn secret(&self) -> Option<CurrentSecret> {
         self.api_key.as_ref().map(ApiKey::secret)
     }
 
-    /// The headers every wire sends.
+    /// Returns the headers that every wire sends.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let user_agent = concat!("zot/", env!("CARGO_PKG_VERSION"));
@@ -188,7 +188,7 @@ impl Endpoint {
         headers
     }
 
-    /// [`Self::headers`] with the key, if there is one, as `name: <prefix><key>`.
+    /// Returns [`Self::headers`] with the key, if any, as `name: <prefix><key>`.
     pub(crate) fn headers_with_key(
         &self,
         name: HeaderName,
@@ -198,7 +198,7 @@ impl Endpoint {
         if let Some(key) = &self.api_key {
             let (name, prefix) = match key.is_token() {
                 true => (AUTHORIZATION, "Bearer "),
-                // There a bearer is a token of Entra ID, and a key has a header of its own.
+                // On Azure a bearer is a token of Entra ID, and a key has its own header.
                 false if name == AUTHORIZATION && self.is_azure() => {
                     (HeaderName::from_static("api-key"), "")
                 }
@@ -214,7 +214,7 @@ impl Endpoint {
     }
 }
 
-/// A header value that is kept out of debug output.
+/// Returns a header value that is kept out of debug output.
 fn secret_header(value: &str) -> Result<HeaderValue, &'static str> {
     let mut value = HeaderValue::from_str(value)
         .map_err(|_| "the API key has characters that a header cannot carry")?;

@@ -18,7 +18,7 @@ const MAX_SHOWN_BODY_BYTES: usize = 4 * 1024;
 /// Limit: a shorter key is not removed from error messages.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// What providers say when a conversation no longer fits, in lower case.
+/// Parts of providers' messages about a conversation that no longer fits, in lower case.
 const OVERFLOW_SIGNS: [&str; 15] = [
     "context_length_exceeded",
     "context length exceeded",
@@ -37,8 +37,8 @@ const OVERFLOW_SIGNS: [&str; 15] = [
     "exceeds the maximum number of tokens",
 ];
 
-/// What providers say when an account has no credit or quota left, in lower case. Sources: the
-/// error pages of OpenAI, Anthropic, OpenRouter, DeepSeek, Moonshot, xAI and Alibaba Cloud.
+/// Parts of providers' messages about an account without credit or quota, in lower case. Sources:
+/// the error pages of OpenAI, Anthropic, OpenRouter, DeepSeek, Moonshot, xAI and Alibaba Cloud.
 const QUOTA_SIGNS: [&str; 19] = [
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -64,7 +64,8 @@ const QUOTA_SIGNS: [&str; 19] = [
 /// OpenAI's words for an empty account, and Google's for every quota.
 const QUOTA_OR_RATE: &str = "exceeded your current quota";
 
-/// Whether an account has no credit or quota left, so that neither a retry nor a short wait helps.
+/// Returns whether an account has no credit or quota left, so that neither a retry nor a short wait
+/// helps.
 pub(crate) fn is_insufficient_quota(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     if QUOTA_SIGNS.iter().any(|sign| text.contains(sign)) {
@@ -108,7 +109,7 @@ pub(crate) fn http_error(
     };
     let blame = match (kind, status.as_u16()) {
         (ModelErrorKind::Invalid, 400 | 413 | 415 | 422) => image_blame(text),
-        // OpenRouter responds like this when no endpoint takes images.
+        // OpenRouter's response when no endpoint accepts images.
         (ModelErrorKind::Invalid, 404) if names_image(text) => ImageBlame::Named,
         _ => ImageBlame::None,
     };
@@ -134,14 +135,14 @@ pub(crate) fn event_error(
             .flatten()
             .filter(|name| !name.is_empty())
     };
-    // Together, because Google's message means something else in combination with its code.
-    let said: String = names()
+    // Joined, because the meaning of Google's message depends on its code.
+    let description: String = names()
         .chain([message])
         .map(|text| format!("{text} "))
         .collect();
-    let kind = if is_insufficient_quota(&said) {
+    let kind = if is_insufficient_quota(&description) {
         ModelErrorKind::InsufficientQuota
-    } else if is_context_overflow(&said) {
+    } else if is_context_overflow(&description) {
         ModelErrorKind::ContextOverflow
     } else {
         names()
@@ -162,7 +163,7 @@ pub(crate) fn event_error(
         .with_image_blame(blame)
 }
 
-/// What providers say when an image is the reason, in lower case.
+/// Parts of providers' messages about an image, in lower case.
 const IMAGE_SIGNS: [&str; 8] = [
     "image",
     "media_type",

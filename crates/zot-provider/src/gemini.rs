@@ -17,11 +17,11 @@ use crate::http::{Delivery, HttpClient};
 use request::RequestCache;
 use stream::GeminiDecoder;
 
-/// The version that is asked for unless the base URL names another.
+/// The version used unless the base URL names another.
 pub(crate) const VERSION: &str = "/v1beta";
 
-/// Marks the ids of calls that the server named itself, which it wants back; without the mark an
-/// id is ours or another provider's, and is not sent.
+/// Marks ids that the server assigned, which it expects back; an id without the mark is ours or
+/// another provider's, and is not sent.
 const SERVER_ID_MARK: &str = "gemini_";
 
 /// A client of one Gemini endpoint.
@@ -75,13 +75,13 @@ impl Model for GeminiClient {
         ))
     }
 
-    /// Only the newest models take images in a function's response.
+    /// Only the newest models accept images in a function's response.
     fn tool_images(&self) -> ToolImages {
         ToolImages::NeedMirror
     }
 }
 
-/// Where requests for `model` are sent to.
+/// Returns where requests for `model` are sent.
 pub(crate) fn target(model: &str, delivery: Delivery) -> Target<'static> {
     let mut path = String::from("/");
     if !model.contains('/') {

@@ -1,9 +1,9 @@
 //! The one HTTP client that every model client shares: HTTP/1.1, pooled connections, TLS only when
 //! an https address is first used.
 //!
-//! Dialling is hyper-util's and hyper-rustls's. The exchange itself is our own because hyper passes
-//! each chunk through a channel, even in one task: ours saves a quarter of the CPU of a long response
-//! (ARCHITECTURE.md has the figures).
+//! hyper-util and hyper-rustls open the connections. The exchange itself is our own because hyper
+//! passes each chunk through a channel, even in one task: ours saves a quarter of the CPU of a long
+//! response (ARCHITECTURE.md has the figures).
 
 mod chunked;
 mod connection;
@@ -69,7 +69,7 @@ pub struct HttpClient {
     delivery: Delivery,
 }
 
-/// How servers are asked to send a response.
+/// How a response is requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
     #[default]
@@ -87,8 +87,8 @@ struct Shared {
 /// A request without a response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SendError {
-    /// No response in time. Sending it again would take as long.
-    #[error("no answer within {limit:?}")]
+    /// No response in time. A retry would take as long.
+    #[error("no response within {limit:?}")]
     Timeout { limit: Duration },
     /// Not connected, or the connection ended before a response began: the request may be repeated.
     #[error("{0}")]
@@ -116,7 +116,7 @@ pub(crate) struct Response {
     pub(crate) retry: RetryHeaders,
     /// Where a redirect points to.
     pub(crate) location: Option<String>,
-    /// The coding of a compressed body, which we never ask for.
+    /// The coding of a compressed body, which we never request.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(crate) body: ResponseBody,
@@ -158,7 +158,7 @@ impl HttpClient {
         }
     }
 
-    /// Retries more often and waits longer: for a front end where somebody sees it.
+    /// Retries more often and waits longer: for a front end that shows retries to a person.
     pub fn patient(self) -> Self {
         Self {
             patience: Patience::LONG,
@@ -170,7 +170,7 @@ impl HttpClient {
         self.patience
     }
 
-    /// Asks for whole responses, for servers that cannot stream. Their text is then one event.
+    /// Requests whole responses, for servers that cannot stream. Their text is then one event.
     pub fn unstreamed(self) -> Self {
         Self {
             delivery: Delivery::Whole,
@@ -213,17 +213,17 @@ impl HttpClient {
             };
             let limit = self.shared.timeouts.headers;
             let error = match timeout(limit, connection.exchange(head.clone(), body)).await {
-                Ok(Ok(answer)) => {
+                Ok(Ok(response_head)) => {
                     return Ok(Response {
-                        status: answer.status,
-                        retry: answer.retry,
-                        location: answer.location,
-                        compression: answer.compression,
-                        content_type: answer.content_type,
+                        status: response_head.status,
+                        retry: response_head.retry,
+                        location: response_head.location,
+                        compression: response_head.compression,
+                        content_type: response_head.content_type,
                         body: ResponseBody {
                             connection: Some(connection),
-                            framing: answer.framing,
-                            keep_alive: answer.keep_alive,
+                            framing: response_head.framing,
+                            keep_alive: response_head.keep_alive,
                             pool: Arc::clone(&self.shared.pool),
                             key,
                         },
@@ -234,8 +234,8 @@ impl HttpClient {
             };
             match error {
                 // The server closed an idle connection just as it was reused.
-                ExchangeError::Unanswered(_) if reused => {}
-                ExchangeError::Unanswered(_) => {
+                ExchangeError::NoResponse(_) if reused => {}
+                ExchangeError::NoResponse(_) => {
                     return Err(SendError::Connection(error.to_string()));
                 }
                 _ => return Err(SendError::Other(error.to_string())),

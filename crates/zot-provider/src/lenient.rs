@@ -1,7 +1,7 @@
 //! Reading values of the wrong type as absent.
 //!
-//! Compatible servers send counts as strings or fractions, `null` for anything, and objects where
-//! a string is documented. One such field must not cost the text beside it.
+//! Compatible servers send counts as strings or fractions, `null` for anything, and objects where a
+//! string is documented. One such field must not lose the text next to it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Reads a whole number: as such, as a fraction, or as a string. Anything else is `None`.
+/// Reads a whole number, also from a fraction or a string. Anything else is `None`.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(Lenient(PhantomData::<u64>))
 }
@@ -33,7 +33,7 @@ where
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
-/// Reads the elements of an array that are a `T`; no array at all is an empty one.
+/// Reads the elements of an array that are a `T`; anything but an array is read as an empty one.
 pub(crate) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -49,7 +49,7 @@ where
 /// A value of any type, of which only some are accepted.
 struct Lenient<T>(PhantomData<T>);
 
-/// How each type is read.
+/// How each type is converted.
 trait Scalar<'de>: Sized {
     fn from_unsigned(number: u64) -> Option<Self>;
     fn from_fraction(number: f64) -> Option<Self>;

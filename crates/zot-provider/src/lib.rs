@@ -1,7 +1,7 @@
-//! Model clients: everything that speaks to a language model over a wire.
+//! Model clients: everything that talks to a language model over a network.
 //!
 //! Each client implements `zot_conversation::Model`; they share one HTTP client, one SSE decoder
-//! and one retry policy. This crate knows no agent, no files and no terminal.
+//! and one retry policy. This crate does not depend on the agent or the terminal.
 
 mod anthropic;
 mod api_key;

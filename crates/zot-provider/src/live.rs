@@ -20,7 +20,7 @@ pub use cache::{CacheError, MAX_MODEL_LIST_AGE, ModelCache, RememberedModels};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveModel {
     pub id: String,
-    /// For people; the id where the provider has no other.
+    /// For people; the id if the provider has no other name.
     pub name: String,
     /// 0 when the provider does not report it.
     pub context_window: u64,
@@ -42,7 +42,7 @@ pub enum LiveError {
     Failed { provider: String, reason: String },
 }
 
-/// Asks the provider for its models.
+/// Requests the provider's list of models.
 pub async fn fetch(
     http: &HttpClient,
     wire: Wire,
@@ -86,7 +86,7 @@ pub async fn fetch(
         .map_err(|error| failed(format!("{url}: {error}")))?;
     match fetched.status {
         200 => models(wire, &fetched.body)
-            .ok_or_else(|| failed(format!("{url}: the answer is no list of models"))),
+            .ok_or_else(|| failed(format!("{url}: expected a list of models"))),
         status @ (401 | 403) => Err(LiveError::Refused {
             provider: provider(),
             status,
@@ -111,8 +111,8 @@ struct List {
     data: Vec<Listed>,
 }
 
-/// Only the id is standard. Servers add facts under names of their own, some under several, and a
-/// fact that makes no sense must not cost the list.
+/// Only the id is standard. Servers add facts under various names, and an invalid fact must not
+/// lose the list.
 #[derive(Deserialize)]
 struct Listed {
     id: String,
@@ -153,11 +153,11 @@ fn models(wire: Wire, body: &[u8]) -> Option<Vec<LiveModel>> {
     let mut models: Vec<LiveModel> = match wire {
         Wire::Gemini => {
             let list: GeminiList = serde_json::from_slice(body).ok()?;
-            let answers = |model: &GeminiListed| {
+            let generates = |model: &GeminiListed| {
                 let methods = &model.supported_generation_methods;
                 methods.is_empty() || methods.iter().any(|method| method == "generateContent")
             };
-            let listed = list.models.into_iter().filter(answers);
+            let listed = list.models.into_iter().filter(generates);
             listed.map(GeminiListed::into_model).collect()
         }
         _ => {
@@ -169,14 +169,14 @@ fn models(wire: Wire, body: &[u8]) -> Option<Vec<LiveModel>> {
     Some(models)
 }
 
-/// Whether a text can be an id: ids are shown in tables and terminals.
+/// Returns whether a string can be an id: ids are shown in tables and terminals.
 fn is_plausible(id: &str) -> bool {
     !id.is_empty() && id.len() <= 256 && !id.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
 impl Listed {
     fn into_model(self) -> LiveModel {
-        // OpenRouter says there what the server it prefers can do.
+        // OpenRouter lists the limits of its preferred server there.
         let nested = self.facts.get("top_provider").and_then(Value::as_object);
         let number = |names: &[&str]| -> u64 {
             names
@@ -190,7 +190,7 @@ impl Listed {
                 .unwrap_or(0)
         };
         let text = |name: &str| self.facts.get(name).and_then(Value::as_str);
-        // A date, or a time of which only the date matters.
+        // A date, or a timestamp of which only the date matters.
         let ends = END_NAMES
             .iter()
             .find_map(|name| text(name)?.get(..10)?.parse().ok());

@@ -23,7 +23,7 @@ pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
 
-/// Where requests are sent to.
+/// Where requests are sent.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/chat/completions");
 
 /// Where compatible servers differ.
@@ -37,7 +37,7 @@ pub struct OpenAiQuirks {
 }
 
 impl OpenAiQuirks {
-    /// What most compatible servers understand.
+    /// The form that most compatible servers understand.
     pub const COMPATIBLE: Self = Self {
         output_limit: OutputLimitField::MaxTokens,
         effort: EffortField::ReasoningEffort,
@@ -57,18 +57,18 @@ pub enum OutputLimitField {
     Absent,
 }
 
-/// The field that says how hard to think.
+/// The field for the reasoning effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffortField {
     ReasoningEffort,
-    /// `reasoning: {effort}`, as OpenRouter has it.
+    /// `reasoning: {effort}`, OpenRouter's form.
     Reasoning,
     /// The model decides how hard it thinks.
     Absent,
 }
 
-/// Which assistant messages carry their reasoning back, and where: in `reasoning_content`, unless
-/// it says otherwise.
+/// Which assistant messages include their reasoning: in `reasoning_content`, unless stated
+/// otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningReplay {
     Never,
@@ -84,14 +84,14 @@ pub enum ReasoningReplay {
 pub enum UsageReport {
     /// By `stream_options`.
     OnRequest,
-    /// Always sent; asking for it is refused.
+    /// Always sent; a request for it is refused.
     Always,
 }
 
-/// What ids of tool calls look like.
+/// The form of tool call ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallIdForm {
-    /// As OpenAI takes them, or as Mistral does where the model is one of its.
+    /// OpenAI's form, or Mistral's for Mistral's models.
     ByModel,
     /// Mistral's own service.
     NineAlphanumerics,

@@ -33,7 +33,7 @@ pub struct ProviderEntry {
     pub base_url: Cow<'static, str>,
     pub wire: Wire,
     pub wire_choice: WireChoice,
-    /// Environment variables that may hold the key; the first that is set wins.
+    /// Environment variables that may hold the key; the first one set is used.
     pub key_variables: Vec<Cow<'static, str>>,
     pub key: KeyRequirement,
     pub default_model: Cow<'static, str>,
@@ -53,10 +53,10 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// What the wires are called; the original zot has other names for them, which are understood.
+    /// The names of the wires; those of the original zot are accepted as well.
     pub const NAMES: [&str; 4] = ["anthropic", "openai", "openai-responses", "gemini"];
 
-    /// The wire of that name, in any of its spellings.
+    /// Returns the wire of that name, in any of its spellings.
     pub fn named(name: &str) -> Option<Self> {
         file::wire_named(&name.trim().to_ascii_lowercase())
     }
@@ -87,7 +87,7 @@ impl Wire {
         }
     }
 
-    /// Whether requests can name one of OpenAI's reasoning efforts.
+    /// Returns whether requests can carry one of OpenAI's reasoning efforts.
     pub fn takes_effort(self) -> bool {
         match self {
             Self::OpenAiChat(quirks) => quirks.effort != EffortField::Absent,
@@ -96,7 +96,7 @@ impl Wire {
         }
     }
 
-    /// The address that requests for `model` are sent to, as it may be shown.
+    /// Returns the address that requests for `model` are sent to, without secrets.
     pub fn request_url(self, endpoint: &Endpoint, model: &str) -> Result<String, String> {
         let target = match self {
             Self::Anthropic => anthropic::TARGET,
@@ -113,7 +113,7 @@ impl Wire {
 pub enum KeyRequirement {
     Needed,
     Optional,
-    /// None is sent, whatever is set or stored.
+    /// No key is sent, even if one is set or stored.
     Unused,
 }
 
@@ -124,23 +124,24 @@ pub struct Providers {
     problems: Vec<ProvidersProblem>,
 }
 
-/// An entry of the user's `providers.json`, or all of it, that is not used.
+/// A problem with an entry of the user's `providers.json`, or with the whole file, which is
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ProvidersProblem {
-    /// `None` when nothing of the file can be used.
+    /// `None` if the whole file is unusable.
     provider: Option<String>,
     problem: String,
 }
 
 const BUILTIN_JSON: &str = include_str!("providers.json");
 
-// A test reads the same bytes, so the empty table is never seen.
+// A test parses the same bytes, so the empty default is never used.
 static BUILTIN: LazyLock<Vec<ProviderEntry>> =
     LazyLock::new(|| file::parse_builtin(BUILTIN_JSON).unwrap_or_default());
 
 impl Providers {
-    /// The built-in entries alone.
+    /// Returns the built-in entries only.
     pub fn builtin() -> Self {
         Self {
             entries: Cow::Borrowed(providers()),
@@ -148,7 +149,7 @@ impl Providers {
         }
     }
 
-    /// The built-in entries with the user's `providers.json` merged into them.
+    /// Loads the built-in entries and merges the user's `providers.json` into them.
     ///
     /// A file that does not exist changes nothing; entries that cannot be used are left out.
     pub fn load(providers_json: &Path) -> Self {
@@ -215,7 +216,7 @@ impl Providers {
             })
     }
 
-    /// Finds a provider by its name or another name for it.
+    /// Finds a provider by its name or an alias.
     pub fn get(&self, name: &str) -> Option<&ProviderEntry> {
         self.entries.get(self.position(name)?)
     }
@@ -229,12 +230,12 @@ impl Providers {
     }
 }
 
-/// Finds a built-in provider by its name or another name for it.
+/// Finds a built-in provider by its name or an alias.
 pub fn provider(name: &str) -> Option<&'static ProviderEntry> {
     providers().get(position(providers(), name)?)
 }
 
-/// An exact name comes first, then other names, then either in another case.
+/// Prefers an exact name, then an alias, then either in lower case.
 fn position(entries: &[ProviderEntry], name: &str) -> Option<usize> {
     let find = |name: &str| {
         let named = entries.iter().position(|entry| entry.name == name);
@@ -246,7 +247,7 @@ fn position(entries: &[ProviderEntry], name: &str) -> Option<usize> {
     find(name).or_else(|| find(&name.trim().to_ascii_lowercase()))
 }
 
-/// All built-in providers, in the order in which they are offered.
+/// Returns all built-in providers, in the order in which they are offered.
 pub fn providers() -> &'static [ProviderEntry] {
     &BUILTIN
 }

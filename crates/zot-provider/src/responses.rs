@@ -23,10 +23,10 @@ use crate::http::HttpClient;
 use request::RequestCache;
 use stream::ResponsesDecoder;
 
-/// Where requests are sent to.
+/// Where requests are sent.
 pub(crate) const TARGET: Target<'static> = Target::new("/v1", "/responses");
 
-/// What is kept of a message besides its text, in the block right after it.
+/// What is kept of a message in addition to its text, in the block right after it.
 #[derive(Serialize, Deserialize)]
 struct MessageDetails {
     #[serde(rename = "type")]
@@ -51,7 +51,7 @@ impl MessageDetails {
     }
 }
 
-/// A client of one endpoint that speaks the Responses API.
+/// A client of one endpoint of the Responses API.
 pub struct ResponsesClient {
     http: HttpClient,
     endpoint: Arc<Endpoint>,

@@ -1,9 +1,9 @@
 //! Which failed requests are sent again, how often, and after which wait.
 //!
-//! The one table for every front end, ZINO's router included; `docs/providers.md` shows it and a test
-//! compares the two. Statuses, back-off, jitter and
-//! headers are those of the official SDKs (`_base_client.py` of openai-python and
-//! anthropic-sdk-python). Pure: the clock and the jitter are parameters.
+//! The only table for every front end, including ZINO's router; `docs/providers.md` shows it and a
+//! test compares the two. Statuses, back-off, jitter and headers are those of the official SDKs
+//! (`_base_client.py` of openai-python and anthropic-sdk-python). Pure: the clock and the jitter
+//! are parameters.
 
 mod headers;
 
@@ -56,7 +56,7 @@ impl Patience {
         max_server_wait: MAX_SERVER_WAIT,
     };
 
-    /// For the chat, where somebody sees what is waited for and can stop it.
+    /// For the chat, where a person sees the wait and can stop it.
     pub(crate) const LONG: Self = Self {
         max_attempts: MAX_PATIENT_REQUEST_ATTEMPTS,
         max_server_wait: MAX_PATIENT_SERVER_WAIT,
@@ -80,7 +80,8 @@ pub(crate) enum Failure {
     NoResponse,
 }
 
-/// One row of the table: what fails, and whether it is sent again. The first row that matches counts.
+/// One row of the table: a kind of failure, and whether it is retried. The first matching row
+/// counts.
 struct Rule {
     #[cfg_attr(
         not(test),
@@ -197,10 +198,10 @@ fn delay(failures: u32, jitter: f64) -> Duration {
     doubled.min(MAX_RETRY_DELAY).mul_f64(share)
 }
 
-/// A number from 0 to 1 that differs from process to process and from call to call.
+/// Returns a number from 0 to 1 that differs between processes and between calls.
 pub(crate) fn random_jitter() -> f64 {
     use std::hash::{BuildHasher, RandomState};
-    // The keys of a new state are random; hashing anything brings them out.
+    // The keys of a new state are random; hashing anything reveals them.
     let random = RandomState::new().hash_one(0);
     // The upper half is enough, and fits a fraction exactly.
     (random >> 32) as f64 / f64::from(u32::MAX)

@@ -1,4 +1,4 @@
-//! A call that is made again in another form when the service refuses the first one.
+//! A call that is repeated in another form if the service refuses the first one.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,20 +9,20 @@ use zot_conversation::{ModelError, ModelEvent, ModelStream};
 /// Returns another attempt after a refused one; `None` to report the refusal.
 type Again<'a> = Box<dyn FnOnce(&ModelError) -> Option<ModelStream<'a>> + Send + 'a>;
 
-/// The stream of the final attempt. The first is not reported, because nothing came of it.
+/// The stream of the final attempt. A refused first attempt is not reported.
 pub(crate) struct SecondChance<'a> {
-    answer: ModelStream<'a>,
+    response: ModelStream<'a>,
     /// Present until the service has accepted an attempt.
     again: Option<Again<'a>>,
 }
 
 impl<'a> SecondChance<'a> {
     pub(crate) fn new(
-        answer: ModelStream<'a>,
+        response: ModelStream<'a>,
         again: impl FnOnce(&ModelError) -> Option<ModelStream<'a>> + Send + 'a,
     ) -> Self {
         Self {
-            answer,
+            response,
             again: Some(Box::new(again)),
         }
     }
@@ -33,12 +33,12 @@ impl Stream for SecondChance<'_> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            let item = ready!(self.answer.as_mut().poll_next(context));
+            let item = ready!(self.response.as_mut().poll_next(context));
             match &item {
                 Some(Err(error)) => {
                     let again = self.again.take();
-                    if let Some(answer) = again.and_then(|again| again(error)) {
-                        self.answer = answer;
+                    if let Some(response) = again.and_then(|again| again(error)) {
+                        self.response = response;
                         continue;
                     }
                 }

@@ -1,7 +1,7 @@
 //! Server-sent events, decoded from bytes as they arrive.
 //!
-//! The decoder is pure: how the bytes are cut into pieces never changes the events. An event that
-//! lies whole in one piece is handed out without a copy.
+//! The decoder is pure: how the bytes are split into pieces never changes the events. An event that
+//! lies entirely in one piece is passed on without a copy.
 
 use memchr::memchr2;
 
@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// One event. `data` holds the data lines joined by line feeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Empty when the server named none.
+    /// Empty if the server sent none.
     pub name: &'a [u8],
     pub data: &'a [u8],
 }
@@ -40,7 +40,7 @@ pub struct SseDecoder {
     past_first_line: bool,
 }
 
-/// The fields of the event at hand that still lie in the piece being decoded.
+/// The fields of the current event that still lie in the piece being decoded.
 #[derive(Default)]
 struct Borrowed<'a> {
     name: Option<&'a [u8]>,
@@ -52,7 +52,7 @@ impl SseDecoder {
         Self::default()
     }
 
-    /// Decodes the next piece of the stream and hands out every event it completes.
+    /// Decodes the next piece of the stream and passes every completed event to `sink`.
     pub fn feed(
         &mut self,
         mut input: &[u8],
@@ -83,7 +83,7 @@ impl SseDecoder {
         self.keep_partial_line(input)
     }
 
-    /// Ends the stream: hands out a last event that was not closed by an empty line.
+    /// Ends the stream: passes on a last event that was not closed by an empty line.
     pub fn finish(&mut self, mut sink: impl FnMut(SseEvent<'_>)) -> Result<(), SseError> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
@@ -112,7 +112,7 @@ impl SseDecoder {
         rest.strip_prefix(b"\n").unwrap_or(rest)
     }
 
-    /// A line that began in an earlier piece: its fields are copied.
+    /// Decodes a line that began in an earlier piece: its fields are copied.
     fn owned_line(
         &mut self,
         line: &[u8],
@@ -185,7 +185,7 @@ impl SseDecoder {
     }
 }
 
-/// The value of `line` when its field is `name`: one space after the colon does not belong to it.
+/// Returns the value of `line` if its field is `name`, without one space after the colon.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let rest = line.strip_prefix(name)?;
     if rest.is_empty() {

@@ -12,7 +12,7 @@ const PROMPT: [&str; 2] = ["prompt_tokens", "input_tokens"];
 const COMPLETION: [&str; 2] = ["completion_tokens", "output_tokens"];
 const PROMPT_DETAILS: [&str; 2] = ["prompt_tokens_details", "input_tokens_details"];
 const COMPLETION_DETAILS: [&str; 2] = ["completion_tokens_details", "output_tokens_details"];
-/// DeepSeek's name is the second, the third is that of gateways to Anthropic.
+/// The second name is DeepSeek's, the third that of gateways to Anthropic.
 const CACHE_READ: [&str; 3] = [
     "cached_tokens",
     "prompt_cache_hit_tokens",
@@ -24,7 +24,7 @@ const CACHE_WRITE: [&str; 3] = [
     "cache_creation_tokens",
 ];
 
-/// The counts in a `usage` object; `None` when it counts nothing.
+/// Returns the counts in a `usage` object; `None` if it has none.
 pub(crate) fn read(usage: &RawValue) -> Option<Usage> {
     let usage: Value = serde_json::from_str(usage.get()).ok()?;
     let prompt = number(&usage, &PROMPT);
@@ -45,7 +45,7 @@ pub(crate) fn read(usage: &RawValue) -> Option<Usage> {
     let reasoning = object(&usage, &COMPLETION_DETAILS)
         .and_then(|details| number(details, &["reasoning_tokens"]))
         .unwrap_or(0);
-    // xAI leaves the reasoning out of the completion's count, which the total shows.
+    // xAI leaves the reasoning out of the completion's count; the total reveals it.
     let total = number(&usage, &["total_tokens"]);
     let left_out =
         reasoning > 0 && total == Some(prompt.saturating_add(completion).saturating_add(reasoning));
@@ -65,11 +65,11 @@ fn object<'a>(usage: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| usage.get(name))
 }
 
-/// The first of `names` that has a number, also one that is written as a string or a fraction.
+/// Returns the first of `names` that has a number, which may be a string or a fraction.
 fn number(usage: &Value, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| match usage.get(name)? {
         Value::Number(number) => number.as_u64().or_else(|| {
-            // Saturates; a negative count is none.
+            // Saturates; a negative count is ignored.
             number.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64)
         }),
         Value::String(text) => text.trim().parse().ok(),

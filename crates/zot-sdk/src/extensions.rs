@@ -17,7 +17,7 @@ pub use examination::{ExaminationReport, examine};
 pub use list::{BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting, list};
 pub use log::{ExtensionLog, LogError};
 pub use zot_extension_contract::{
-    Enforcement, EnforcementStatus, ExecPermission, FailurePolicy, Found, LoadProblem, Manifest,
-    ManifestError, NameError, Permissions, PermittedPath, Source, Standing, check_name,
-    enforceable, enforcement, isolation,
+    Activation, Enforcement, EnforcementStatus, ExecPermission, FailurePolicy, FoundExtension,
+    LoadProblem, Manifest, ManifestError, NameError, Permissions, PermittedPath, Source,
+    check_name, enforceable, enforcement, isolation,
 };

@@ -305,6 +305,6 @@ impl Checkpoint for SessionCheckpoint {
     }
 
     fn after_change(&self, number: ChangeNumber, path: &Path) {
-        self.0.note_made(number.0, path);
+        self.0.record_made(number.0, path);
     }
 }

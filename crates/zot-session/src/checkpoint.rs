@@ -1,8 +1,9 @@
-//! Files as they were before tools changed them, kept beside the session by their content.
+//! The contents of files before tools changed them, kept next to the session.
 //!
-//! `NAME.files/objects/<sha256>` hold contents, each once; `NAME.files/changes.jsonl` says which file
-//! had which before and after. A content is kept and named before its file is changed; which file
-//! it was is noted after the change. None of these names may be a link.
+//! `NAME.files/objects/<sha256>` holds each content once; `NAME.files/changes.jsonl` records which
+//! file had which content before and after. A content is stored and recorded before its file is
+//! changed; the identity of the file is recorded after the change. None of these names may be a
+//! link.
 
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,7 @@ const MAX_CHANGES_BYTES: u64 = 256 * 1024 * 1024;
 /// Limit: a larger file counts as changed since.
 const MAX_CHECKPOINT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The directory beside a session file that holds what its tools changed.
+/// Returns the directory next to a session file that holds what its tools changed.
 pub(crate) fn directory_of(session: &Path) -> PathBuf {
     session.with_extension("files")
 }
@@ -44,7 +45,7 @@ pub(crate) fn directory_of(session: &Path) -> PathBuf {
 /// What a file was before a tool changed it.
 #[derive(Debug, Clone, Copy)]
 pub enum Before<'a> {
-    /// There was none.
+    /// The file did not exist.
     Missing,
     Content(&'a [u8]),
     /// It could not be kept: too large, or unreadable.
@@ -61,7 +62,8 @@ pub struct Change {
     pub prompt: Timestamp,
     pub tool: String,
     pub path: PathBuf,
-    /// The SHA-256 of what was there; `None` when there was nothing, or when it is not `kept`.
+    /// The SHA-256 of the earlier content; `None` if the file did not exist or its content is not
+    /// `kept`.
     pub before: Option<String>,
     pub kept: bool,
     pub after: String,
@@ -80,7 +82,7 @@ enum Record {
 struct Made {
     device: u64,
     inode: u64,
-    /// How many names it had. One with several is changed under all of them.
+    /// How many hard links it had. A file with several is changed under all of them.
     links: u64,
     mode: u32,
 }
@@ -94,7 +96,7 @@ impl Made {
     }
 }
 
-/// Something beside the session could not be kept or brought back.
+/// A checkpoint could not be stored or restored.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep a copy for undo in {}: {source}", .path.display())]
 pub struct CheckpointError {
@@ -107,12 +109,13 @@ pub struct CheckpointError {
 pub struct Checkpoints {
     directory: PathBuf,
     durability: Durability,
-    /// The time of the prompt that runs.
+    /// The time of the running prompt.
     prompt: Mutex<Timestamp>,
 }
 
 impl Checkpoints {
-    /// Returns those of the session in the file `session`. No file is created before the first change.
+    /// Returns the checkpoints of the session in the file `session`. No file is created before the
+    /// first change.
     pub fn beside(session: &Path, durability: Durability) -> Self {
         Self {
             directory: directory_of(session),
@@ -121,12 +124,12 @@ impl Checkpoints {
         }
     }
 
-    /// Counts changes from now on to the prompt of this time.
+    /// Assigns later changes to the prompt of this time.
     pub fn begin_prompt(&self, time: Timestamp) {
         *self.prompt.lock().unwrap_or_else(PoisonError::into_inner) = time;
     }
 
-    /// Keeps what is about to be changed, and returns the number of the change.
+    /// Stores the content that is about to be changed, and returns the number of the change.
     pub fn keep(
         &self,
         tool: &str,
@@ -138,7 +141,7 @@ impl Checkpoints {
             path: self.directory.clone(),
             source,
         };
-        // Held while the change is numbered and written down, because calls may run side by side.
+        // Held while the change is numbered and recorded, because calls may run concurrently.
         let prompt = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
         let digest = match before {
             Before::Content(content) => Some(self.store(content).map_err(failed)?),
@@ -159,11 +162,11 @@ impl Checkpoints {
         Ok(number)
     }
 
-    /// Notes which file the change left, once it has been made.
+    /// Records the identity of the file after the change.
     ///
-    /// Without that note an undo still compares contents, but never writes through a hard link. So
-    /// a failure loses little, and the change itself has been made: nobody is told.
-    pub fn note_made(&self, number: u64, path: &Path) {
+    /// Without that record an undo still compares contents, but never writes through a hard link. A
+    /// failure loses little, and the change itself has been made: it is not reported.
+    pub fn record_made(&self, number: u64, path: &Path) {
         let Ok(file) = WalkedFile::find(path) else {
             return;
         };
@@ -178,7 +181,7 @@ impl Checkpoints {
         }
     }
 
-    /// The changes that were not undone, in the order they were made.
+    /// Returns the changes that were not undone, in the order they were made.
     pub fn changes(&self) -> io::Result<Vec<Change>> {
         let Records {
             changes, undone, ..
@@ -196,7 +199,7 @@ impl Checkpoints {
         })?;
         let mut records = Records::default();
         for line in text.split(|byte| *byte == b'\n') {
-            // A record that is torn was never followed by its change.
+            // The change of a torn record was never made.
             match serde_json::from_slice(line) {
                 Ok(Record::Change { change }) => records.changes.push(change),
                 Ok(Record::Made { number, made }) => {
@@ -236,7 +239,7 @@ impl Checkpoints {
         self.durability.settle(&file)
     }
 
-    /// Keeps a content and returns its digest.
+    /// Stores a content and returns its digest.
     fn store(&self, content: &[u8]) -> io::Result<String> {
         let digest = digest_of(content);
         let objects = self.make_directory()?.enter_or_make(OBJECTS, 0o700)?;
@@ -251,13 +254,13 @@ impl Checkpoints {
         Ok(digest)
     }
 
-    /// A content that was kept, checked against its digest.
+    /// Loads a stored content and checks it against its digest.
     fn load(&self, digest: &str) -> io::Result<Vec<u8>> {
         let damaged = || {
             let problem = "the copy that was kept is damaged";
             io::Error::new(io::ErrorKind::InvalidData, problem)
         };
-        // It names a file here, and nothing else.
+        // The digest becomes a file name, so it must not be anything else.
         if digest.len() != 64 || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(damaged());
         }
@@ -315,7 +318,7 @@ fn digest_of(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
 }
 
-/// Whether a new record can be added as it is: a process may have been killed while it wrote one.
+/// Returns whether the last record is complete: a process may have been killed while it wrote one.
 fn ends_with_line_feed(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);

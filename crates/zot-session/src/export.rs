@@ -16,7 +16,7 @@ pub use markdown::markdown;
 
 use crate::Session;
 
-/// What the model spent, in words.
+/// Describes what the model spent.
 fn spent(usage: &Usage) -> String {
     let cost = match usage.cost_usd {
         0.0 => String::new(),
@@ -29,7 +29,7 @@ fn spent(usage: &Usage) -> String {
     )
 }
 
-/// A number with commas between groups of three digits.
+/// Formats a number with commas between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -46,7 +46,7 @@ fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// The calls whose results are diffs: `edit` answers with one.
+/// The calls whose results are diffs: those of `edit`.
 struct Edits<'a>(HashSet<&'a ToolCallId>);
 
 impl<'a> Edits<'a> {
@@ -60,21 +60,22 @@ impl<'a> Edits<'a> {
         )
     }
 
-    /// Whether `text` of a result is a diff: that of an edit, or one that a command printed.
+    /// Returns whether the `text` of a result is a diff: that of an edit, or one that a command
+    /// printed.
     fn is_diff(&self, result: &ToolResult, text: &str) -> bool {
         (!result.is_error && self.0.contains(&result.call_id))
             || text.lines().any(|line| line.starts_with("@@ -"))
     }
 }
 
-/// A JSON object on several lines.
+/// Formats a JSON object on several lines.
 fn pretty(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .unwrap_or_else(|_| json.to_owned())
 }
 
-/// What a tool call is about, on one line: the command, or the file.
+/// Summarises a tool call on one line: the command, or the file.
 fn gist(name: &str, arguments: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
     let field = match name {

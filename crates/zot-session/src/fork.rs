@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::id::file_below_sessions;
 use crate::{Durability, Session, SessionError, SessionLog, SessionMeta};
 
-/// A session could not be forked there.
+/// A session could not be forked.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
     #[error("the session has {prompts} prompts: there is no number {wanted}")]
@@ -17,8 +17,8 @@ pub enum ForkError {
     Session(#[from] SessionError),
 }
 
-/// A session in `cwd` that begins with the messages before prompt number `prompt` of `parent`
-/// (counted from 1), or with all of them. Its file is made with its first message.
+/// Creates a session in `cwd` that begins with the messages before prompt number `prompt` of
+/// `parent` (counted from 1), or with all of them. Its file is created with its first message.
 pub fn fork(
     sessions: &Path,
     parent: &Session,
@@ -31,10 +31,10 @@ pub fn fork(
         Some(wanted) => {
             let mut prompts = (0..parent.messages.len())
                 .filter(|index| parent.messages.get(*index).is_some_and(|m| m.is_prompt()));
-            let place = wanted
+            let index = wanted
                 .checked_sub(1)
                 .and_then(|skipped| prompts.nth(skipped));
-            place.ok_or_else(|| ForkError::NoSuchPrompt {
+            index.ok_or_else(|| ForkError::NoSuchPrompt {
                 wanted,
                 prompts: parent.messages.iter().filter(|m| m.is_prompt()).count(),
             })?
@@ -51,7 +51,7 @@ pub fn fork(
 }
 
 impl SessionLog {
-    /// Makes the file of a fork now, for someone to go on with later.
+    /// Creates the file of a fork now, to be continued later.
     pub fn keep(&self) -> Result<(), SessionError> {
         self.copy(Vec::new())
     }

@@ -6,13 +6,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::SessionMeta;
 
-/// How the name of a session file ends.
+/// The extension of session files.
 pub(crate) const EXTENSION: &str = "jsonl";
 
-/// How much of a session's id its file name holds.
+/// The length of the part of a session's id in its file name.
 pub(crate) const SHORT_ID: usize = 8;
 
-/// Where the file of a session lies below the sessions directory.
+/// Returns the path of a session's file below the sessions directory.
 pub(crate) fn file_below_sessions(meta: &SessionMeta) -> PathBuf {
     let name = format!(
         "{}-{}.{EXTENSION}",
@@ -22,15 +22,15 @@ pub(crate) fn file_below_sessions(meta: &SessionMeta) -> PathBuf {
     PathBuf::from(directory_name(&meta.cwd)).join(name)
 }
 
-/// The directory of a working directory: the first eight bytes of its SHA-256.
+/// Returns the directory name for a working directory: the first eight bytes of its SHA-256.
 pub(crate) fn directory_name(cwd: &str) -> String {
     hex(Sha256::digest(cwd.as_bytes()).get(..8).unwrap_or_default())
 }
 
-/// A random UUID (version 4).
+/// Returns a random UUID (version 4).
 pub(crate) fn random_id() -> String {
     let mut bytes = [0_u8; 16];
-    // Without randomness names only get more predictable; O_EXCL still keeps files apart.
+    // Without randomness names are only more predictable; O_EXCL still prevents collisions.
     let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;

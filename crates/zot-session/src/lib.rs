@@ -1,8 +1,8 @@
-//! Conversations on disk: written so that a crash loses nothing acknowledged, read whatever is left
-//! of them, listed, searched, forked, shown, and the files they changed brought back.
+//! Conversations on disk: written so that a crash loses nothing acknowledged, read even when
+//! damaged, listed, searched, forked, exported, and the files they changed restored.
 //!
-//! One append-only file of JSON lines for each, in the original's format below
-//! `$ZOT_HOME/sessions/<hash of the working directory>/`. Nothing in here knows who writes or when.
+//! Each is an append-only file of JSON lines, in the original's format below
+//! `$ZOT_HOME/sessions/<hash of the working directory>/`. This crate does not depend on the agent.
 
 mod checkpoint;
 mod error;

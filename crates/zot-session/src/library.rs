@@ -1,4 +1,4 @@
-//! All sessions of a user: which there are, and which one is meant.
+//! All sessions of a user: lists and finds them.
 
 mod index;
 mod summary;
@@ -15,7 +15,7 @@ pub use summary::Summary;
 use crate::id::{EXTENSION, SHORT_ID, directory_name};
 use crate::{SessionError, lock};
 
-/// How many sessions an ambiguous id is explained with.
+/// How many candidates the error for an ambiguous id names.
 const MAX_CANDIDATE_SESSIONS: usize = 5;
 
 /// The directory `$ZOT_HOME/sessions`.
@@ -24,15 +24,15 @@ pub struct Library {
     root: PathBuf,
 }
 
-/// Which sessions are meant.
+/// Which sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// Those of one working directory.
+    /// The sessions of one working directory.
     Directory(&'a str),
     All,
 }
 
-/// No session, or not exactly one, is called that.
+/// An id that names no session, or more than one.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error("there is no session {wanted:?}; `zot sessions list --all` shows all there are")]
@@ -48,7 +48,7 @@ pub enum FindError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// A session file and what its metadata says.
+/// A session file and its metadata.
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
@@ -64,10 +64,9 @@ impl Library {
         &self.root
     }
 
-    /// The sessions, the one that was last added to first.
+    /// Returns the sessions, most recently changed first.
     ///
-    /// The index beside them only saves reading: a file that is not as the index remembers it is
-    /// read again.
+    /// The index only saves reading: a file that changed since it was indexed is read again.
     pub fn list(&self, scope: Scope<'_>) -> io::Result<Vec<Summary>> {
         let files = self.files(scope)?;
         let mut summaries = index::summaries(&self.root, files, scope)?;
@@ -78,7 +77,7 @@ impl Library {
         Ok(summaries)
     }
 
-    /// The session of a working directory that was last added to.
+    /// Returns the most recently changed session of a working directory.
     pub fn newest(&self, cwd: &str) -> io::Result<Option<PathBuf>> {
         let files = self.files(Scope::Directory(cwd))?;
         let newest = files.into_iter().filter(|file| file.bytes > 0);
@@ -87,7 +86,7 @@ impl Library {
         Ok(newest.map(|file| file.path))
     }
 
-    /// The session with this id, the beginning of one, or this path.
+    /// Finds a session by its id, the beginning of its id, or its path.
     pub fn find(&self, wanted: &str) -> Result<PathBuf, FindError> {
         if wanted.contains('/') || wanted.ends_with(&format!(".{EXTENSION}")) {
             let path = PathBuf::from(wanted);
@@ -117,7 +116,7 @@ impl Library {
             .map(|file| file.path)
             .filter(|path| short_id(path).is_some_and(|id| id.starts_with(start)))
             .collect();
-        // Files that were put here by hand may be called anything.
+        // Files that were copied here by hand may have any name.
         if found.is_empty() || wanted.len() > SHORT_ID {
             let summaries = self.list(Scope::All).map_err(unreadable)?;
             found = summaries
@@ -140,7 +139,7 @@ impl Library {
         }
     }
 
-    /// Deletes a session with everything kept beside it, unless someone has it open.
+    /// Deletes a session with everything stored next to it, unless a process has it open.
     pub fn delete(&self, path: &Path) -> Result<(), SessionError> {
         let file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
         lock::take(&file, path)?;
@@ -152,7 +151,7 @@ impl Library {
             Err(error) => return Err(SessionError::write(&beside)(error)),
         }
         if let Some(directory) = path.parent().filter(|directory| *directory != self.root) {
-            // Only empty ones go away.
+            // Only removes empty directories.
             let _ = fs::remove_dir(directory);
         }
         Ok(())
@@ -175,7 +174,7 @@ impl Library {
     }
 }
 
-/// The session files of one directory.
+/// Collects the session files of one directory.
 fn collect(directory: &Path, files: &mut Vec<Found>) -> io::Result<()> {
     for entry in entries(directory)? {
         let entry = entry?;
@@ -201,7 +200,7 @@ fn collect(directory: &Path, files: &mut Vec<Found>) -> io::Result<()> {
     Ok(())
 }
 
-/// What a directory holds: nothing, if there is none.
+/// Returns the entries of a directory: none if it does not exist.
 fn entries(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => Some(entries),
@@ -211,7 +210,7 @@ fn entries(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::D
     Ok(entries.into_iter().flatten())
 }
 
-/// The part of a file's name that is the beginning of the session's id.
+/// Returns the part of a file's name that is the beginning of the session's id.
 fn short_id(path: &Path) -> Option<&str> {
     let stem = path.file_stem()?.to_str()?;
     stem.rsplit('-').next().filter(|id| id.len() == SHORT_ID)

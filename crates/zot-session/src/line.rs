@@ -1,4 +1,4 @@
-//! One line of a session file, read: ours, the original's, and those of versions to come.
+//! Parses one line of a session file: ours, the original's, and those of future versions.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use zot_conversation::{
 
 use crate::SessionMeta;
 
-/// What a line says.
+/// The content of a line.
 pub(crate) enum Line {
     Meta(SessionMeta),
     Message(Read<Message>),
@@ -33,7 +33,7 @@ pub(crate) enum Line {
     Unknown,
 }
 
-/// Something read, and how many of its parts were not understood.
+/// A value, and how many of its parts were not understood.
 pub(crate) struct Read<T> {
     pub(crate) value: T,
     pub(crate) unknown_blocks: usize,
@@ -107,7 +107,7 @@ impl RawLine<'_> {
                 })),
                 _ => Err("the result answers no call".to_owned()),
             },
-            // The original's word for it.
+            // The original's name for it.
             "replaced" | "compaction" => {
                 let messages = self.messages.unwrap_or_default().into_iter();
                 messages
@@ -156,7 +156,7 @@ impl From<RawMeta> for SessionMeta {
     }
 }
 
-/// The beginning of time, for what does not say when it was.
+/// Parses a time; defaults to the epoch.
 fn time(text: Option<&str>) -> Timestamp {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -206,7 +206,7 @@ fn all_understood(blocks: Vec<RawBlock>) -> Read<Vec<ContentBlock>> {
     }
 }
 
-/// Blocks carry no `type`: their fields tell what they are.
+/// A content block. It has no `type`: its fields determine its kind.
 #[derive(Deserialize)]
 struct RawBlock {
     text: Option<String>,

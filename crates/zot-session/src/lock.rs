@@ -10,10 +10,10 @@ use zot_files::{LockError, lock_file};
 
 use crate::SessionError;
 
-/// Who has a session open.
+/// The process that has a session open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
-    /// Known where the system tells: on Linux, unless it lives in another pid namespace.
+    /// Known on Linux, unless the process is in another pid namespace.
     pub pid: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ pub fn check_free(path: &Path) -> Result<(), SessionError> {
     take(&file, path)
 }
 
-/// Takes the session for as long as `file` is open; the system releases it however we end.
+/// Locks the session for as long as `file` is open; the system releases the lock however we end.
 pub(crate) fn take(file: &File, path: &Path) -> Result<(), SessionError> {
     match lock_file(file, Duration::ZERO) {
         Ok(()) => Ok(()),
@@ -40,18 +40,19 @@ pub(crate) fn take(file: &File, path: &Path) -> Result<(), SessionError> {
             path: path.to_owned(),
             holder: Holder { pid: holder(file) },
         }),
-        // Some network file systems have no locks. Writing without one is what they get.
+        // Some network file systems have no locks: the session is written without one.
         Err(LockError::System(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(LockError::System(error)) => Err(SessionError::open(path)(error)),
     }
 }
 
-/// The process that holds the lock.
+/// Returns the process that holds the lock.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let inode = format!(":{}", file.metadata().ok()?.ino());
-    // `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`; those who wait have `->` after the number.
+    // `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`; waiting processes have `->` after the
+    // number.
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|lock| {
         let mut fields = lock.split_whitespace().skip(1);
@@ -59,7 +60,7 @@ fn holder(file: &File) -> Option<u32> {
             return None;
         }
         let pid = fields.nth(2)?.parse().ok()?;
-        // The device differs from what `stat` says on some file systems.
+        // On some file systems the device differs from that of `stat`.
         (pid > 0 && fields.next()?.ends_with(&inode)).then_some(pid)
     })
 }

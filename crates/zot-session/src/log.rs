@@ -28,7 +28,7 @@ pub struct SessionLog {
 
 #[derive(Debug)]
 enum State {
-    /// There is no file yet, and there will be none without a message: these come first in it.
+    /// The file does not exist before the first message; it begins with these records.
     Announced {
         meta: Box<SessionMeta>,
         messages: Vec<Arc<Message>>,
@@ -39,30 +39,30 @@ enum State {
 #[derive(Debug)]
 struct OpenLog {
     file: File,
-    /// Where the last whole record ends: what a failed write left behind it is cut off.
+    /// Where the last whole record ends: the remains of a failed write are cut off there.
     end: u64,
-    /// What has to be written before the next record.
-    owed: Vec<u8>,
-    /// Whether no record says yet what session this is.
+    /// Bytes to write before the next record.
+    pending: Vec<u8>,
+    /// Whether the file has no record that identifies the session yet.
     nameless: bool,
-    /// The provider and the model that the records so far, and what is owed, name last.
+    /// The latest provider and model in the records so far, pending ones included.
     model: (String, String),
 }
 
 impl SessionLog {
-    /// A new session below `sessions`. Its file is made with the first message.
+    /// Prepares a new session below `sessions`. Its file is created with the first message.
     pub fn announce(
         sessions: &Path,
         meta: SessionMeta,
         durability: Durability,
     ) -> Result<Self, SessionError> {
         let path = sessions.join(file_below_sessions(&meta));
-        // What is in the way is better heard of before someone has typed a prompt.
+        // A problem with the directory is better reported before the user has typed a prompt.
         make_directory(sessions).map_err(SessionError::create(&path))?;
         Self::announce_at(path, meta, durability)
     }
 
-    /// A new session in the file `path`, which is made with the first message.
+    /// Prepares a new session in the file `path`, which is created with the first message.
     pub fn announce_at(
         path: PathBuf,
         meta: SessionMeta,
@@ -88,7 +88,7 @@ impl SessionLog {
         }
     }
 
-    /// Opens a session to go on with it, whatever state its file is in.
+    /// Opens a session to continue it, even if its file is damaged.
     pub fn open(path: &Path, durability: Durability) -> Result<(Self, Session), SessionError> {
         let mut options = OpenOptions::new();
         let file = zot_files::open_as(path, options.read(true).append(true))
@@ -100,10 +100,10 @@ impl SessionLog {
             open_line,
             nameless,
         } = reader::read_from(&file, path, View::Current)?;
-        let mut owed = Vec::new();
+        let mut pending = Vec::new();
         if open_line {
-            // What is torn stays as it is; the next record does not become part of it.
-            owed.push(b'\n');
+            // A torn record stays; the line feed keeps the next record separate from it.
+            pending.push(b'\n');
         }
         let log = Self {
             meta: session.meta.clone(),
@@ -112,7 +112,7 @@ impl SessionLog {
             state: Mutex::new(State::Open(OpenLog {
                 file,
                 end: bytes,
-                owed,
+                pending,
                 nameless,
                 model: (session.meta.provider.clone(), session.meta.model.clone()),
             })),
@@ -120,42 +120,44 @@ impl SessionLog {
         Ok((log, session))
     }
 
-    /// Makes a file without records the session that `meta` describes. Others say themselves what they are.
+    /// Makes a file without records the session that `meta` describes. Does nothing for other
+    /// files.
     pub fn describe(&mut self, meta: SessionMeta) -> Result<(), SessionError> {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let State::Open(log) = state
             && std::mem::take(&mut log.nameless)
         {
             let records = first_records(&meta, &[]).map_err(SessionError::write(&self.path))?;
-            log.owed.extend(records);
+            log.pending.extend(records);
             log.model = (meta.provider.clone(), meta.model.clone());
             self.meta = meta;
         }
         Ok(())
     }
 
-    /// Says which model the session goes on with, before the next record that is written.
+    /// Records the model that continues the session, before the next record.
     pub fn set_next_model(&self, provider: &str, model: &str) -> Result<(), SessionError> {
-        self.hold_with(provider, model, |log, record| {
-            log.owed.extend_from_slice(record);
+        self.change_model(provider, model, |log, record| {
+            log.pending.extend_from_slice(record);
             Ok(())
         })
     }
 
-    /// Says at once which model the session goes on with.
+    /// Records the model that continues the session, at once.
     pub fn append_model(&self, provider: &str, model: &str) -> Result<(), SessionError> {
-        self.hold_with(provider, model, |log, record| {
+        self.change_model(provider, model, |log, record| {
             log.write(record)?;
             log.sync(self.durability)
         })
     }
 
-    /// A session without a message has no file to say it in yet, and will begin with that model.
-    fn hold_with(
+    /// Records a change of model with `write_record`. A session without a message has no file yet,
+    /// and will begin with that model.
+    fn change_model(
         &self,
         provider: &str,
         model: &str,
-        say: impl FnOnce(&mut OpenLog, &[u8]) -> io::Result<()>,
+        write_record: impl FnOnce(&mut OpenLog, &[u8]) -> io::Result<()>,
     ) -> Result<(), SessionError> {
         let failed = SessionError::write(&self.path);
         let wanted = (provider.to_owned(), model.to_owned());
@@ -164,31 +166,31 @@ impl SessionLog {
             State::Open(log) if log.model == wanted => {}
             State::Open(log) => {
                 let record = line(&Record::Model { provider, model }).map_err(&failed)?;
-                say(log, &record).map_err(&failed)?;
+                write_record(log, &record).map_err(&failed)?;
                 log.model = wanted;
             }
         }
         Ok(())
     }
 
-    /// What the session said about itself when it was opened.
+    /// Returns the session's description when it was opened.
     pub fn meta(&self) -> &SessionMeta {
         &self.meta
     }
 
-    /// Returns what its records survive.
+    /// Returns which failures its records survive.
     pub fn durability(&self) -> Durability {
         self.durability
     }
 
-    /// Where the file is, or will be.
+    /// Returns the path of the file, even before it exists.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     pub fn append_message(&self, message: &Arc<Message>) -> Result<(), SessionError> {
         let sync = match message.role {
-            // What it cost follows at once, and both are synced then.
+            // The usage record follows at once, and both are synced then.
             Role::Assistant => Durability::ProcessEnd,
             Role::User | Role::Tool => self.durability,
         };
@@ -204,29 +206,29 @@ impl SessionLog {
         self.append(&record, self.durability)
     }
 
-    /// Keeps the result of one call while others of its batch still run.
+    /// Records the result of one call while others of its batch still run.
     pub fn append_result(&self, result: &ToolResult) -> Result<(), SessionError> {
         let result = result.into();
         self.append(&Record::Result { result }, self.durability)
     }
 
     pub fn append_replacement(&self, messages: &[Arc<Message>]) -> Result<(), SessionError> {
-        // There is nothing to replace, and no reason for a file.
-        if messages.is_empty() && !self.is_begun() {
+        // Nothing to replace, so no file is needed.
+        if messages.is_empty() && !self.has_file() {
             return Ok(());
         }
         let messages = messages.iter().map(Into::into).collect();
         self.append(&Record::Replaced { messages }, self.durability)
     }
 
-    /// Makes the file now, with no message to wait for, and with these records in it.
+    /// Creates the file now, without waiting for a message, with these records.
     pub(crate) fn copy(&self, records: Vec<u8>) -> Result<(), SessionError> {
         let mut state = self.lock();
         let log = self.opened(&mut state)?;
         log.write(&records).map_err(SessionError::write(&self.path))
     }
 
-    fn is_begun(&self) -> bool {
+    fn has_file(&self) -> bool {
         matches!(*self.lock(), State::Open(_))
     }
 
@@ -244,15 +246,16 @@ impl SessionLog {
         log.sync(sync).map_err(&failed)
     }
 
-    /// The open file, made if there is none yet.
+    /// Returns the open file, which is created if necessary.
     fn opened<'a>(&self, state: &'a mut State) -> Result<&'a mut OpenLog, SessionError> {
         if let State::Announced { meta, messages } = state {
-            let owed = first_records(meta, messages).map_err(SessionError::create(&self.path))?;
+            let pending =
+                first_records(meta, messages).map_err(SessionError::create(&self.path))?;
             let file = self.create_file()?;
             *state = State::Open(OpenLog {
                 file,
                 end: 0,
-                owed,
+                pending,
                 nameless: false,
                 model: (
                     std::mem::take(&mut meta.provider),
@@ -298,22 +301,22 @@ impl OpenLog {
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        let written = if self.owed.is_empty() {
+        let written = if self.pending.is_empty() {
             self.file.write_all(line).map(|()| line.len())
         } else {
-            let both = [self.owed.as_slice(), line].concat();
+            let both = [self.pending.as_slice(), line].concat();
             self.file.write_all(&both).map(|()| both.len())
         };
         match written {
             Ok(count) => {
                 self.end += count as u64;
-                self.owed = Vec::new();
+                self.pending = Vec::new();
                 Ok(())
             }
             Err(error) => {
-                // Half a record would be read as a broken one once the next follows it.
-                if self.file.set_len(self.end).is_err() && !self.owed.starts_with(b"\n") {
-                    self.owed.insert(0, b'\n');
+                // Otherwise the remains of this record would damage the next one.
+                if self.file.set_len(self.end).is_err() && !self.pending.starts_with(b"\n") {
+                    self.pending.insert(0, b'\n');
                 }
                 Err(error)
             }

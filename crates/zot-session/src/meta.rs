@@ -1,4 +1,4 @@
-//! What a session says about itself.
+//! The description of a session.
 
 use zot_conversation::Timestamp;
 
@@ -9,15 +9,15 @@ use crate::id::random_id;
 pub struct SessionMeta {
     /// A UUID.
     pub id: String,
-    /// Where the agent worked; empty in a file that came from elsewhere.
+    /// Where the agent worked; empty in an imported file.
     pub cwd: String,
-    /// In a session that was read, the one it was held with last, like the provider.
+    /// In a session that was read, the model that was used last, like the provider.
     pub model: String,
     pub provider: String,
     pub started: Timestamp,
     /// The version of the program that wrote the file.
     pub version: String,
-    /// What the user called it.
+    /// The user's title.
     pub title: Option<String>,
     /// The session this one was forked from.
     pub parent: Option<String>,
@@ -26,7 +26,7 @@ pub struct SessionMeta {
 }
 
 impl SessionMeta {
-    /// A new session that starts now.
+    /// Describes a new session that starts now.
     pub fn new(cwd: String, provider: String, model: String) -> Self {
         Self {
             id: random_id(),
@@ -41,7 +41,7 @@ impl SessionMeta {
         }
     }
 
-    /// A new session with the model and the title of this one.
+    /// Describes a new session with the model and the title of this one.
     pub(crate) fn successor(&self, cwd: String) -> Self {
         Self {
             title: self.title.clone(),
@@ -49,8 +49,8 @@ impl SessionMeta {
         }
     }
 
-    /// Takes over what a later record says. Which session it is stays: files that were joined
-    /// together are one session, and the original repeats the whole record when it switches models.
+    /// Applies a later record. The id stays: concatenated files are one session, and the original
+    /// repeats the whole record when it switches models.
     pub(crate) fn amend(&mut self, later: Self) {
         let is_same = later.id.is_empty() || later.id == self.id;
         if is_same && !later.provider.is_empty() && !later.model.is_empty() {

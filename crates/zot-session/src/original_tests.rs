@@ -1,4 +1,4 @@
-//! What the original writes into its sessions besides messages and usage.
+//! What the original writes into its sessions in addition to messages and usage.
 
 use std::fs;
 use std::path::{Path, PathBuf};

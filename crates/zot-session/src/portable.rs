@@ -1,4 +1,4 @@
-//! Sessions that travel: `.zotsession` files, which do not say where the sender worked.
+//! Portable sessions: `.zotsession` files, which do not reveal where the sender worked.
 
 #[cfg(test)]
 mod tests;
@@ -16,12 +16,11 @@ use crate::{Durability, ReadReport, SessionError, SessionLog, SessionMeta, View,
 /// A session as the content of a `.zotsession` file.
 pub struct Exported {
     pub bytes: Vec<u8>,
-    /// How many messages still name the sender's working directory or home, because someone said
-    /// or printed it.
+    /// How many messages still contain the path of the sender's working directory or home.
     pub messages_with_paths: usize,
 }
 
-/// Makes the session in `file` portable. What was said is left as it is.
+/// Makes the session in `file` portable. The messages stay unchanged.
 ///
 /// `home` is the sender's; messages that name it are counted.
 pub fn export(file: &Path, home: Option<&str>) -> Result<Exported, SessionError> {
@@ -48,9 +47,9 @@ pub fn export(file: &Path, home: Option<&str>) -> Result<Exported, SessionError>
     })
 }
 
-/// Makes a session of this machine from a file, for someone who works in `cwd`.
+/// Imports a session from a file, for a user who works in `cwd`.
 ///
-/// It gets an id of its own, so that importing twice makes two.
+/// It gets a new id, so that importing twice creates two sessions.
 pub fn import(
     sessions: &Path,
     file: &Path,
@@ -64,7 +63,7 @@ pub fn import(
     Ok((log, session.report))
 }
 
-/// The records of a file as they are, without what says which session it is and what is damaged.
+/// Returns the records of a file unchanged, without its description and damaged lines.
 fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
     let opened = zot_files::open_existing(file).map_err(SessionError::open(file))?;
     let mut bytes = Vec::new();
@@ -76,7 +75,7 @@ fn records(file: &Path) -> Result<Vec<u8>, SessionError> {
         match line::parse(raw.bytes) {
             Err(_) => {}
             Ok(Line::Meta(meta)) if std::mem::replace(&mut is_named, true) => {
-                // A later one says which session it was as well; all that counts is the model.
+                // A later description also repeats the id; only the model matters.
                 let (provider, model) = (&meta.provider, &meta.model);
                 let model = record::line(&Record::Model { provider, model });
                 bytes.extend(model.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Reads a session file, whatever happened to it.
+//! Reads a session file, even a damaged one.
 
 #[cfg(test)]
 mod tests;
@@ -18,26 +18,26 @@ use crate::{DamagedLine, ReadReport, SessionError, SessionMeta, TornTail};
 /// Limit: the session is refused.
 const MAX_SESSION_FILE_BYTES: u64 = 4 << 30;
 
-/// What one read takes from the file.
+/// The size of one read.
 const READ_BYTES: usize = 256 * 1024;
 
-/// The longest record that is believed to be one.
+/// The longest line that counts as a record.
 ///
 /// Limit: the record is left out and reported.
 pub(crate) const MAX_SESSION_LINE_BYTES: usize = 256 * 1024 * 1024;
 
-/// What session files begin with.
+/// The first bytes of session files.
 const FIRST_BYTES: &[u8] = br#"{"type":"meta""#;
 
-/// How far back a message of a replaced transcript is looked for.
+/// How far back a message of a replaced transcript is searched.
 const REPEATED_WITHIN: usize = 64;
 
-/// What a session file holds.
+/// The content of a session file.
 #[derive(Debug, Clone)]
 pub struct Session {
     pub meta: SessionMeta,
     /// When the conversation began: with the session, with the one it was forked from, or after the
-    /// transcript was dropped. `None` when nothing tells, or when it begins now.
+    /// transcript was dropped. `None` if unknown, or if it begins now.
     pub began: Option<Timestamp>,
     pub messages: Vec<Arc<Message>>,
     /// Everything spent.
@@ -49,17 +49,17 @@ pub struct Session {
 /// What one model call spent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TurnUsage {
-    /// How many messages there were when it ended.
+    /// The number of messages when it ended.
     pub messages: usize,
     pub usage: Usage,
 }
 
-/// Which messages are wanted.
+/// Which messages to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// What the model would be given: without what compactions and clears took out.
+    /// What the model would be given, without what compactions and clears removed.
     Current,
-    /// Everything that was ever said.
+    /// Every message there ever was.
     Everything,
 }
 
@@ -69,13 +69,13 @@ pub fn read(path: &Path, view: View) -> Result<Session, SessionError> {
     read_from(&file, path, view).map(|read| read.session)
 }
 
-/// A session, and what a writer has to know about the file's end.
+/// A session, and what a writer needs to know about the file's end.
 pub(crate) struct ReadFile {
     pub(crate) session: Session,
     pub(crate) bytes: u64,
     /// Whether the last line has no line feed.
     pub(crate) open_line: bool,
-    /// Whether there is no record in it.
+    /// Whether the file has no record.
     pub(crate) nameless: bool,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn read_from(file: &File, path: &Path, view: View) -> Result<ReadFile
     })
 }
 
-/// A line as it lies in a file.
+/// A line of a file.
 pub(crate) struct RawLine<'a> {
     /// Counted from 1.
     pub(crate) number: usize,
@@ -111,7 +111,7 @@ pub(crate) struct RawLine<'a> {
 pub(crate) enum LineEnd {
     LineFeed,
     EndOfFile,
-    /// It goes on beyond [`MAX_SESSION_LINE_BYTES`].
+    /// It is longer than [`MAX_SESSION_LINE_BYTES`].
     TooLong,
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn for_each_line(
     }
 }
 
-/// Passes over the rest of a line, and returns how long it was.
+/// Skips the rest of a line, and returns its length.
 fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
@@ -186,21 +186,20 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     }
 }
 
-/// What the lines so far have come to.
+/// The session as read so far.
 struct Collected {
     view: View,
     records: usize,
     meta: Option<SessionMeta>,
-    /// The provider and the model that were switched to last, while no record says what session
-    /// this is.
+    /// The latest provider and model, while no description of the session was found.
     model: Option<(String, String)>,
-    /// What it was called last.
+    /// The latest title.
     title: Option<String>,
     messages: Vec<Arc<Message>>,
     usage: Usage,
     turns: Vec<TurnUsage>,
     report: ReadReport,
-    /// Results of a batch whose message has not come.
+    /// Results of a batch whose message has not been read yet.
     results: Vec<ToolResult>,
     /// Whether the file ends in its first record.
     cut_off_at_once: bool,
@@ -324,7 +323,7 @@ impl Collected {
         self.messages.extend(unseen);
     }
 
-    /// Makes a message of the results of a batch that was interrupted.
+    /// Turns the results of an interrupted batch into a message.
     fn settle_results(&mut self) {
         if self.results.is_empty() {
             return;
@@ -360,7 +359,7 @@ impl Collected {
         }
         // Later records repeat the title that the session had when it was opened.
         meta.title = self.title.or(meta.title);
-        // The original counts its versions otherwise, so the number alone says nothing.
+        // The original numbers its versions differently, so the number alone is not enough.
         let left_out = self.report.unknown_records + self.report.unknown_blocks;
         if left_out > 0 && is_newer(&meta.version) {
             self.report.newer_version = Some(meta.version.clone());
@@ -381,13 +380,13 @@ impl Collected {
     }
 }
 
-/// Whether a file that ends in its first line was to become a session.
+/// Returns whether a file that ends in its first line is the beginning of a session.
 fn may_begin_a_session(bytes: &[u8]) -> bool {
     let shared = bytes.len().min(FIRST_BYTES.len());
     bytes.get(..shared) == FIRST_BYTES.get(..shared)
 }
 
-/// Whether a file of this version may hold what this program has never heard of.
+/// Returns whether a file of this version may hold records that this program does not know.
 fn is_newer(version: &str) -> bool {
     numbers(version) > numbers(env!("CARGO_PKG_VERSION"))
 }

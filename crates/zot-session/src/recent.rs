@@ -1,4 +1,4 @@
-//! What was said last in a session, from the end of its file alone.
+//! The last prompts of a session, read from the end of its file only.
 
 #[cfg(test)]
 mod tests;
@@ -11,8 +11,8 @@ use zot_conversation::Message;
 use crate::SessionError;
 use crate::line::{self, Line};
 
-/// The last prompts, at most `count` of them and the latest last, as far as they are in the last
-/// `within` bytes of the file.
+/// Returns at most `count` of the last prompts, latest last, from the last `within` bytes of the
+/// file.
 pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String>, SessionError> {
     let mut file = zot_files::open_existing(path).map_err(SessionError::open(path))?;
     let length = file.metadata().map_err(SessionError::read(path))?.len();
@@ -30,7 +30,8 @@ pub fn last_prompts(path: &Path, within: u64, count: usize) -> Result<Vec<String
     for line in lines {
         match line::parse(line) {
             Ok(Line::Message(message)) => prompts.extend(prompt(&message.value)),
-            // What a compaction kept was there before, and what was cleared was said all the same.
+            // The messages that a compaction keeps were read before, and cleared prompts count as
+            // well.
             Ok(Line::Replaced(messages)) if prompts.is_empty() => {
                 prompts = messages.iter().filter_map(|m| prompt(&m.value)).collect();
             }

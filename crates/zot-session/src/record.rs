@@ -1,6 +1,6 @@
 //! The records of a session file.
 //!
-//! Content blocks carry no `type`: readers tell them apart by their fields.
+//! Content blocks have no `type`: readers distinguish them by their fields.
 
 use std::sync::Arc;
 
@@ -26,16 +26,16 @@ pub(crate) enum Record<'a> {
         cumulative: UsageRecord,
     },
     /// The result of one call of a batch that is not finished. The batch's message follows it and
-    /// holds it again; it counts only where that is missing. Not known to the original either.
+    /// holds it again; it counts only where that is missing. The original does not know it either.
     Result {
         result: BlockRecord<'a>,
     },
-    /// The transcript now consists of these messages. Not known to the original, whose readers
-    /// pass over it.
+    /// The transcript now consists of these messages. The original does not know it; its readers
+    /// skip it.
     Replaced {
         messages: Vec<MessageRecord<'a>>,
     },
-    /// From here on the session is held with another model than before. Not known to the original.
+    /// From here on the session uses another model. The original does not know this record.
     Model {
         provider: &'a str,
         model: &'a str,
@@ -45,7 +45,7 @@ pub(crate) enum Record<'a> {
 #[derive(Serialize)]
 pub(crate) struct MetaRecord<'a> {
     id: &'a str,
-    /// Left out of a file that goes elsewhere.
+    /// Omitted from a portable file.
     #[serde(skip_serializing_if = "str::is_empty")]
     cwd: &'a str,
     model: &'a str,
@@ -97,7 +97,7 @@ impl<'a> From<&'a Arc<Message>> for MessageRecord<'a> {
     }
 }
 
-/// One block; the fields that are set say which kind it is.
+/// One block; the fields that are set determine its kind.
 #[derive(Serialize, Default)]
 pub(crate) struct BlockRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ impl From<&Usage> for UsageRecord {
     }
 }
 
-/// A record as one line of a file.
+/// Writes a record as one line of a file.
 pub(crate) fn line(record: &Record<'_>) -> std::io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');

@@ -1,16 +1,16 @@
-//! What was wrong with a session file that was read nevertheless.
+//! The problems found in a session file.
 
 /// How many damaged lines are named one by one.
 ///
 /// Limit: further damaged lines are only counted.
 const MAX_NAMED_LINES: usize = 8;
 
-/// What was found beside whole records. Nothing of it was changed in the file.
+/// What was found in addition to whole records. The file itself is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadReport {
     /// The file ends in the middle of a record.
     pub torn_tail: Option<TornTail>,
-    /// The first of the lines that are no records.
+    /// The first of the lines that are not records.
     pub damaged: Vec<DamagedLine>,
     /// How many there are.
     pub damaged_lines: usize,
@@ -20,7 +20,7 @@ pub struct ReadReport {
     pub unknown_blocks: usize,
     /// The version that wrote the file, when it is newer than this one.
     pub newer_version: Option<String>,
-    /// There is no record that says what session this is.
+    /// The record that describes the session is missing.
     pub meta_missing: bool,
     /// Results of tool calls taken from a batch that was never finished.
     pub results_recovered: usize,
@@ -34,7 +34,7 @@ pub struct TornTail {
     pub bytes: u64,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
     /// Counted from 1.
@@ -44,7 +44,7 @@ pub struct DamagedLine {
 }
 
 impl ReadReport {
-    /// Whether the file was in order.
+    /// Returns whether no problem was found.
     pub fn is_clean(&self) -> bool {
         *self == Self::default()
     }
@@ -56,7 +56,7 @@ impl ReadReport {
         }
     }
 
-    /// A sentence for each thing found.
+    /// Describes each problem in a sentence.
     pub fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
         if let Some(TornTail { offset, bytes }) = self.torn_tail {

@@ -1,6 +1,6 @@
 //! Full-text search over session files.
 //!
-//! A line is looked at as bytes first, and parsed only when every word may be in it.
+//! A line is searched as bytes first, and parsed only if it may contain every word.
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +15,10 @@ use zot_conversation::{ContentBlock, Message, Role};
 use crate::line::{self, Line};
 use crate::reader::for_each_line;
 
-/// How much is shown around what was found, in characters on each side.
+/// How many characters are shown on each side of a match.
 const CONTEXT: usize = 48;
 
-/// A message that has all the words.
+/// A message that contains all the words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     pub path: PathBuf,
@@ -66,11 +66,11 @@ pub fn search(files: &[PathBuf], query: &str) -> Vec<Hit> {
     found.into_iter().flat_map(|(_, hits)| hits).collect()
 }
 
-/// What is looked for.
+/// The words of a query.
 struct Words {
     /// In lower case.
     all: Vec<String>,
-    /// For each word its longest part that JSON never writes in another way.
+    /// For each word its longest part that JSON never escapes.
     certain: Vec<Finder<'static>>,
 }
 
@@ -89,16 +89,16 @@ impl Words {
         Self { all, certain }
     }
 
-    /// Whether a line in lower case may hold all words.
+    /// Returns whether a line in lower case may contain all words.
     fn may_be_in(&self, line: &[u8]) -> bool {
         self.certain.iter().all(|part| part.find(line).is_some())
     }
 
-    /// Where the first word is in a text in lower case that holds them all.
-    fn place_in(&self, text: &str) -> Option<usize> {
-        let mut places = self.all.iter().map(|word| text.find(word.as_str()));
-        let first = places.next()??;
-        places.try_fold(first, |first, place| Some(first.min(place?)))
+    /// Returns the position of the first word in a lower-case text that contains all words.
+    fn position_in(&self, text: &str) -> Option<usize> {
+        let mut positions = self.all.iter().map(|word| text.find(word.as_str()));
+        let first = positions.next()??;
+        positions.try_fold(first, |first, position| Some(first.min(position?)))
     }
 }
 
@@ -109,7 +109,7 @@ fn search_file(path: &Path, words: &Words) -> Vec<Hit> {
     let Ok(file) = zot_files::open_existing(path) else {
         return hits;
     };
-    // What can be read until it fails is searched.
+    // A file that becomes unreadable is searched up to that point.
     let _ = for_each_line(&file, |raw| {
         if !raw.bytes.starts_with(br#"{"type":"message""#) {
             return;
@@ -121,7 +121,7 @@ fn search_file(path: &Path, words: &Words) -> Vec<Hit> {
         if !words.may_be_in(&lowered) {
             return;
         }
-        // What tools returned has been found already.
+        // A mirror repeats tool results, which have been searched already.
         if let Ok(Line::Message(message)) = line::parse(raw.bytes)
             && !message.value.is_image_mirror()
             && let Some(excerpt) = excerpt(&searchable(&message.value), words)
@@ -137,7 +137,7 @@ fn search_file(path: &Path, words: &Words) -> Vec<Hit> {
     hits
 }
 
-/// The words of a message, those of its tool calls and results included.
+/// Returns the text of a message, including its tool calls and results.
 fn searchable(message: &Message) -> String {
     fn add(block: &ContentBlock, text: &mut String) {
         match block {
@@ -165,9 +165,9 @@ fn searchable(message: &Message) -> String {
 
 fn excerpt(text: &str, words: &Words) -> Option<String> {
     let lowered = text.to_lowercase();
-    let place = words.place_in(&lowered)?;
-    // Lower case can be longer or shorter in bytes, so places are counted in characters.
-    let before = lowered.get(..place)?.chars().count();
+    let position = words.position_in(&lowered)?;
+    // Lower case can have another length in bytes, so positions are counted in characters.
+    let before = lowered.get(..position)?.chars().count();
     let start = before.saturating_sub(CONTEXT);
     let mut shown: String = text
         .chars()

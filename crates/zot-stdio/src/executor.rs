@@ -10,39 +10,39 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Tells when there is nothing left to do but wait.
+/// Signals that the executor has nothing left to do but wait.
 ///
-/// Output is collected while work goes on and written when the executor would go to sleep: a burst
+/// Output is collected while tasks run and written when the executor would go to sleep: a burst
 /// of ten thousand deltas costs a few dozen writes, and a single delta is not held back.
 #[derive(Clone, Default)]
 pub struct IdleSignal(Arc<IdleState>);
 
 #[derive(Default)]
 struct IdleState {
-    wanted: AtomicBool,
+    requested: AtomicBool,
     idle: Notify,
 }
 
 impl IdleSignal {
-    /// Asks to be told. Only the next idle moment counts.
+    /// Requests a signal at the next idle moment.
     pub fn request(&self) {
-        self.0.wanted.store(true, Ordering::Relaxed);
+        self.0.requested.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the idle moment that was asked for.
+    /// Waits for the idle moment that was requested.
     pub async fn wait(&self) {
         self.0.idle.notified().await;
     }
 
     fn about_to_sleep(&self) {
-        if self.0.wanted.swap(false, Ordering::Relaxed) {
+        if self.0.requested.swap(false, Ordering::Relaxed) {
             // Waking a task here makes the executor run it instead of sleeping.
             self.0.idle.notify_one();
         }
     }
 }
 
-/// Runs a future to its end on the current thread.
+/// Runs a future to completion on the current thread.
 pub fn run<F: Future>(make: impl FnOnce(IdleSignal) -> F) -> io::Result<F::Output> {
     let idle = IdleSignal::default();
     let hook = idle.clone();
@@ -51,7 +51,7 @@ pub fn run<F: Future>(make: impl FnOnce(IdleSignal) -> F) -> io::Result<F::Outpu
         .on_thread_park(move || hook.about_to_sleep())
         .build()?;
     let output = runtime.block_on(make(idle));
-    // A name lookup that hangs in a thread of its own must not keep the process from ending.
+    // A name lookup that hangs in its own thread must not keep the process from ending.
     runtime.shutdown_background();
     Ok(output)
 }

@@ -1,8 +1,8 @@
-//! Standard input and output, the executor, and the signals that end a process: what every mode of
-//! `zot` needs before it knows what it is going to do.
+//! Standard input and output, the executor, and the signals that end a process, as every mode of
+//! `zot` needs them.
 
 pub mod executor;
 pub mod signals;
 mod stdio;
 
-pub use stdio::{HIGH_WATER_BYTES, Input, Mark, Output, stdin_speaks_within};
+pub use stdio::{HIGH_WATER_BYTES, Input, Mark, Output, stdin_is_readable_within};

@@ -1,8 +1,8 @@
 //! Standard input and output without threads and without touching their flags.
 //!
-//! Setting `O_NONBLOCK` would change the terminal or pipe for everyone who shares it, so readiness
-//! is asked for first: a read or a small write then does not block. What cannot be waited for (a
-//! regular file, `/dev/null`) never blocks in the first place.
+//! Setting `O_NONBLOCK` would change the terminal or pipe for every process that shares it, so
+//! readiness is checked first: a read or a small write then does not block. Files that cannot be
+//! polled (a regular file, `/dev/null`) never block in the first place.
 
 use std::io::{self, IsTerminal as _};
 use std::os::fd::BorrowedFd;
@@ -36,17 +36,17 @@ pub const HIGH_WATER_BYTES: usize = 1024 * 1024;
 /// Limit: no input is read until the reader has caught up.
 const RESPONSES_HIGH_WATER_BYTES: usize = 2 * HIGH_WATER_BYTES;
 
-/// What a stream that is written to is watched for. A pipe without a reader shows an error, a socket
-/// only that writing is over, which tokio counts as being writable.
+/// The interest to register for a stream that is written to. A pipe without a reader reports an
+/// error; a socket only reports that writing is over, which tokio counts as being writable.
 const WRITING: Interest = Interest::WRITABLE.add(Interest::ERROR);
 
-/// What tells that nobody can write to a stream any more.
+/// Flags that mean that a stream has no writer left.
 #[cfg(target_os = "linux")]
 const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::RDHUP);
 #[cfg(not(target_os = "linux"))]
 const CLOSED: PollFlags = PollFlags::HUP;
 
-/// A standard stream that may be waited for.
+/// A standard stream.
 enum Stream {
     Waitable(AsyncFd<BorrowedFd<'static>>),
     /// Always ready, as regular files are.
@@ -77,7 +77,7 @@ impl Stream {
         }
     }
 
-    /// Waits until `flags` hold, without asking the kernel before tokio has seen `interest`.
+    /// Waits until `flags` hold, polling the kernel only after tokio has seen `interest`.
     async fn ready(&self, interest: Interest, flags: PollFlags) -> io::Result<()> {
         let Self::Waitable(descriptor) = self else {
             return Ok(());
@@ -92,8 +92,8 @@ impl Stream {
         }
     }
 
-    /// Waits until something can be written. Asks the kernel first: [`reader_gone`](Self::reader_gone)
-    /// uses up what tokio remembers.
+    /// Waits until something can be written. Polls the kernel first, because
+    /// [`reader_gone`](Self::reader_gone) clears the readiness that tokio remembers.
     async fn writable(&self) -> io::Result<()> {
         let Self::Waitable(descriptor) = self else {
             return Ok(());
@@ -104,12 +104,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until whoever reads has gone away.
+    /// Waits until the reader has gone away.
     async fn reader_gone(&self) -> io::Error {
         if let Self::Ready(_) = self {
             return std::future::pending().await;
         }
-        // Errors and hang-ups are reported without being asked for.
+        // Errors and hang-ups are always reported.
         match self.ready(WRITING, PollFlags::empty()).await {
             Ok(()) => io::ErrorKind::BrokenPipe.into(),
             Err(error) => error,
@@ -121,12 +121,12 @@ fn failed(operation: &str, error: Errno) -> io::Error {
     io::Error::other(format!("cannot {operation}: {}", io::Error::from(error)))
 }
 
-/// Whether there is something to read on standard input, its end included, within `patience`.
-pub fn stdin_speaks_within(patience: Duration) -> io::Result<bool> {
+/// Returns whether standard input has data, or ends, within `patience`.
+pub fn stdin_is_readable_within(patience: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + patience;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A signal ends the wait early without an answer.
+        // A signal ends the wait early without a result.
         if is_ready_within(rustix::stdio::stdin(), PollFlags::IN, left)? {
             return Ok(true);
         }
@@ -175,28 +175,27 @@ impl Input {
         })
     }
 
-    /// Waits until a line can be had from [`take_line`](Self::take_line), or input has ended.
+    /// Reads more input; [`take_line`](Self::take_line) returns the lines that are complete.
     ///
     /// Cancel-safe: what was read stays in the decoder.
     pub async fn read_more(&mut self) -> io::Result<()> {
         self.stream.ready(Interest::READABLE, PollFlags::IN).await?;
         match rustix::io::read(self.stream.descriptor(), &mut self.chunk[..]) {
-            // A terminal that hung up fails where others end.
+            // A terminal that hung up fails instead of reporting the end of input.
             Ok(0) | Err(Errno::IO) => self.ended = true,
             Ok(count) => self.decoder.feed(&self.chunk[..count]),
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(error) => return Err(failed("read standard input", error)),
         }
-        // Input that never pauses would keep the executor from looking at anything else, signals
-        // included.
+        // Input that never pauses would starve everything else, including signals.
         tokio::task::yield_now().await;
         Ok(())
     }
 
-    /// The next whole line that has been read; the last one may lack its terminator.
+    /// Returns the next complete line; the last one may lack its terminator.
     pub fn take_line(&mut self) -> Option<Line<'_>> {
         if self.ended {
-            // Lines before the last are in the decoder as well.
+            // The decoder may still hold complete lines before the last one.
             if self.decoder.has_line() {
                 return self.decoder.next_line();
             }
@@ -209,7 +208,7 @@ impl Input {
         self.ended
     }
 
-    /// Whether nobody can write to it any more, although not everything was read.
+    /// Returns whether the writer has gone, even if not everything was read yet.
     pub fn is_hung_up(&self) -> bool {
         let mut descriptors = [PollFd::from_borrowed_fd(self.stream.descriptor(), CLOSED)];
         let now = Timespec {
@@ -220,22 +219,22 @@ impl Input {
     }
 }
 
-/// Standard output: lines are collected and written when the reader takes them.
+/// Standard output: lines are buffered and written as fast as the reader takes them.
 pub struct Output {
     stream: Stream,
     buffer: Vec<u8>,
     written: usize,
-    /// How much was written before what is in the buffer.
+    /// How many bytes were written before the start of the buffer.
     written_before: u64,
     idle: IdleSignal,
-    /// Since when the reader has taken nothing although there is something.
+    /// Since when the reader has taken nothing although output is waiting.
     waiting_since: Option<Instant>,
     longest_wait: Option<Duration>,
-    /// What others say is filtered on its way to a terminal, and only there.
+    /// Filters untrusted text; only set if the output is a terminal.
     filter: Option<Filter>,
 }
 
-/// A place in the output, to ask later whether it was written up to there.
+/// A position in the output, for [`Output::has_written`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(u64);
 
@@ -254,7 +253,7 @@ impl Output {
         })
     }
 
-    /// Adds a line.
+    /// Adds a JSON line.
     pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
         let before = self.buffer.len();
         write_line(&mut self.buffer, value)?;
@@ -268,7 +267,7 @@ impl Output {
         Ok(())
     }
 
-    /// Adds text: as it is, but for what a terminal would obey.
+    /// Adds text, without control sequences if the output is a terminal.
     pub fn push_text(&mut self, text: &str) {
         match &mut self.filter {
             None => self.buffer.extend_from_slice(text.as_bytes()),
@@ -281,22 +280,22 @@ impl Output {
         self.idle.request();
     }
 
-    /// The end of what was added so far.
+    /// Returns the current end of the output.
     pub fn mark(&self) -> Mark {
         Mark(self.written_before + self.buffer.len() as u64)
     }
 
-    /// Whether everything before the mark was written.
+    /// Returns whether everything before the mark was written.
     pub fn has_written(&self, mark: Mark) -> bool {
         self.written_before + self.written as u64 >= mark.0
     }
 
-    /// Whether the reader is so far behind that nothing more should be produced for now.
+    /// Returns whether the reader is so far behind that nothing more should be produced for now.
     pub fn is_full(&self) -> bool {
         self.buffer.len() - self.written > HIGH_WATER_BYTES
     }
 
-    /// Whether the reader is so far behind that not even commands should be answered for now.
+    /// Returns whether the reader is so far behind that not even commands should be answered for now.
     pub fn is_overfull(&self) -> bool {
         self.buffer.len() - self.written > RESPONSES_HIGH_WATER_BYTES
     }
@@ -305,9 +304,9 @@ impl Output {
         self.buffer.len() == self.written
     }
 
-    /// Writes what is there once the executor is idle or the buffer is full. Returns after each
-    /// round of writing, or with an error once the reader has gone away; while there is neither, it
-    /// waits, so it can stand beside other work.
+    /// Writes the buffer once the executor is idle or the buffer is full. Returns after each flush,
+    /// or with an error once the reader has gone away; until then it waits, so it can be a branch of
+    /// a `select!`.
     ///
     /// Cancel-safe: each write is accounted for before the next wait.
     pub async fn drive(&mut self) -> io::Result<()> {
@@ -320,18 +319,19 @@ impl Output {
         self.flush().await
     }
 
-    /// Writes what the reader takes without waiting. What fails shows again when the rest is written.
+    /// Writes without waiting, if the reader can take everything. An error shows up again at the
+    /// next flush.
     pub fn write_now(&mut self) {
         let writable = is_ready_within(self.stream.descriptor(), PollFlags::OUT, Duration::ZERO);
         let waiting = self.buffer.len() - self.written;
-        // More than one write takes could block.
+        // A larger write could block.
         if waiting > 0 && waiting <= WRITE_BYTES && matches!(writable, Ok(true)) {
             let written = rustix::io::write(self.stream.descriptor(), &self.buffer[self.written..]);
             self.written += written.unwrap_or(0);
         }
     }
 
-    /// Writes everything that is there. The error is `BrokenPipe` when the reader has gone away.
+    /// Writes the whole buffer. The error is `BrokenPipe` when the reader has gone away.
     pub async fn flush(&mut self) -> io::Result<()> {
         while !self.is_empty() {
             self.wait_for_reader().await?;
@@ -351,18 +351,18 @@ impl Output {
         self.written_before += self.written as u64;
         self.buffer.clear();
         self.written = 0;
-        // A burst should not hold its memory for ever.
+        // Release the memory of a burst.
         self.buffer.shrink_to(READ_BYTES);
         Ok(())
     }
 
-    /// Gives up on a reader that takes nothing for so long; `None` waits as long as it takes.
+    /// Sets how long a flush waits for a reader that takes nothing; `None` waits forever.
     pub fn limit_waiting(&mut self, limit: Option<Duration>) {
         self.longest_wait = limit;
     }
 
     /// Waits until something can be written. The error is `TimedOut` when the reader takes too long,
-    /// counted from when it last took something, however often this is cancelled.
+    /// counted from when it last took something, no matter how often this is cancelled.
     async fn wait_for_reader(&mut self) -> io::Result<()> {
         let Some(limit) = self.longest_wait else {
             return self.stream.writable().await;
@@ -380,7 +380,7 @@ impl Output {
         }
     }
 
-    /// Forgets what was not written, because nobody will read it.
+    /// Drops what was not written yet.
     pub fn discard(&mut self) {
         self.written_before += self.written as u64;
         self.buffer.clear();

@@ -1,7 +1,7 @@
-//! Reads the arguments of a call, with errors that tell a model which field to correct.
+//! Reads the arguments of a call, with errors that name the field to correct.
 //!
-//! Not derived with serde: its type errors do not name the field, and it would take the last of two
-//! fields of one name in silence.
+//! Not derived with serde: its type errors do not name the field, and it would silently use the
+//! last of two fields with the same name.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub(crate) struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
-/// Arguments that are not what the tool's schema asks for.
+/// Arguments that do not match the tool's schema.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArgumentError {
     #[error("invalid args: {field} must be {expected}, got {got}")]
@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
         Ok(serde_json::from_str(arguments.get())?)
     }
 
-    /// Reads one element of an array argument; `name` is how errors call it.
+    /// Reads one element of an array argument; errors refer to it as `name`.
     pub(crate) fn from_element(name: &str, element: &'a RawValue) -> Result<Self, ArgumentError> {
         if element.get().starts_with('{') {
             return Self::parse(element);
@@ -68,7 +68,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| wrong_type(field, "an integer", &value))
     }
 
-    /// Takes an optional array, its elements still to be read; `null` counts as absent.
+    /// Takes an optional array with unparsed elements; `null` counts as absent.
     pub(crate) fn take_array(
         &mut self,
         field: &str,

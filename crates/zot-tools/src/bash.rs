@@ -27,12 +27,12 @@ use throttle::Throttle;
 
 const SHELL: &str = "/bin/sh";
 
-/// For calls that name no time: long enough for a build, short enough to notice a hang.
+/// The limit for calls without `timeout`: long enough for a build, short enough to notice a hang.
 ///
 /// Limit: the command is ended.
 const DEFAULT_BASH_TIME_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Longer times are cut to this.
+/// The longest limit that a call may request.
 ///
 /// Limit: a longer requested limit is lowered to this.
 const MAX_BASH_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -50,7 +50,7 @@ const PARAMETERS: &str = concat!(
     r#"},"required":["command"]}"#
 );
 
-/// What a client of the pipe has to show. Commands that a model runs have no business with it.
+/// The token that authenticates a client of the pipe. Commands that a model runs must not see it.
 const PIPE_SECRET: &str = "ZOTCORE_RPC_TOKEN";
 
 /// Runs commands for the model.
@@ -61,8 +61,8 @@ pub struct BashTool {
 }
 
 impl BashTool {
-    /// A tool that runs commands in the resolver's working directory and keeps long outputs in
-    /// `output_dir`.
+    /// Creates a tool that runs commands in the resolver's working directory and keeps long outputs
+    /// in `output_dir`.
     pub fn new(paths: Arc<PathResolver>, output_dir: impl Into<PathBuf>) -> Self {
         Self {
             definition: definition("bash", DESCRIPTION, PARAMETERS, ToolEffect::Changes),
@@ -88,7 +88,8 @@ impl BashTool {
 
         let mut command = Command::new(SHELL);
         let cwd = self.paths.cwd();
-        // Without PWD the shell would show a directory reached by a link under another name.
+        // Without PWD the shell would show another path for a directory that was reached through a
+        // link.
         command
             .args(["-c", &script])
             .current_dir(cwd)
@@ -98,7 +99,7 @@ impl BashTool {
         let (command, logs) = match walls {
             Some(walls) => {
                 let (command, scratch) = confine(command, walls)?;
-                // Where the model can read them.
+                // The model can read logs there.
                 (command, LogDirectory::InJail(scratch))
             }
             None => (command.into(), LogDirectory::Anywhere(&self.output_dir)),
@@ -120,7 +121,8 @@ impl BashTool {
             return Ok(ToolOutput::text(text));
         }
         if let Some(walls) = walls {
-            // The kernel's "permission denied" and "read-only file system" do not say why.
+            // The kernel's "permission denied" and "read-only file system" do not explain the
+            // cause.
             let directory = walls.root().display();
             text.push_str(&format!(
                 "  (confined to {directory} and $TMPDIR; the user can lift this with /unjail)"
@@ -170,7 +172,7 @@ fn start_hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Collects what a command prints and passes it on.
+/// Collects what a command prints and forwards it.
 struct Listener<'a> {
     output: CollectedOutput<'a>,
     decoder: Utf8Decoder,
@@ -197,7 +199,7 @@ impl OutputSink for Listener<'_> {
     }
 }
 
-/// A process ended by a signal has no exit code; programs in use know that as -1.
+/// Returns the exit code. A process ended by a signal has none; existing programs expect -1.
 fn exit_code(completion: &Completion) -> i32 {
     match completion.outcome {
         Outcome::Exited(status) => status.and_then(|status| status.code()).unwrap_or(-1),

@@ -9,23 +9,23 @@ use zot_conversation::{Tool, ToolDefinition, ToolEffect};
 use crate::checkpoint::Checkpoint;
 use crate::{BashTool, EditTool, Jail, PathResolver, ReadTool, WriteTool};
 
-/// What the built-in tools need to know about their surroundings.
+/// The configuration of the built-in tools.
 #[derive(Clone)]
 pub struct ToolsConfig {
     /// Where relative paths start and commands run. Absolute.
     pub cwd: PathBuf,
-    /// Where outputs too long for a result are kept; made when first needed.
+    /// Where outputs too long for a result are kept; created when first needed.
     pub output_dir: PathBuf,
-    /// What `~` stands for; without it `~` is an ordinary name.
+    /// The directory for `~`; without it `~` is an ordinary name.
     pub home: Option<PathBuf>,
-    /// Keeps what `write` and `edit` are about to change.
+    /// Stores what `write` and `edit` are about to change.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
-    /// Where the tools may be confined to.
+    /// The jail that may confine the tools.
     pub jail: Option<Arc<Jail>>,
 }
 
 impl ToolsConfig {
-    /// The configuration for `cwd`, with the user's own home directory.
+    /// Creates the configuration for `cwd`, with the user's home directory.
     pub fn new(cwd: impl Into<PathBuf>, output_dir: impl Into<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -37,7 +37,7 @@ impl ToolsConfig {
     }
 }
 
-/// The built-in tools, in the order models are told about them: read, write, edit, bash.
+/// Returns the built-in tools, in the order in which models see them: read, write, edit, bash.
 pub fn builtin_tools(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
     let mut paths = PathResolver::new(config.cwd, config.home);
     if let Some(jail) = config.jail {

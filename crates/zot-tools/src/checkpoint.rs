@@ -1,25 +1,25 @@
-//! Keeping files as they were, for whoever wants to bring them back.
+//! Stores files before they change, so that they can be restored.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use crate::edit::read_whole;
-use crate::file::Place;
+use crate::file::Location;
 
-/// What a file was before a tool changed it.
+/// The state of a file before a tool changed it.
 #[derive(Debug, Clone, Copy)]
 pub enum FileBefore<'a> {
-    /// There was none.
+    /// The file did not exist.
     Missing,
     Content(&'a [u8]),
     /// Too large to be kept, or not readable.
     Unknown,
 }
 
-/// Told of every change by `write` and `edit` before it is made. A failure prevents the change.
+/// Called before and after every change by `write` and `edit`. A failure prevents the change.
 pub trait Checkpoint: Send + Sync {
-    /// `path` is the file itself: links have been followed. What is returned is told again to
-    /// [`after_change`](Self::after_change).
+    /// Called before a change. `path` is the file itself: links have been followed. The returned
+    /// number is passed to [`after_change`](Self::after_change).
     fn before_change(
         &self,
         tool: &str,
@@ -28,11 +28,11 @@ pub trait Checkpoint: Send + Sync {
         after: &[u8],
     ) -> Result<ChangeNumber, Box<dyn Error + Send + Sync>>;
 
-    /// The change has been made.
+    /// Called after the change has been made.
     fn after_change(&self, number: ChangeNumber, path: &Path);
 }
 
-/// A change, as the checkpoints count it.
+/// The number of a change, assigned by the checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeNumber(pub u64);
 
@@ -44,33 +44,33 @@ pub(crate) struct Announced<'a> {
 }
 
 impl Announced<'_> {
-    /// Tells that it was made.
+    /// Reports that it was made.
     pub(crate) fn made(self) {
         self.checkpoint.after_change(self.number, &self.path);
     }
 }
 
-/// What was about to be changed could not be kept, so it was not changed.
+/// The old content could not be stored, so the file was not changed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; the file was not changed")]
 pub(crate) struct NotKept(Box<dyn Error + Send + Sync>);
 
-/// Keeps what `place` holds now, if anyone wants it.
+/// Stores the current content of the file at `location`, if checkpoints are kept.
 pub(crate) fn keep<'a>(
     checkpoint: Option<&'a dyn Checkpoint>,
     tool: &str,
-    place: &Place,
+    location: &Location,
     known: Option<&[u8]>,
     after: &[u8],
 ) -> Result<Option<Announced<'a>>, NotKept> {
     let Some(checkpoint) = checkpoint else {
         return Ok(None);
     };
-    let path = place.target();
+    let path = location.target();
     let read;
     let before = match known {
         Some(content) => FileBefore::Content(content),
-        None => match read_whole(place) {
+        None => match read_whole(location) {
             Ok(content) => {
                 read = content;
                 FileBefore::Content(&read)

@@ -16,7 +16,7 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
-use crate::file::{self, FileError, Place};
+use crate::file::{self, FileError, Location};
 use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
@@ -63,30 +63,30 @@ impl EditTool {
         let announced = keep(
             self.checkpoint.as_deref(),
             "edit",
-            &change.place,
+            &change.location,
             Some(&change.original),
             &change.edited,
         )?;
-        file::replace(&change.place, &change.edited)?;
+        file::replace(&change.location, &change.edited)?;
         if let Some(announced) = announced {
             announced.made();
         }
         Ok(change.diff())
     }
 
-    /// What the edits would do, with nothing done yet.
+    /// Computes what the edits would do, without changing anything.
     fn plan(&self, arguments: &RawValue) -> Result<Change, EditToolError> {
         let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         let replacements = parse_edits(&mut fields)?;
-        let place = self.paths.locate(&requested, Access::Change)?;
+        let location = self.paths.locate(&requested, Access::Change)?;
         if replacements.is_empty() {
             return Err(EditToolError::NoEdits);
         }
-        let original = read_whole(&place)?;
+        let original = read_whole(&location)?;
         let edited = apply(&requested, &original, &replacements)?;
         Ok(Change {
-            place,
+            location,
             original,
             edited,
         })
@@ -95,7 +95,7 @@ impl EditTool {
 
 /// A file before and after.
 struct Change {
-    place: Place,
+    location: Location,
     original: Vec<u8>,
     edited: Vec<u8>,
 }
@@ -171,11 +171,11 @@ fn parse_edits(fields: &mut Fields<'_>) -> Result<Vec<Replacement>, EditToolErro
     Ok(replacements)
 }
 
-pub(crate) fn read_whole(place: &Place) -> Result<Vec<u8>, FileError> {
-    let path = place.shown();
-    let (file, metadata) = match file::open_regular(place) {
+pub(crate) fn read_whole(location: &Location) -> Result<Vec<u8>, FileError> {
+    let path = location.shown();
+    let (file, metadata) = match file::open_regular(location) {
         Ok(opened) => opened,
-        // This tool has always been heard to say what failed in other words than `read`.
+        // Existing programs expect other words from this tool than from `read`.
         Err(FileError::System { source, .. }) => {
             return Err(FileError::during("open", path)(source));
         }

@@ -1,7 +1,7 @@
-//! Opens and replaces files without surprises: nothing hangs, nothing is left half written.
+//! Opens and replaces files safely: nothing hangs, nothing is left half written.
 
 pub(crate) mod links;
-mod place;
+mod location;
 mod replace;
 
 use std::fs::{File, Metadata};
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 
-pub(crate) use place::Place;
+pub(crate) use location::Location;
 pub(crate) use replace::{MAX_LINKS, random_hex, replace};
 
-/// Opening must not wait for the other end of a FIFO, nor take a terminal for ours.
+/// Opening must not wait for the other end of a FIFO, nor make a terminal the controlling one.
 const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// A file operation that failed, worded as `operation path: reason`.
@@ -39,7 +39,7 @@ pub(crate) enum FileError {
 }
 
 impl FileError {
-    /// For `map_err`: what was being done, to which path.
+    /// Returns a function for `map_err` that adds the operation and the path.
     pub(crate) fn during(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::System {
             operation,
@@ -48,7 +48,7 @@ impl FileError {
         }
     }
 
-    /// Whether there is no such file.
+    /// Returns whether the file does not exist.
     pub(crate) fn is_missing(&self) -> bool {
         let Self::System { source, .. } = self else {
             return false;
@@ -62,12 +62,13 @@ impl FileError {
 
 /// Opens a regular file for reading.
 ///
-/// The type is looked at first, because opening a device can do things; and again after opening,
-/// because the file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
-pub(crate) fn open_regular(place: &Place) -> Result<(File, Metadata), FileError> {
-    let path = place.shown();
+/// The type is checked first, because opening a device can have side effects; and again after
+/// opening, because the file may have been replaced with a FIFO, which `O_NONBLOCK` keeps from
+/// blocking.
+pub(crate) fn open_regular(location: &Location) -> Result<(File, Metadata), FileError> {
+    let path = location.shown();
     let stat_failed = FileError::during("stat", path);
-    let anchor = place.anchor().map_err(&stat_failed)?;
+    let anchor = location.anchor().map_err(&stat_failed)?;
     let stat = anchor.stat().map_err(&stat_failed)?;
     require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
     let file = anchor
@@ -79,9 +80,9 @@ pub(crate) fn open_regular(place: &Place) -> Result<(File, Metadata), FileError>
     Ok((file, metadata))
 }
 
-/// Makes a file that only its owner can read; it must not be there yet.
-pub(crate) fn create_private(place: &Place) -> io::Result<File> {
-    let anchor = place.anchor()?;
+/// Creates a file that only its owner can read; it must not exist yet.
+pub(crate) fn create_private(location: &Location) -> io::Result<File> {
+    let anchor = location.anchor()?;
     anchor.create_new(anchor.name(), Mode::RUSR | Mode::WUSR)
 }
 
@@ -105,7 +106,7 @@ fn require_regular(path: &Path, file_type: FileType) -> Result<(), FileError> {
     })
 }
 
-/// The system's words for an error in lower case, without the number Rust appends.
+/// Returns the system's message for an error in lower case, without the number that Rust appends.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = match error.raw_os_error() {

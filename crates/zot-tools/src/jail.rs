@@ -1,8 +1,8 @@
-//! Keeps the tools in one directory, for as long as the user wants.
+//! Confines the tools to one directory, for as long as the user wants.
 //!
 //! A path is followed through all links, compared, and then walked without following any
-//! ([`Place`]). Commands are held by the kernel (`zot_process::launch`), and refused where it cannot.
-//! Both may use a temporary directory of their own, too.
+//! ([`Location`]). Commands are confined by the kernel (`zot_process::launch`), and refused where
+//! it cannot. Both may also use a private temporary directory.
 
 mod commands;
 
@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use zot_files::{Scratch, ScratchDirectory};
 
-use crate::file::{Place, links, reason};
+use crate::file::{Location, links, reason};
 use crate::path::PathError;
 
 pub use commands::CommandConfinement;
 pub(crate) use commands::{NotConfined, confine};
 
-/// Whether the tools are confined to the working directory, which can change at any time; a tool
-/// call is held to what it was when it began.
+/// Whether the tools are confined to the working directory. This can change at any time; a tool
+/// call obeys the state in which it began.
 #[derive(Debug)]
 pub struct Jail {
     cwd: PathBuf,
     readable: Vec<PathBuf>,
-    /// Made at the first closing, and kept: a link in the working directory's path may lead
-    /// elsewhere later, and whoever is in the jail may have done that.
+    /// Set when the jail is first closed, and kept: a link in the working directory's path may lead
+    /// elsewhere later, and a confined tool may have changed it.
     walls: OnceLock<Walls>,
     closed: AtomicBool,
 }
@@ -40,7 +40,7 @@ pub struct JailError {
 }
 
 impl Jail {
-    /// An open jail around the absolute directory `cwd`. While it is closed, what is in `readable` can
+    /// Creates an open jail around the absolute directory `cwd`. While it is closed, `readable` can
     /// be read as well.
     pub fn new(cwd: impl Into<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Jail {
         }
     }
 
-    /// Confines the tools to the directory that is returned, from the next call on.
+    /// Confines the tools to the returned directory, from the next call on.
     pub fn close(&self) -> Result<&Path, JailError> {
         let failed = |source| JailError {
             directory: self.cwd.clone(),
@@ -61,7 +61,7 @@ impl Jail {
             Some(walls) => walls,
             None => {
                 let walls = Walls::around(&self.cwd, &self.readable).map_err(failed)?;
-                // Whoever was faster has found the same.
+                // A concurrent call has found the same.
                 self.walls.get_or_init(|| walls)
             }
         };
@@ -69,12 +69,12 @@ impl Jail {
         Ok(&walls.root)
     }
 
-    /// Lets the tools out again, from the next call on.
+    /// Lifts the confinement, from the next call on.
     pub fn open(&self) {
         self.closed.store(false, Ordering::SeqCst);
     }
 
-    /// The directory the tools are confined to, without links, if they are.
+    /// Returns the directory that the tools are confined to, without links, if they are.
     pub fn directory(&self) -> Option<&Path> {
         self.walls().map(|walls| walls.root.as_path())
     }
@@ -92,12 +92,12 @@ pub(crate) enum Access {
     Change,
 }
 
-/// What confined tools may use. No path in it has links.
+/// What confined tools may use. None of its paths has links.
 #[derive(Debug)]
 pub(crate) struct Walls {
     root: PathBuf,
     readable: Vec<PathBuf>,
-    /// Made when first needed.
+    /// Created when first needed.
     scratch: OnceLock<ScratchDirectory>,
 }
 
@@ -115,15 +115,15 @@ impl Walls {
         &self.root
     }
 
-    /// Where the file is that `path` leads to, if it may be used.
-    pub(crate) fn admit(&self, path: PathBuf, access: Access) -> Result<Place, PathError> {
+    /// Returns the location of the file that `path` leads to, if it may be used.
+    pub(crate) fn admit(&self, path: PathBuf, access: Access) -> Result<Location, PathError> {
         let target = links::follow(&path);
         let scratch = self.scratch.get().map(|scratch| scratch.path().to_owned());
         let readable = self.readable.iter().filter(|_| access == Access::Read);
         let mut roots = std::iter::once(&self.root).chain(&scratch).chain(readable);
         let found = roots.find_map(|root| Some((root, target.strip_prefix(root).ok()?)));
         match found {
-            Some((root, inside)) => Ok(Place::Below {
+            Some((root, inside)) => Ok(Location::Below {
                 root: root.clone(),
                 inside: inside.to_owned(),
                 shown: path,
@@ -136,13 +136,13 @@ impl Walls {
         }
     }
 
-    /// The temporary directory, which goes with the jail.
+    /// Returns the temporary directory, which is removed with the jail.
     pub(crate) fn scratch(&self) -> io::Result<&Path> {
         let scratch = match self.scratch.get() {
             Some(scratch) => scratch,
             None => {
                 let made = ScratchDirectory::new(Scratch::Jail)?;
-                // If another call was faster, ours goes again.
+                // If another call was faster, ours is removed again.
                 self.scratch.get_or_init(|| made)
             }
         };

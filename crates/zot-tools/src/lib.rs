@@ -2,7 +2,7 @@
 //!
 //! Every path a model names goes through [`PathResolver`], every file is opened and replaced by one
 //! module, and every child process belongs to a [`zot_process::ProcessGroup`]: these are the three
-//! places where the [`Jail`] is asked. This crate knows no provider and no front end.
+//! places that consult the [`Jail`]. This crate does not depend on providers or front ends.
 
 mod arguments;
 mod bash;

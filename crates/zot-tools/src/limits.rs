@@ -1,4 +1,4 @@
-//! How much a tool result may hold, and how texts are cut to it.
+//! How much a tool result may hold, and how texts are cut to fit.
 
 /// The most lines a result shows.
 ///
@@ -10,10 +10,10 @@ pub const MAX_RESULT_LINES: usize = 2_000;
 /// Limit: the result is cut, with a note; `bash` shows a fifth from the beginning and the rest from the end.
 pub const MAX_RESULT_BYTES: usize = 50 * 1024;
 
-/// `MAX_RESULT_BYTES` as people read it.
+/// `MAX_RESULT_BYTES` for people.
 pub(crate) const MAX_RESULT_BYTES_TEXT: &str = "50 KiB";
 
-/// Cuts `text` to the limits of a result, with a last line that says so.
+/// Cuts `text` to the limits of a result, and adds a last line about it.
 pub(crate) fn clip(mut text: String) -> String {
     let line_end = memchr::memchr_iter(b'\n', text.as_bytes())
         .nth(MAX_RESULT_LINES - 1)

@@ -1,11 +1,11 @@
-//! Turns the path a model wrote into the one path that is used.
+//! Resolves the path that a model wrote.
 //!
-//! All tools resolve through here, so that the [`Jail`] has one place to say no.
+//! All tools resolve their paths here, so that the [`Jail`] is enforced in one place.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file::Place;
+use crate::file::Location;
 use crate::jail::{Access, Jail};
 
 /// Resolves paths against a working directory.
@@ -29,14 +29,14 @@ pub enum PathError {
     )]
     Outside {
         path: PathBuf,
-        /// Where links on the way lead to, if there are any.
+        /// Where the path's links lead, if it has any.
         target: Option<PathBuf>,
         directory: PathBuf,
     },
 }
 
 impl PathResolver {
-    /// A resolver for the absolute directory `cwd`; `home` is what `~` stands for.
+    /// Creates a resolver for the absolute directory `cwd`; `home` is the directory for `~`.
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -45,7 +45,7 @@ impl PathResolver {
         }
     }
 
-    /// Resolves to nothing outside of `jail` while that is closed.
+    /// Refuses paths outside of `jail` while it is closed.
     #[must_use]
     pub fn within(mut self, jail: Arc<Jail>) -> Self {
         self.jail = Some(jail);
@@ -56,12 +56,12 @@ impl PathResolver {
         self.jail.as_deref()
     }
 
-    /// Where the file `requested` is, if it may be used.
-    pub(crate) fn locate(&self, requested: &str, access: Access) -> Result<Place, PathError> {
+    /// Returns the location of the file `requested`, if it may be used.
+    pub(crate) fn locate(&self, requested: &str, access: Access) -> Result<Location, PathError> {
         let path = self.resolve(requested)?;
         match self.jail().and_then(Jail::walls) {
             Some(walls) => walls.admit(path, access),
-            None => Ok(Place::Anywhere(path)),
+            None => Ok(Location::Anywhere(path)),
         }
     }
 
@@ -69,7 +69,7 @@ impl PathResolver {
         &self.cwd
     }
 
-    /// The absolute path `requested` stands for, without `.` and `..`.
+    /// Returns the absolute path for `requested`, without `.` and `..`.
     ///
     /// A leading `~/` is the home directory (`./~` names a file called `~`). `..` after a symbolic
     /// link leaves the directory the link points to, as the system would, so that the path shown to

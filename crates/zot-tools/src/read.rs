@@ -20,7 +20,7 @@ use crate::jail::Access;
 use crate::path::PathError;
 use window::{LineWindow, Progress};
 
-/// How much of a file is looked at to tell text from binary.
+/// How much of a file is examined to distinguish text from binary.
 ///
 /// Limit: a NUL beyond them does not make a file binary.
 const SNIFF_BYTES: usize = 8 * 1024;
@@ -69,9 +69,9 @@ impl ReadTool {
         let requested = fields.take_string("path")?.unwrap_or_default();
         let offset = fields.take_integer("offset")?;
         let limit = fields.take_integer("limit")?;
-        let place = self.paths.locate(&requested, Access::Read)?;
-        let path = place.shown();
-        let (mut file, metadata) = open_regular(&place)?;
+        let location = self.paths.locate(&requested, Access::Read)?;
+        let path = location.shown();
+        let (mut file, metadata) = open_regular(&location)?;
 
         let mut chunk = Vec::new();
         read_chunk(&mut file, path, &mut chunk)?;
@@ -122,9 +122,9 @@ enum ReadError {
     Aborted,
 }
 
-/// Feeds the file to `window` until it has what it wants.
+/// Feeds the file to `window` until it is complete.
 ///
-/// Reads block, but each is short: a thread of its own would cost more than it frees.
+/// Reads block, but each is short: a separate thread would cost more than it saves.
 async fn read_window(
     mut file: File,
     path: &Path,

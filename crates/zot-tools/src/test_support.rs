@@ -1,4 +1,4 @@
-//! What the tests of several tools share.
+//! Support for the tests of several tools.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! Cuts bytes where characters end.
+//! Splits bytes between characters.
 
-/// The length of `bytes` without a character that is only begun at their end.
+/// Returns the length of `bytes` without an incomplete character at the end.
 pub(crate) fn complete_len(bytes: &[u8]) -> usize {
     for tail in 1..=bytes.len().min(3) {
         let start = bytes.len() - tail;
@@ -8,9 +8,9 @@ pub(crate) fn complete_len(bytes: &[u8]) -> usize {
         if is_continuation {
             continue;
         }
-        let is_begun =
+        let is_incomplete =
             std::str::from_utf8(&bytes[start..]).is_err_and(|error| error.error_len().is_none());
-        return if is_begun { start } else { bytes.len() };
+        return if is_incomplete { start } else { bytes.len() };
     }
     bytes.len()
 }
@@ -19,37 +19,38 @@ pub(crate) fn complete_len(bytes: &[u8]) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Utf8Decoder {
     /// The beginning of a character, at most three bytes.
-    begun: Vec<u8>,
+    incomplete: Vec<u8>,
 }
 
 impl Utf8Decoder {
-    /// The text that `bytes` complete. What is not UTF-8 becomes U+FFFD, and so does NUL, which
+    /// Returns the text that `bytes` complete. Invalid UTF-8 becomes U+FFFD, and so does NUL, which
     /// some providers refuse.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> String {
-        if self.begun.is_empty() {
-            let (complete, begun) = bytes.split_at(complete_len(bytes));
-            self.begun.extend_from_slice(begun);
+        if self.incomplete.is_empty() {
+            let (complete, incomplete) = bytes.split_at(complete_len(bytes));
+            self.incomplete.extend_from_slice(incomplete);
             return to_text(complete);
         }
-        let mut joined = std::mem::take(&mut self.begun);
+        let mut joined = std::mem::take(&mut self.incomplete);
         joined.extend_from_slice(bytes);
-        self.begun = joined.split_off(complete_len(&joined));
+        self.incomplete = joined.split_off(complete_len(&joined));
         to_text(&joined)
     }
 
-    /// Passes over `bytes` that no one will see.
+    /// Skips `bytes` that are not shown.
     pub(crate) fn skip(&mut self, bytes: &[u8]) {
-        self.begun.clear();
-        self.begun.extend_from_slice(&bytes[complete_len(bytes)..]);
+        self.incomplete.clear();
+        self.incomplete
+            .extend_from_slice(&bytes[complete_len(bytes)..]);
     }
 
-    /// What is left at the end of the stream.
+    /// Returns what is left at the end of the stream.
     pub(crate) fn finish(&mut self) -> String {
-        to_text(&std::mem::take(&mut self.begun))
+        to_text(&std::mem::take(&mut self.incomplete))
     }
 }
 
-/// `bytes` as text; see [`Utf8Decoder::decode`].
+/// Converts `bytes` to text; see [`Utf8Decoder::decode`].
 pub(crate) fn to_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('\0') {

@@ -1,4 +1,4 @@
-//! The `write` tool: makes or replaces a whole file.
+//! The `write` tool: creates or replaces a whole file.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::edit::{diff, read_whole};
-use crate::file::{self, FileError, Place};
+use crate::file::{self, FileError, Location};
 use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
@@ -44,25 +44,25 @@ impl WriteTool {
     }
 
     fn write(&self, arguments: &RawValue) -> Result<String, WriteError> {
-        let (place, content) = self.plan(arguments)?;
+        let (location, content) = self.plan(arguments)?;
         let announced = keep(
             self.checkpoint.as_deref(),
             "write",
-            &place,
+            &location,
             None,
             content.as_bytes(),
         )?;
-        file::replace(&place, content.as_bytes())?;
+        file::replace(&location, content.as_bytes())?;
         if let Some(announced) = announced {
             announced.made();
         }
         Ok(content)
     }
 
-    fn plan(&self, arguments: &RawValue) -> Result<(Place, String), WriteError> {
+    fn plan(&self, arguments: &RawValue) -> Result<(Location, String), WriteError> {
         let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
-        // Programs in use rely on a missing content making an empty file.
+        // Existing programs rely on a missing content creating an empty file.
         let content = fields.take_string("content")?.unwrap_or_default();
         Ok((self.paths.locate(&requested, Access::Change)?, content))
     }
@@ -82,10 +82,10 @@ impl Tool for WriteTool {
         })
     }
 
-    /// The diff to what is there, or the whole of a new file.
+    /// Returns the diff to the current content, or the whole of a new file.
     fn preview(&self, arguments: &RawValue) -> Option<String> {
-        let (place, content) = self.plan(arguments).ok()?;
-        Some(match read_whole(&place) {
+        let (location, content) = self.plan(arguments).ok()?;
+        Some(match read_whole(&location) {
             Ok(original) => clip(diff::unified(&original, content.as_bytes())),
             Err(_) => clip(to_text(content.as_bytes())),
         })

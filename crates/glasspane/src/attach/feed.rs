@@ -11,7 +11,7 @@ pub struct Feed {
     hub: Hub,
     reader: Reader,
     attached: Attached,
-    /// There from the first thing on that is told of the agent; a log is no agent.
+    /// `None` until something is reported about the agent; a log is not an agent.
     agent: Option<AgentHandle>,
     /// Agents that this one started, by their keys.
     children: HashMap<String, AgentHandle>,
@@ -37,7 +37,7 @@ impl Feed {
         }
     }
 
-    /// Shows the agent before it has said anything.
+    /// Shows the agent before it has any output.
     pub fn attach(&mut self) -> &str {
         let (hub, attached) = (&self.hub, &self.attached);
         self.agent
@@ -63,7 +63,7 @@ impl Feed {
         self.findings = findings;
     }
 
-    /// What was begun was written anew: a piece of a line is forgotten.
+    /// Drops an incomplete line: the input was rewritten from the start.
     pub fn restart(&mut self) {
         self.reader.restart();
     }
@@ -126,7 +126,7 @@ impl Feed {
         self.records = records;
     }
 
-    /// A record of an agent that this one started, which is an agent of its own.
+    /// Adds a record of an agent that this one started, which is a separate agent.
     fn child(&mut self, child: ChildFinding, at_ms: u64) -> Option<Record> {
         let parent = self.attach().to_owned();
         let (hub, attached) = (&self.hub, &self.attached);

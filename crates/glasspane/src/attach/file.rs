@@ -28,7 +28,7 @@ pub enum FileError {
     NotAFile { path: PathBuf, found: NotRegular },
 }
 
-/// Reads a file from its start and goes on when it grows.
+/// Reads a file from its start and continues as it grows.
 ///
 /// When it is cut off, or another file takes its place, reading goes on with what is there now. A last line without
 /// its end is waited for.
@@ -78,7 +78,7 @@ impl FileFeed {
             }
             tokio::select! {
                 () = cancel.cancelled() => {
-                    // It may go on without us: nothing is said about its end.
+                    // It may continue without us, so its end is not reported.
                     return Ok(());
                 }
                 () = sleep(POLL_INTERVAL) => {}
@@ -99,7 +99,7 @@ impl FileFeed {
     async fn catch_up(&mut self) -> Result<(), FileError> {
         loop {
             self.read_to_end().await?;
-            // Whoever rotates a log may still have written to the old file: it was read first.
+            // The old file of a rotated log may still have been written to: it was read first.
             if !self.replaced()? {
                 return Ok(());
             }

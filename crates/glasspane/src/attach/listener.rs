@@ -18,7 +18,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// Limit: further agents wait to connect.
 const ATTACH_QUEUE_LENGTH: u32 = 1024;
 
-/// Why there is no socket for agents.
+/// Why the socket for agents could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error("{0}; --socket names another")]

@@ -1,4 +1,4 @@
-//! Agents and watchers that come over a socket.
+//! Agents and watchers that connect over a socket.
 //!
 //! A connection is one agent, whose lines or frames it carries. Its first line may say who it is:
 //! `{"glasspane":"attach","label":"tests","source":"zot"}`. With `{"glasspane":"watch"}` it is a
@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use zot_http_server::{Silent, SilentGuard};
+use zot_http_server::{IdleConnections, IdleGuard};
 
 use super::{Feed, Listener, READ_BYTES, watch};
 use crate::Hub;
@@ -30,7 +30,7 @@ pub const MAX_AGENT_CONNECTIONS: usize = 4_096;
 /// Limit: the oldest connection without a line is closed.
 const MAX_SILENT_CONNECTIONS: usize = 256;
 
-/// How long a first line may be that says who comes.
+/// How long the first line, which identifies the client, may be.
 ///
 /// Limit: a longer first line does not name the agent.
 pub const MAX_HELLO_BYTES: usize = 64 * 1024;
@@ -50,7 +50,7 @@ struct Hello {
 /// Serves `listener` until cancelled.
 pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationToken) {
     let mut connections = JoinSet::new();
-    let silent = Silent::default();
+    let idle_connections = IdleConnections::default();
     let mut number: u64 = 0;
     loop {
         tokio::select! {
@@ -59,10 +59,10 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
             accepted = listener.accept(), if connections.len() < MAX_AGENT_CONNECTIONS => match accepted {
                 Ok(stream) => {
                     number += 1;
-                    if silent.len() >= MAX_SILENT_CONNECTIONS {
-                        silent.close_oldest();
+                    if idle_connections.len() >= MAX_SILENT_CONNECTIONS {
+                        idle_connections.close_oldest();
                     }
-                    connections.spawn(serve(hub.clone(), stream, silent.enter(), number));
+                    connections.spawn(serve(hub.clone(), stream, idle_connections.insert(), number));
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             }
@@ -71,16 +71,16 @@ pub async fn accept_agents(hub: Hub, listener: Listener, cancel: CancellationTok
     connections.shutdown().await;
 }
 
-async fn serve(hub: Hub, mut stream: UnixStream, silent: SilentGuard, number: u64) {
+async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
     let mut buffer = vec![0; READ_BYTES];
     let first = tokio::select! {
         first = first_line(&mut stream, &mut buffer) => first,
-        () = silent.closed() => return,
+        () = idle.closed() => return,
     };
     let Some((first, rest)) = first else {
         return;
     };
-    drop(silent);
+    drop(idle);
     let hello = serde_json::from_slice::<Hello>(&first).ok();
     if hello
         .as_ref()
@@ -119,7 +119,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, silent: SilentGuard, number: u6
     feed.finish(detached);
 }
 
-/// The first line with its end, and what came behind it. All in the first where no line can be told.
+/// Returns the first line with its line feed, and what followed it; everything in the first if there is no line.
 async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut first = Vec::new();
     loop {
@@ -129,7 +129,7 @@ async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u
         }
         let searched = first.len();
         first.extend_from_slice(&buffer[..count]);
-        // Frames begin with a zero, and say who comes in no line.
+        // Frames begin with a zero byte, and have no identifying line.
         if first.first() == Some(&0) || first.len() > MAX_HELLO_BYTES {
             return Some((first, Vec::new()));
         }
@@ -150,7 +150,7 @@ fn agent(hub: &Hub, hello: Option<&Hello>, stream: &UnixStream, number: u64) -> 
         model: told(|hello| &hello.model),
         ..Attached::default()
     };
-    // A kind that we do not know is found out like one that was not told.
+    // An unknown kind is detected, as if none had been given.
     let kind = told(|hello| &hello.source).and_then(|name| parse_source(&name).ok().flatten());
     Feed::new(hub, attached, kind)
 }

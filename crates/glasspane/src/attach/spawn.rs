@@ -22,7 +22,7 @@ use crate::source::SourceKind;
 use crate::{Hub, Status};
 use output::Output;
 
-/// How long an agent may take to end when it is told to.
+/// How long an agent may take to end when asked to.
 ///
 /// Limit: SIGKILL.
 pub const AGENT_TERMINATION_GRACE: Duration = Duration::from_secs(5);
@@ -117,7 +117,7 @@ fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
     }
 }
 
-/// Words that begin a command and are no programs.
+/// Words that can start a command but are not programs.
 const SHELL_WORDS: [&str; 16] = [
     "alias", "cd", "command", "declare", "eval", "exec", "export", "for", "if", "local",
     "readonly", "set", "time", "typeset", "unset", "while",
@@ -171,7 +171,7 @@ impl Ended {
     }
 }
 
-/// Starts an agent and reports what it prints, until it ends or is told to.
+/// Starts an agent and reports its output until it ends or is stopped.
 pub async fn run_agent(
     hub: &Hub,
     launch: Launch,
@@ -221,7 +221,7 @@ pub async fn run_agent(
 
     let end = if cancelled {
         let end = group.end(AGENT_TERMINATION_GRACE).await;
-        // It may have told of its end.
+        // It may have reported its end.
         drain(&mut output).await;
         end
     } else {
@@ -288,7 +288,7 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
     ))
 }
 
-/// Reads and prompts until the agent has exited and its output is read, or until cancelled, which is told.
+/// Reads and prompts until the agent has exited and its output is read, or until cancelled, and returns which.
 async fn converse(
     group: &ProcessGroup,
     output: &mut Output,

@@ -15,7 +15,7 @@ use super::READ_BYTES;
 
 use crate::{AgentState, Batch, Hub};
 
-/// How often a watcher is told of changes.
+/// How often changes are sent to a watcher.
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long one line to a watcher may be: the states of all agents that a hub can have.
@@ -23,7 +23,7 @@ pub const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 /// Limit: `top --connect` ends.
 pub const MAX_WATCH_LINE_BYTES: usize = 128 * 1024 * 1024;
 
-/// How much of the arguments of a call a watcher is told.
+/// How much of the arguments of a call is sent to a watcher.
 ///
 /// Limit: `top --connect` gets only the beginning of arguments.
 const MAX_TABLE_ARGUMENTS_BYTES: usize = 512;
@@ -153,7 +153,7 @@ impl Watcher {
         })
     }
 
-    /// What was last told of all agents.
+    /// What was last sent about all agents.
     pub fn agents(&self) -> &[AgentState] {
         &self.agents
     }

@@ -214,7 +214,7 @@ impl Attachments {
         Some(joined.unwrap_or_else(|error| Outcome::Failed(error.to_string())))
     }
 
-    /// Asks everything to end; [`next`](Self::next) tells when it has.
+    /// Asks everything to end; [`next`](Self::next) reports when it has.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }

@@ -1,4 +1,4 @@
-//! What went wrong, and the exit code that says so.
+//! Errors of the program, with their exit codes.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Text of agents on a terminal: what it says may be shown, what it commands may not.
+//! Makes agents' text safe for a terminal: removes control sequences.
 
 #[cfg(test)]
 mod tests;

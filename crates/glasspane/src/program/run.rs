@@ -108,7 +108,7 @@ struct Watching {
     log: Option<BufWriter<File>>,
     /// None for JSON.
     printer: Option<LinePrinter>,
-    /// None once nobody reads it; the agents and the log go on.
+    /// `None` once the reader has gone; the agents and the log continue.
     output: Option<Printer<io::Stdout>>,
     lines: Vec<u8>,
 }

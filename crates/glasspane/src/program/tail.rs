@@ -26,7 +26,7 @@ pub struct TailArguments {
     pub agent: String,
 }
 
-/// Copies until `input` ends, or nobody reads `output` any more.
+/// Copies until `input` ends or the reader of `output` has gone.
 ///
 /// Everything that was read is written before more is waited for.
 pub fn tail(
@@ -60,7 +60,7 @@ struct Tail<'a> {
     attached: Attached,
     seq: u64,
     lines: Vec<u8>,
-    /// The agent and those that it started, by their ids: what is last told of each is how it ended.
+    /// Trackers of the agent and those it started, by id: the last state of each is how it ended.
     trackers: BTreeMap<String, Tracker>,
 }
 
@@ -74,7 +74,7 @@ impl Tail<'_> {
         let mut reader = Reader::new(kind);
         let mut findings = Vec::new();
         let mut buffer = vec![0; READ_BYTES];
-        // A log tells by itself who was attached.
+        // A log already records who was attached.
         if kind != Some(SourceKind::Glasspane) {
             let attached = self.attached.clone();
             self.put(Record::of_attached(self.agent, now_ms(), attached))?;
@@ -118,7 +118,7 @@ impl Tail<'_> {
                 Record::of_attached(self.agent, at_ms, self.attached.clone())
             }
             Finding::Record(record) => {
-                // It tells by itself how it ended.
+                // It already reports how it ended.
                 return self.write(*record);
             }
             Finding::Child(child) => return self.child(*child, at_ms),

@@ -53,7 +53,7 @@ enum Origin {
     Elsewhere(Watcher),
 }
 
-/// Shows agents until told to stop.
+/// Shows agents until cancelled.
 pub async fn top(arguments: TopArguments) -> Result<ExitCode, Failure> {
     let live = io::stdout().is_terminal();
     let mut origin = origin(&arguments, live).await?;
@@ -108,7 +108,7 @@ async fn origin(arguments: &TopArguments, live: bool) -> Result<Origin, Failure>
     Ok(Origin::Here { hub, attachments })
 }
 
-/// Once, for who reads it from a pipe.
+/// Prints the table once, for a pipe.
 async fn print(origin: Origin) -> Result<ExitCode, Failure> {
     let mut worst = 0;
     let agents = match origin {
@@ -136,7 +136,7 @@ async fn print(origin: Origin) -> Result<ExitCode, Failure> {
     };
     let mut output = zot_terminal::stdout();
     for line in table(&agents, &View::default(), now_ms(), size, false) {
-        // Who leaves early has seen enough.
+        // A reader that leaves early is not an error.
         if writeln!(output, "{}", line.trim_end()).is_err() {
             break;
         }

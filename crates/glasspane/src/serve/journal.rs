@@ -15,7 +15,7 @@ use crate::{
     AgentState, Batch, Event, Hub, Kind, MAX_ARGUMENTS_BYTES, Record, Subscription, now_ms,
 };
 
-/// How many frames are kept for who comes back, and how much they may take.
+/// How many frames are kept for watchers that reconnect, and how many bytes.
 ///
 /// Limit: a watcher that is further behind gets a snapshot.
 pub const MAX_JOURNAL_FRAMES: usize = 512;
@@ -116,7 +116,7 @@ impl Journal {
         &self.hub
     }
 
-    /// Whether anybody watches. While nobody does, no frames are made.
+    /// Whether there are watchers. Without any, no frames are created.
     pub(super) fn is_watched(&self) -> bool {
         self.last.receiver_count() > 0
     }

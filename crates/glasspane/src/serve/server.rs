@@ -1,4 +1,4 @@
-//! Glasspane's server: who may ask, and what is answered.
+//! Glasspane's server: access control and responses.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -232,7 +232,7 @@ impl Shared {
 
     /// Sends the log that is to be replayed, as long as it is now.
     fn send_log(&self) -> Response<Body> {
-        // A plain file, as was checked when the server started: reading it waits for nobody.
+        // A regular file, as checked when the server started, so reading it does not block.
         let opened = self.log.as_ref().map(|path| {
             let file = zot_files::open_existing(path)?;
             let length = file.metadata()?.len();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq as _;
 use zot_files::read_limited;
 
-/// 256 bits: nobody guesses them.
+/// 256 bits, which cannot be guessed.
 const TOKEN_BYTES: usize = 32;
 
 /// A longer file holds no token.

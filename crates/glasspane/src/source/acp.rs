@@ -1,7 +1,7 @@
 //! The Agent Client Protocol: JSON-RPC, as the agent writes it or with what its client writes in between.
 //!
 //! What the client sends may not be in the stream, so that a prompt is known by its first update or by its answer, and
-//! both sides number their requests on their own: answers are told apart by what they contain.
+//! both sides number their requests independently: responses are distinguished by their content.
 
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ impl Acp {
                 other => self.steps.done(other, findings),
             };
         }
-        // What was said before is told again while a session is loaded: that is over now.
+        // Loading a session replays its transcript: that is over now.
         let loaded = matches!(method.as_deref(), Some("session/load" | "session/resume"));
         if loaded && self.steps.is_working() {
             self.said.over(findings);
@@ -301,7 +301,7 @@ impl Acp {
         }
     }
 
-    /// Qwen tells what each call of the model has used beside a piece of text.
+    /// Qwen reports the usage of each model call with a delta of text.
     fn chunk_usage(&mut self, update: &Value, findings: &mut Vec<Finding>) {
         let usage = update.pointer("/_meta/usage");
         if let Some(usage) = usage.filter(|usage| usage.is_object()) {

@@ -24,7 +24,7 @@ pub use children::MAX_CHILDREN;
 /// How the line begins that stands for what a user would have typed to interrupt.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// How the line begins that tells the model about an agent in the background.
+/// The start of the line that reports a background agent to the model.
 const TASK_NOTIFICATION: &str = "<task-notification>";
 
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub(super) struct ClaudeCode {
     requests: HashMap<String, String>,
     /// Whether a message of this prompt was broken off.
     aborted: bool,
-    /// How the last prompt ended, while nothing was said since.
+    /// How the last prompt ended, if nothing has happened since.
     over: Option<Ending>,
     /// Whether the answer waits for agents in the background, whose reports it will go on with.
     waiting: bool,
@@ -207,7 +207,7 @@ impl ClaudeCode {
         }
     }
 
-    /// An interruption is told as an error; the reason tells them apart.
+    /// An interruption is reported as an error; the reason distinguishes them.
     fn ending(&self, object: &Value) -> Ending {
         let subtype = text(object, "subtype").unwrap_or("success");
         let failed = object.get("is_error").and_then(Value::as_bool) == Some(true)

@@ -16,7 +16,7 @@ pub(super) struct Codex {
     step: u64,
     /// Items that run. Some kinds are only reported once they are over.
     open: HashSet<String>,
-    /// Whether the failure of this turn was told: its end says it again.
+    /// Whether the failure of this turn was reported: its end repeats it.
     failure_told: bool,
 }
 
@@ -91,7 +91,7 @@ fn interrupted(findings: &mut Vec<Finding>) {
 
 const RECONNECTING: &str = "reconnecting";
 
-/// A connection that is made again is reported as an error, though the work goes on.
+/// A reconnection is reported as an error, although the work continues.
 fn error(message: &str) -> Event {
     let beginning = message.get(..RECONNECTING.len());
     if beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(RECONNECTING)) {

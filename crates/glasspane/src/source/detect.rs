@@ -30,7 +30,7 @@ pub(super) fn detect(object: &Value) -> Option<SourceKind> {
     found.map(|(kind, _)| kind)
 }
 
-/// The kind whose greeting `line` is, which is no JSON.
+/// Returns the kind whose greeting `line` is; greetings are not JSON.
 pub(super) fn detect_text(line: &str) -> Option<SourceKind> {
     let line = line.trim();
     (line.starts_with("__( O)>") || line.ends_with("goose is ready")).then_some(SourceKind::Goose)
@@ -154,7 +154,7 @@ impl Line<'_> {
         }
     }
 
-    /// It speaks as claude-code does, but for a few names.
+    /// The same format as claude-code, except for a few names.
     fn is_qwen(&self) -> bool {
         match self.kind {
             "system" => self.has("qwen_code_version") || self.has_text("permission_mode"),

@@ -13,12 +13,12 @@ pub(super) fn owned(object: &Value, name: &str) -> Option<String> {
     text(object, name).map(str::to_owned)
 }
 
-/// 0 where there is none, and for what is no count.
+/// Returns the count, or 0 if it is missing or not a number.
 pub(super) fn count(object: &Value, name: &str) -> u64 {
     object.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Not below zero, and never what is no number.
+/// Returns the cost, ignoring what is negative or not a number.
 pub(super) fn cost(object: &Value, name: &str) -> f64 {
     object
         .get(name)

@@ -13,7 +13,7 @@ const CANCELLED: &str = "FatalCancellationError";
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
     steps: Steps,
-    /// What the model has said since the last tool, which comes in pieces and is never told as a whole.
+    /// The model's text since the last tool, which arrives in deltas and is never reported as a whole.
     said: Said,
 }
 
@@ -44,7 +44,7 @@ impl Dialect for Gemini {
                 let output = text(object, "output").or(error).unwrap_or("");
                 self.steps.end_tool(id, output, failed, findings);
             }
-            // What ends the work is told by the result.
+            // The result reports what ended the work.
             "error" => push(
                 findings,
                 Event {

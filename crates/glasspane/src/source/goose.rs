@@ -7,7 +7,7 @@ use super::steps::{Said, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{Event, Kind, Usage};
 
-/// What goose says as its error when somebody has interrupted it.
+/// Goose's error when it was interrupted.
 const INTERRUPTED: &str = "Headless run interrupted";
 
 /// Failures of the provider that goose puts into an answer begin and end with this.
@@ -18,10 +18,10 @@ const FAILURE_END: &str = "Please retry if you think this is a transient or reco
 pub(super) struct Goose {
     steps: Steps,
     model: Option<String>,
-    /// The message that is told in pieces, and what of it was told.
+    /// The message that arrives in deltas, and what of it has arrived.
     message: Option<String>,
     said: Said,
-    /// What went wrong, told in an answer: the end follows, or an error that says it again.
+    /// A failure reported in a message: the end follows, or an error that repeats it.
     failure: Option<String>,
     /// Whether the last prompt ended as a failure: goose may tell of it once more.
     ended: bool,
@@ -42,7 +42,7 @@ impl Dialect for Goose {
         }
     }
 
-    /// The greeting: who it is, where, and that it is ready.
+    /// The greeting: its name, its directory, and that it is ready.
     fn read_text(&mut self, line: &str, findings: &mut Vec<Finding>) -> bool {
         if self.steps.has_acted() {
             return false;

@@ -7,7 +7,7 @@ use super::steps::Steps;
 use super::{Dialect, Finding};
 use crate::{CostBasis, Event, Usage};
 
-/// A step of opencode is a turn. There is no word for the end but the reason of the last step.
+/// A step of opencode is a turn. Only the reason of the last step marks the end.
 #[derive(Debug, Default)]
 pub(super) struct Opencode {
     steps: Steps,
@@ -43,7 +43,7 @@ impl Dialect for Opencode {
 }
 
 impl Opencode {
-    /// Told once it is over. The step ends with a line of its own.
+    /// Reported once it is over. The step ends with its own line.
     fn tool(&mut self, part: &Value, findings: &mut Vec<Finding>) {
         let id = text(part, "callID").unwrap_or("");
         let state = part.get("state").unwrap_or(&Value::Null);

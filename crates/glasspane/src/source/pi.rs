@@ -6,7 +6,7 @@ use super::fields::{content, cost, count, http_status, owned, push, push_usage, 
 use super::{Dialect, Finding, Identity};
 use crate::{CostBasis, Event, Kind, Retry, Usage, normalize};
 
-/// Pi speaks in almost our words; both its modes say the same but for responses and the header.
+/// Pi's events are almost the same as ours; its two modes differ only in responses and the header.
 #[derive(Debug, Default)]
 pub(super) struct Pi {
     used: Usage,
@@ -16,7 +16,7 @@ pub(super) struct Pi {
     /// message of its queue.
     unsettled: Option<Ending>,
     working: bool,
-    /// Whether the beginning of this run was told.
+    /// Whether the start of this run was reported.
     announced: bool,
     /// What went wrong in the last turn.
     failure: Option<String>,
@@ -39,7 +39,7 @@ impl Dialect for Pi {
                     cwd: owned(object, "cwd"),
                     ..Identity::default()
                 }));
-                // Only told where a prompt was given at the start.
+                // Only reported if a prompt was given at the start.
                 self.announced = true;
                 push(findings, Event::new(Kind::AgentStart));
             }
@@ -199,7 +199,7 @@ fn message_start(message: &Value, findings: &mut Vec<Finding>) {
                 ..Event::new(Kind::MessageStart)
             },
         ),
-        // Results of tools, which were told before, and entries of pi's own.
+        // Tool results, which were already reported, and pi's own entries.
         _ => {}
     }
 }

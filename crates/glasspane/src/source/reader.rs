@@ -21,9 +21,9 @@ pub struct Reader {
     framing: Framing,
     dialect: Box<dyn Dialect>,
     kind: Option<SourceKind>,
-    /// What was last told of the usage of the agent, and of those that it started.
+    /// The usage last reported for the agent and for those it started.
     used: HashMap<Option<String>, Usage>,
-    /// Whether it has said anything, and whether anything of it was about its work.
+    /// Whether it has printed anything, and whether any of that was about its work.
     has_spoken: bool,
     has_told: bool,
 }
@@ -117,7 +117,7 @@ impl Reader {
         }
     }
 
-    /// Forgets a piece of a line: what follows was written anew.
+    /// Drops an incomplete line: what follows was rewritten from the start.
     pub fn restart(&mut self) {
         self.framing = Framing::Open;
     }

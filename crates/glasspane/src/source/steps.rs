@@ -6,7 +6,7 @@ use super::Finding;
 use super::fields::push;
 use crate::{Event, Kind, MAX_OPEN_TOOLS, MAX_RECORD_TEXT_BYTES};
 
-/// Makes prompts and turns out of messages and tools: what the model says after a tool was answered is another turn.
+/// Derives prompts and turns from messages and tools: a message after a tool result starts another turn.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     step: u64,
@@ -15,11 +15,11 @@ pub(super) struct Steps {
     tools: HashSet<String>,
 }
 
-/// What the model says in pieces, of agents that never tell the whole.
+/// Collects the deltas of a message, for agents that never report the whole.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     text: String,
-    /// Whether it was longer than a record may be: then only the pieces are told.
+    /// Whether it was longer than a record may be: then only the deltas are reported.
     too_long: bool,
 }
 
@@ -48,7 +48,7 @@ impl Said {
 }
 
 impl Steps {
-    /// Whether the model has said anything to this prompt.
+    /// Whether the model has responded to this prompt.
     pub(super) fn has_acted(&self) -> bool {
         self.step > 0
     }
@@ -71,7 +71,7 @@ impl Steps {
         }
     }
 
-    /// The model says something.
+    /// Notes that the model acts: starts a prompt and a turn if none is open.
     pub(super) fn act(&mut self, findings: &mut Vec<Finding>) {
         self.begin(findings);
         if !std::mem::replace(&mut self.turn_open, true) {

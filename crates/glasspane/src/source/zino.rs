@@ -13,7 +13,7 @@ const TOOL_RESPONSES: [(&str, &str); 2] = [
     ("<task_response>", "</task_response>"),
 ];
 
-/// One request, one answer. Which tool ran is not told, only what it said.
+/// One request, one response. The name of the tool is not reported, only its output.
 #[derive(Debug, Default)]
 pub(super) struct Zino {
     answering: bool,

@@ -10,7 +10,7 @@ use super::fields::{cost, count, owned, push, push_usage, text};
 use super::{Dialect, Finding};
 use crate::{CostBasis, Event, Kind, Usage, normalize};
 
-/// How many calls may wait for a person at a time; of more, the answers are not told.
+/// How many calls may wait for confirmation at a time; decisions about more are not reported.
 const MAX_WAITING_CALLS: usize = 64;
 
 /// Both modes of zot say the same; they differ in what follows `done`, which is the tracker's affair.

@@ -58,7 +58,7 @@ pub struct PendingApproval {
     pub arguments: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// What the agent says about it beside the arguments: a question, or what would change.
+    /// What the agent reports about it besides the arguments: a question, or what would change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Whether it is about a tool that has started.
@@ -129,7 +129,7 @@ impl PendingApproval {
                 .map(|id| cut(id, MAX_STATE_FIELD_BYTES).to_owned()),
             name: cut(name, MAX_STATE_FIELD_BYTES).to_owned(),
             since_ms,
-            // A preview that repeats the telling argument says nothing new.
+            // A preview that repeats the main argument adds nothing.
             message: said
                 .filter(|_| !about.is_empty() && !line.starts_with(&about))
                 .map(|said| cut(said, MAX_ARGUMENTS_BYTES).to_owned()),

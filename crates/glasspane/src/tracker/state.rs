@@ -10,7 +10,7 @@ use crate::{Retry, Usage};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Attached, and has said nothing.
+    /// Attached, without any output yet.
     #[default]
     Starting,
     /// Between two turns, or before the first.
@@ -26,7 +26,7 @@ pub enum Status {
     Failed,
     /// Somebody broke the work off, or the stream ended before the work did.
     Interrupted,
-    /// The agent says things, and none of them is understood.
+    /// The agent has output, but none of it is understood.
     NotUnderstood,
 }
 
@@ -97,7 +97,7 @@ pub struct AgentState {
     /// Since when `status` holds.
     pub since_ms: u64,
     pub started_ms: u64,
-    /// When anything was last heard.
+    /// The time of the last output.
     pub last_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<u64>,
@@ -116,7 +116,7 @@ pub struct AgentState {
     pub violations: Vec<String>,
     pub violation_count: u64,
     pub usage: Usage,
-    /// The end of what the model said last.
+    /// The end of the model's last message.
     pub last_text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

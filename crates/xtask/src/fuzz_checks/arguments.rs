@@ -1,6 +1,6 @@
 //! The arguments of tool calls as a model streams them.
 
-use zot_agent::{Answer, AnswerBuilder};
+use zot_agent::{Response, ResponseBuilder};
 use zot_conversation::{ContentBlock, ModelEvent, StopReason, ToolCallId};
 
 use super::{in_characters, pieces};
@@ -82,15 +82,15 @@ fn without_stop(mut events: Vec<ModelEvent>) -> Vec<ModelEvent> {
     events
 }
 
-fn build(events: &[ModelEvent]) -> AnswerBuilder {
-    let mut builder = AnswerBuilder::default();
+fn build(events: &[ModelEvent]) -> ResponseBuilder {
+    let mut builder = ResponseBuilder::default();
     for event in events {
         builder.apply(event);
     }
     builder
 }
 
-fn finish(events: &[ModelEvent]) -> Option<Answer> {
+fn finish(events: &[ModelEvent]) -> Option<Response> {
     build(events).finish().ok()
 }
 

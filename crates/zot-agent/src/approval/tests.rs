@@ -46,7 +46,7 @@ fn a_decision_is_remembered_as_far_as_it_says() {
 }
 
 #[test]
-fn nobody_left_means_no() {
+fn without_a_person_calls_are_refused() {
     let approvals = Approvals::default();
     let Asked::Wait(mut receiver) = approvals.ask(&"a".into(), "bash") else {
         panic!("must wait");

@@ -11,7 +11,7 @@ use zot_conversation::{
 use super::receive::next;
 use super::without_end_marker;
 use crate::driver::Run;
-use crate::{AgentSettings, AnswerBuilder};
+use crate::{AgentSettings, ResponseBuilder};
 
 /// Sends one request outside the transcript and without events; `None` when the prompt was aborted.
 pub(crate) async fn ask(
@@ -30,7 +30,7 @@ pub(crate) async fn ask(
         sampling: Sampling::default(),
     });
     let mut cancelled = pin!(run.cancel.cancelled());
-    let mut builder = AnswerBuilder::default();
+    let mut builder = ResponseBuilder::default();
     let mut size = ResponseSize::default();
     let failure = loop {
         tokio::select! {
@@ -51,7 +51,7 @@ pub(crate) async fn ask(
         return Some(Err((error, usage)));
     }
     Some(match builder.finish() {
-        Ok(answer) if answer.stop == StopReason::Refused => Err((
+        Ok(response) if response.stop == StopReason::Refused => Err((
             ModelError::new(
                 ModelErrorKind::Refused,
                 "the provider withheld the summary (refusal or content filter); the transcript is \
@@ -60,14 +60,14 @@ pub(crate) async fn ask(
             usage,
         )),
         // A summary ends with what is still open, which matters most.
-        Ok(answer) if answer.stop == StopReason::Length => Err((
+        Ok(response) if response.stop == StopReason::Length => Err((
             ModelError::new(
                 ModelErrorKind::Stream,
                 "the summary was cut off at the output limit; the transcript is unchanged",
             ),
             usage,
         )),
-        Ok(answer) => Ok((joined_text(&answer.content), usage)),
+        Ok(response) => Ok((joined_text(&response.content), usage)),
         Err(_) => Err((without_end_marker(), usage)),
     })
 }

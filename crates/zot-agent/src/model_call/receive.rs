@@ -5,11 +5,11 @@ use std::pin::pin;
 use zot_conversation::{AgentEvent, ModelError, ModelEvent, ModelStream, ResponseSize, Usage};
 
 use crate::driver::Run;
-use crate::{Agent, AgentSettings, AnswerBuilder, ConnectedModel};
+use crate::{Agent, AgentSettings, ConnectedModel, ResponseBuilder};
 
 /// A response as far as it arrived.
 pub(super) struct Received {
-    pub(super) builder: AnswerBuilder,
+    pub(super) builder: ResponseBuilder,
     pub(super) end: StreamEnd,
     /// Text deltas that hooks hold back until the message is complete.
     pub(super) held: Vec<String>,
@@ -29,13 +29,13 @@ pub(super) async fn receive(
     run: &Run<'_>,
     mut stream: ModelStream<'_>,
 ) -> Received {
-    let mut builder = AnswerBuilder::default();
+    let mut builder = ResponseBuilder::default();
     let holds_text = run.hooks.holds_text();
     let mut held = Vec::new();
     let mut accepted = false;
     let mut spending = Spending::new(agent, settings, run);
     let mut size = ResponseSize::default();
-    // Made once: registering with the token for every event would cost more than the event.
+    // Created once: registering with the token for every event would cost more than the event.
     let mut cancelled = pin!(run.cancel.cancelled());
     let mut time_is_up = pin!(run.meter.time_is_up());
     let end = loop {
@@ -53,7 +53,7 @@ pub(super) async fn receive(
                     builder.apply(&event);
                     match reported(event, &settings.model) {
                         Some(AgentEvent::TextDelta(delta)) if holds_text => held.push(delta),
-                        Some(AgentEvent::Notice(notice)) if !agent.is_news(&notice) => {}
+                        Some(AgentEvent::Notice(notice)) if !agent.is_new_notice(&notice) => {}
                         Some(event) => run.emit_delta(event).await,
                         None => {}
                     }
@@ -74,7 +74,7 @@ pub(super) async fn receive(
     Received { builder, end, held }
 }
 
-/// What a response costs while it arrives, as far as that can be known.
+/// An estimate of what a response costs while it arrives.
 struct Spending<'a> {
     agent: &'a Agent,
     run: &'a Run<'a>,
@@ -145,7 +145,7 @@ pub(super) async fn next(stream: &mut ModelStream<'_>) -> Option<Result<ModelEve
     std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await
 }
 
-/// Returns the event that front ends get for what the model did.
+/// Returns the agent event for a model event, if front ends get one.
 fn reported(event: ModelEvent, model: &ConnectedModel) -> Option<AgentEvent> {
     Some(match event {
         ModelEvent::Retrying {

@@ -124,12 +124,13 @@ fn any_message() -> impl Strategy<Value = Arc<Message>> {
     ]
 }
 
-/// What providers demand: each batch of calls is answered at once, once each, and by nothing else.
+/// What providers require: each batch of calls is followed by exactly one result for each call.
 fn accepted(messages: &[Arc<Message>]) -> bool {
     let mut open: Vec<ToolCallId> = Vec::new();
     for message in messages {
-        let answered: Vec<ToolCallId> = message.tool_results().map(|r| r.call_id.clone()).collect();
-        if message.content.is_empty() || answered != open {
+        let responded: Vec<ToolCallId> =
+            message.tool_results().map(|r| r.call_id.clone()).collect();
+        if message.content.is_empty() || responded != open {
             return false;
         }
         open = message.tool_calls().map(|call| call.id.clone()).collect();

@@ -9,13 +9,13 @@ fn report(message: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::Unavailable, message)
 }
 
-fn answered(calls: usize, context: ContextFill) -> ModelOutcome {
+fn responded(calls: usize, context: ContextFill) -> ModelOutcome {
     let call = |index: usize| ToolCall {
         id: format!("call_{index}").into(),
         name: "read".to_owned(),
         arguments: Arguments::empty(),
     };
-    ModelOutcome::Answered {
+    ModelOutcome::Responded {
         calls: (0..calls).map(call).collect(),
         context,
     }
@@ -26,10 +26,10 @@ fn overflowed() -> ModelOutcome {
 }
 
 #[test]
-fn an_answer_without_calls_ends_the_prompt() {
+fn a_response_without_calls_ends_the_prompt() {
     let mut turn = Turn::new(Some(10), ContextFill::Roomy);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 1 });
-    turn.model_called(answered(0, ContextFill::Roomy));
+    turn.model_called(responded(0, ContextFill::Roomy));
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));
 }
 
@@ -38,7 +38,7 @@ fn steps_count_up_to_the_limit() {
     let mut turn = Turn::new(Some(2), ContextFill::Roomy);
     for step in 1..=2 {
         assert_eq!(turn.next_step(), NextStep::CallModel { step });
-        turn.model_called(answered(1, ContextFill::Roomy));
+        turn.model_called(responded(1, ContextFill::Roomy));
         assert!(matches!(turn.next_step(), NextStep::RunTools(calls) if calls.len() == 1));
         turn.tools_ran(ToolsOutcome::Finished);
     }
@@ -57,7 +57,7 @@ fn a_limit_that_is_raised_is_counted_on() {
     let step = |turn: &mut Turn, number: u32| {
         assert!(!turn.is_at_step_limit());
         assert_eq!(turn.next_step(), NextStep::CallModel { step: number });
-        turn.model_called(answered(1, ContextFill::Roomy));
+        turn.model_called(responded(1, ContextFill::Roomy));
         turn.tools_ran(ToolsOutcome::Finished);
     };
     step(&mut turn, 1);
@@ -68,14 +68,14 @@ fn a_limit_that_is_raised_is_counted_on() {
     assert!(turn.is_at_step_limit());
     turn.allow_steps(u64::MAX);
     step(&mut turn, 4);
-    turn.model_called(answered(0, ContextFill::Roomy));
+    turn.model_called(responded(0, ContextFill::Roomy));
     assert!(!turn.is_at_step_limit());
 }
 
 #[test]
 fn aborts_end_quietly_and_failures_are_reported() {
     let mut turn = Turn::new(Some(2), ContextFill::Roomy);
-    turn.model_called(answered(1, ContextFill::Roomy));
+    turn.model_called(responded(1, ContextFill::Roomy));
     turn.tools_ran(ToolsOutcome::Aborted);
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Quiet));
 
@@ -97,12 +97,12 @@ fn a_nearly_full_window_is_compacted_before_the_next_call_and_failing_that_is_no
         CompactionOutcome::Failed(report("x")),
     );
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 1 });
-    turn.model_called(answered(1, ContextFill::NearlyFull));
+    turn.model_called(responded(1, ContextFill::NearlyFull));
     turn.tools_ran(ToolsOutcome::Finished);
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });
 
     let mut turn = Turn::new(Some(9), ContextFill::Roomy);
-    turn.model_called(answered(1, ContextFill::NearlyFull));
+    turn.model_called(responded(1, ContextFill::NearlyFull));
     turn.tools_ran(ToolsOutcome::Finished);
     assert_eq!(turn.next_step(), nearly_full);
     turn.compacted(CompactionCause::NearlyFull, CompactionOutcome::Shortened);
@@ -145,9 +145,9 @@ fn an_overflow_that_cannot_be_compacted_says_both_causes() {
 }
 
 #[test]
-fn a_steered_prompt_goes_on_after_its_answer() {
+fn a_steered_prompt_goes_on_after_its_response() {
     let mut turn = Turn::new(Some(2), ContextFill::Roomy);
-    turn.model_called(answered(0, ContextFill::Roomy));
+    turn.model_called(responded(0, ContextFill::Roomy));
     assert_eq!(turn.next_step(), NextStep::Finish(Ending::Complete));
     turn.steered();
     assert_eq!(turn.next_step(), NextStep::CallModel { step: 2 });

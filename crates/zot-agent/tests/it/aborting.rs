@@ -359,7 +359,7 @@ async fn a_tool_that_panics_while_it_winds_down() {
     );
 }
 
-/// Hooks that never answer at the points where `gates` has one.
+/// Hooks that never return at the points where `gates` has one.
 #[derive(Default)]
 struct MuteHooks {
     turn: Option<Gate>,

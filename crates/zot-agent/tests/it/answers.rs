@@ -7,7 +7,7 @@ use crate::support::tools::echo;
 use crate::support::{Setup, check, scene};
 
 #[tokio::test(start_paused = true)]
-async fn a_plain_answer() {
+async fn a_plain_response() {
     let scene = scene([accepted()
         .text("Hel")
         .text("")
@@ -39,7 +39,7 @@ async fn a_plain_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_answer_reports_usage_and_leaves_no_message() {
+async fn an_empty_response_reports_usage_and_leaves_no_message() {
     let scene = scene([accepted().usage(3, 0).stop(StopReason::End)]);
     check(
         &scene.prompt("hi").await,
@@ -87,7 +87,7 @@ async fn reasoning_is_kept_in_its_place_and_is_not_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reasoning_alone_is_no_answer() {
+async fn reasoning_alone_is_not_a_response() {
     let scene = scene([accepted()
         .thinking("hm")
         .reasoning("hm")
@@ -108,7 +108,7 @@ async fn reasoning_alone_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_cut_by_its_length_says_so() {
+async fn a_response_cut_by_its_length_says_so() {
     let scene = scene([accepted()
         .text("and so")
         .usage(3, 2)
@@ -167,7 +167,7 @@ async fn a_call_cut_by_the_length_limit_is_answered_by_an_error_and_the_model_go
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_withheld_answer_is_an_error_that_keeps_what_was_said() {
+async fn a_withheld_response_is_an_error_that_keeps_what_was_said() {
     let scene = scene([accepted()
         .text("I will")
         .usage(3, 2)

@@ -22,7 +22,7 @@ fn with_window(scripts: impl Into<Vec<Script>>) -> Scene {
     .build()
 }
 
-/// An answer after which the window holds `tokens`.
+/// A response after which the window holds `tokens`.
 fn filling(tokens: u64) -> Script {
     accepted()
         .text("long")

@@ -1,4 +1,4 @@
-//! Another model goes on where one failed.
+//! Another model continues where one failed.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ async fn a_refused_request_goes_to_the_next() {
     );
 }
 
-/// What was said is kept and the next one is told so; a call that was half made is dropped.
+/// The text so far is kept, and the next model is asked to continue it; an incomplete call is
+/// dropped.
 #[tokio::test(start_paused = true)]
 async fn a_broken_answer_is_kept_and_continued() {
     let broken = accepted()
@@ -85,7 +86,8 @@ async fn a_broken_answer_is_kept_and_continued() {
     );
 }
 
-/// It speaks for the rest of the prompt, tools included; the next prompt begins with the first.
+/// It is used for the rest of the prompt, tools included; the next prompt begins with the first
+/// model.
 #[tokio::test(start_paused = true)]
 async fn the_next_prompt_begins_with_the_first_again() {
     let scene = scene(

@@ -14,7 +14,7 @@ use crate::support::model::{Script, accepted, answer};
 use crate::support::tools::{echo, gated, tool};
 use crate::support::{Scene, Setup, check};
 
-/// An agent whose model speaks the dialect.
+/// An agent whose model uses the dialect.
 fn hermes(
     scripts: impl Into<Vec<Script>>,
     tools: impl IntoIterator<Item = Arc<dyn Tool>>,
@@ -336,7 +336,7 @@ async fn without_tools_nothing_is_read_as_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_runs_only_after_the_whole_answer() {
+async fn a_tool_runs_only_after_the_whole_response() {
     let (gate, slow) = (Gate::default(), Gate::default());
     let scene = hermes(
         [

@@ -12,7 +12,7 @@ use crate::support::model::{accepted, answer, calls};
 use crate::support::tools::echo;
 use crate::support::{Log, Setup, after_calls, check, render, run_to_the_end};
 
-/// Answers from functions, at once, and logs what it was asked and told.
+/// Returns verdicts from functions, at once, and logs its calls.
 #[derive(Default)]
 struct ScriptedHooks {
     log: Log,
@@ -358,7 +358,7 @@ async fn a_suppressed_message_is_not_shown_but_kept() {
     );
 }
 
-/// Looks into the front end's queue whenever it is told of an event.
+/// Looks into the front end's queue at every event.
 struct FirstToKnow {
     log: Log,
     queue: Mutex<mpsc::Receiver<AgentEvent>>,

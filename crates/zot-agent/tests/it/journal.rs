@@ -117,7 +117,7 @@ async fn a_user_message_that_cannot_be_written_down_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_cannot_be_written_down_ends_the_prompt() {
+async fn a_response_that_cannot_be_written_down_ends_the_prompt() {
     let (scene, log) = failing(r#"journal assistant "ok""#, [answer("ok")]);
     check(
         &scene.prompt("hi").await,
@@ -183,7 +183,7 @@ async fn usage_that_cannot_be_written_down_ends_the_prompt_before_any_tool_runs(
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_that_cannot_be_written_down_are_not_told_and_end_the_prompt() {
+async fn results_that_cannot_be_written_down_are_not_reported_and_end_the_prompt() {
     let (scene, _) = failing(
         r#"journal tool c1 ok "{}""#,
         [calls(&[("c1", "echo", "{}")])],

@@ -120,7 +120,7 @@ async fn messages_are_the_same_objects_from_call_to_call() {
             answer("ok"),
         ],
         tools: vec![echo()],
-        // The repair makes a message of its own, which must not be made anew for every call.
+        // The repair adds a message, which must not be created again for every call.
         transcript: vec![said(Role::User, "zero"), called(&["lost"])],
         ..Setup::default()
     }

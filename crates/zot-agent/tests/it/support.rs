@@ -114,7 +114,7 @@ impl Setup {
     }
 }
 
-/// An agent that answers from `scripts` and has no tools.
+/// An agent that responds from `scripts` and has no tools.
 pub(crate) fn scene(scripts: impl Into<Vec<Script>>) -> Scene {
     Setup {
         scripts: scripts.into(),
@@ -134,7 +134,7 @@ impl Scene {
         self.prompt_while(text, async {}).await
     }
 
-    /// Prompts while `meanwhile` runs beside it.
+    /// Prompts while `meanwhile` runs concurrently.
     pub(crate) async fn prompt_while(
         &self,
         text: &str,
@@ -252,7 +252,7 @@ pub(crate) async fn settle() {
     }
 }
 
-/// What happened, in order, told by several parties.
+/// What happened, in order, reported by several parties.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 

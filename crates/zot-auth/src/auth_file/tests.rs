@@ -38,7 +38,7 @@ impl Home {
     }
 }
 
-/// The error and everything below it, as a person or a log would see it.
+/// Returns the error with all its causes, as a person or a log would see it.
 fn shown(error: &CredentialError) -> String {
     let mut text = format!("{error} {error:?}");
     let mut source = error.source();
@@ -94,7 +94,7 @@ fn oauth_is_an_error_only_for_the_provider_asked_for() {
 }
 
 #[test]
-fn an_entry_of_unknown_shape_says_how_to_write_it() {
+fn an_entry_of_unknown_shape_reports_how_to_write_it() {
     for entry in ["5", "null", r#"{"token":"sk-canary"}"#, r#"["sk-canary"]"#] {
         let home = Home::new(&format!(r#"{{"openai":{entry}}}"#), 0o600);
         let error = home.find("openai").unwrap_err();
@@ -144,7 +144,7 @@ fn a_file_of_the_original_is_read_entry_by_entry() {
 }
 
 #[test]
-fn a_file_that_others_can_reach_is_refused_with_the_command_that_helps() {
+fn a_file_that_others_can_access_is_refused_with_the_command_that_fixes_it() {
     for mode in [0o644, 0o640, 0o604, 0o620, 0o660, 0o666] {
         let home = Home::new(r#"{"openai":"sk-canary"}"#, mode);
         let error = home.find("openai").unwrap_err();
@@ -164,7 +164,7 @@ fn a_file_that_others_can_reach_is_refused_with_the_command_that_helps() {
 
 #[test]
 fn a_file_of_another_user_is_refused() {
-    // Only root can make one; for everyone else /etc/passwd is one.
+    // Only root can create one; for everyone else /etc/passwd is one.
     let home = Home::new(r#"{"openai":"sk-canary"}"#, 0o600);
     let foreign = if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&home.auth_file, Some(12_345), None).unwrap();
@@ -183,7 +183,7 @@ fn a_file_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_symbolic_link_is_followed_and_its_target_judged() {
+fn a_symbolic_link_is_followed_and_its_target_checked() {
     let target = Home::new(r#"{"openai":"k"}"#, 0o600);
     let directory = TempDir::new().unwrap();
     let link = directory.path().join("auth.json");

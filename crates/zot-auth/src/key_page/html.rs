@@ -1,4 +1,4 @@
-//! What the page looks like. Nothing is loaded from anywhere, no script runs.
+//! The HTML of the page. It loads no resources and runs no scripts.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,12 @@ button{margin-top:1.25rem;background:#222;color:#fff;border-color:#222;cursor:po
 @media(prefers-color-scheme:dark){body{color:#eee;background:#111}input,select{background:#222;color:#eee}\
 button{background:#eee;color:#111}.small{color:#aaa}}";
 
-/// A page with a heading and a sentence.
+/// Returns a page with a heading and a sentence.
 pub(crate) fn page(title: &str, text: &str) -> String {
     document(title, &format!("<p>{}</p>", escaped(text)))
 }
 
-/// The page with the field for the key.
+/// Returns the page with the field for the key.
 pub(super) fn form(path: &str, providers: &[String], problem: Option<&str>) -> String {
     let mut body = String::new();
     if let Some(problem) = problem {
@@ -45,8 +45,8 @@ pub(super) fn form(path: &str, providers: &[String], problem: Option<&str>) -> S
     body.push_str(
         "<label for=\"key\">API key</label><input id=\"key\" name=\"key\" type=\"password\" \
          autocomplete=\"off\" spellcheck=\"false\" required autofocus>\
-         <button>Check and keep it</button></form>\
-         <p class=\"small\">It is sent to the provider once, to see that it works, and kept in \
+         <button>Check and save</button></form>\
+         <p class=\"small\">The key is sent to the provider once, to check that it works, and saved in \
          auth.json, which only you can read.</p>",
     );
     document("zot login", &body)

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use super::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 
-/// Sends `head` (without the last empty line) and `body`, returns the whole answer.
+/// Sends `head` (without the last empty line) and `body`; returns the whole response.
 async fn send(port: u16, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
@@ -59,7 +59,7 @@ fn block_on(future: impl Future<Output = ()>) {
 }
 
 #[test]
-fn a_key_is_asked_for_until_one_is_taken() {
+fn the_page_asks_until_a_key_is_accepted() {
     block_on(async {
         let page = KeyPage::open(vec!["a".to_owned(), "b<".to_owned()]).unwrap();
         let visit = Visit::to(&page);
@@ -102,7 +102,7 @@ fn a_key_is_asked_for_until_one_is_taken() {
 }
 
 #[test]
-fn others_find_nothing() {
+fn other_paths_hosts_and_origins_are_refused() {
     block_on(async {
         let page = KeyPage::open(vec!["a".to_owned()]).unwrap();
         let visit = Visit::to(&page);
@@ -122,7 +122,7 @@ fn others_find_nothing() {
             }
             let foreign = visit.post("key=k", "\r\norigin: http://evil.example").await;
             assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
-            // A connection that says nothing is in nobody's way.
+            // An idle connection does not block others.
             let _silent = TcpStream::connect(("127.0.0.1", visit.port)).await.unwrap();
             let own = format!("\r\norigin: http://localhost:{}", visit.port);
             let taken = visit.post("key=k", &own).await;

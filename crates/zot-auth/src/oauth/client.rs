@@ -1,4 +1,4 @@
-//! One provider's way to log in, and the requests that both flows and renewal share.
+//! How to log in at one provider, and the requests that both flows and renewal share.
 
 use std::fmt;
 use std::future::Future;
@@ -14,17 +14,17 @@ use crate::CredentialError;
 #[derive(Clone, PartialEq, Eq)]
 pub struct OAuthClient {
     pub client_id: String,
-    /// Some providers want one although it is no secret in a program on somebody's machine.
+    /// Some providers require one, although it cannot be secret in a program on a user's machine.
     pub client_secret: Option<String>,
-    /// Where a browser is sent; without it there is only the device flow.
+    /// Where the browser is sent; without it only the device flow is available.
     pub authorize_url: Option<String>,
     pub token_url: String,
-    /// Where a device code is asked for; without it there is only the browser.
+    /// Where a device code is requested; without it only the browser flow is available.
     pub device_url: Option<String>,
     pub scopes: Vec<String>,
-    /// What else the provider wants in the browser's address.
+    /// Additional parameters for the browser's address.
     pub parameters: Vec<(String, String)>,
-    /// The port of the redirect address, where the provider insists on one; 0 takes any.
+    /// The port of the redirect address, if the provider requires a fixed one; 0 chooses a free one.
     pub redirect_port: u16,
     /// For example `/callback`.
     pub redirect_path: String,
@@ -40,12 +40,12 @@ impl fmt::Debug for OAuthClient {
     }
 }
 
-/// A provider's answer: the status, and the body.
+/// A provider's response: the status and the body.
 pub type TokenAnswer = (u16, Vec<u8>);
 
-/// Sends forms to a provider. Implemented by whoever has an HTTP client.
+/// Sends forms to a provider. Implemented by crates that have an HTTP client.
 pub trait TokenTransport: Send + Sync {
-    /// Posts `form`; an error says in words why there was no answer.
+    /// Posts `form`; the error describes why there was no response.
     fn post_form<'a>(
         &'a self,
         url: &'a str,
@@ -61,13 +61,13 @@ pub enum OAuthError {
     /// In the provider's words.
     #[error("the provider refused: {reason}")]
     Refused { reason: String },
-    #[error("the provider's answer makes no sense: {reason}")]
-    Nonsense { reason: String },
-    #[error("nobody logged in within {minutes} minutes")]
+    #[error("the provider's response is invalid: {reason}")]
+    Invalid { reason: String },
+    #[error("the login was not completed within {minutes} minutes")]
     TooLate { minutes: u64 },
     #[error("cannot listen on 127.0.0.1: {0}")]
     Listening(#[from] std::io::Error),
-    #[error("there is no login any more: run `zot login {provider}`")]
+    #[error("the login was removed: run `zot login {provider}`")]
     LoggedOut { provider: String },
     #[error("the login at {provider} cannot be renewed ({reason}): run `zot login {provider}`")]
     NotRenewable { provider: String, reason: String },
@@ -93,7 +93,7 @@ impl Refusal {
 }
 
 impl OAuthClient {
-    /// Exchanges what the fields grant for tokens.
+    /// Exchanges a grant for tokens.
     pub(super) async fn grant(
         &self,
         transport: &dyn TokenTransport,
@@ -103,7 +103,7 @@ impl OAuthClient {
         if status == 200 {
             return Tokens::of_answer(&body)
                 .map(Ok)
-                .ok_or_else(|| nonsense("no access token in it"));
+                .ok_or_else(|| invalid("it has no access token"));
         }
         refusal(status, &body).map(Err)
     }
@@ -134,11 +134,11 @@ impl OAuthClient {
 }
 
 pub(super) fn refusal(status: u16, body: &[u8]) -> Result<Refusal, OAuthError> {
-    serde_json::from_slice(body).map_err(|_| nonsense(&format!("status {status}, no error in it")))
+    serde_json::from_slice(body).map_err(|_| invalid(&format!("status {status} without an error")))
 }
 
-pub(super) fn nonsense(reason: &str) -> OAuthError {
-    OAuthError::Nonsense {
+pub(super) fn invalid(reason: &str) -> OAuthError {
+    OAuthError::Invalid {
         reason: reason.to_owned(),
     }
 }

@@ -1,5 +1,5 @@
-//! The authorisation code flow with PKCE: a browser, and an address on this machine that it comes
-//! back to.
+//! The authorisation code flow with PKCE: a browser, and an address on this machine that it is
+//! redirected to.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use super::tokens::Tokens;
 use crate::key_page::page;
 use crate::loopback::{self, LoopbackServer, Reply};
 
-/// How long someone may take to log in.
+/// How long the user may take to log in.
 ///
 /// Limit: the login fails.
 const CODE_TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// A login under way: the browser is to be sent to [`CodeLogin::url`].
+/// A login in progress: send the browser to [`CodeLogin::url`].
 pub struct CodeLogin<'a> {
     client: &'a OAuthClient,
     server: LoopbackServer,
@@ -30,7 +30,7 @@ pub struct CodeLogin<'a> {
 }
 
 impl<'a> CodeLogin<'a> {
-    /// Listens, and says where to send the browser. `authorize_url` is that of `client`.
+    /// Starts listening. `authorize_url` is that of `client`.
     pub async fn begin(client: &'a OAuthClient, authorize_url: &str) -> Result<Self, OAuthError> {
         let server = LoopbackServer::bind(client.redirect_port)?;
         let redirect = format!("http://127.0.0.1:{}{}", server.port(), client.redirect_path);
@@ -66,12 +66,12 @@ impl<'a> CodeLogin<'a> {
         })
     }
 
-    /// Where to send the browser.
+    /// Returns where to send the browser.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits for the browser to come back, and fetches the tokens.
+    /// Waits for the browser to be redirected, and fetches the tokens.
     pub async fn finish(mut self, transport: &dyn TokenTransport) -> Result<Tokens, OAuthError> {
         let code = timeout(CODE_TIME_LIMIT, self.code()).await;
         self.server.close().await;
@@ -105,7 +105,7 @@ impl<'a> CodeLogin<'a> {
             let ours = request.path == self.client.redirect_path
                 && field("state").is_some_and(|state| loopback::same(&state, &self.state));
             if !ours {
-                // Somebody else's request, or a page's icon: the login goes on.
+                // An unrelated request, such as for an icon: keep waiting.
                 request.answer(Reply::not_found());
                 continue;
             }
@@ -114,11 +114,11 @@ impl<'a> CodeLogin<'a> {
                 (_, Some(error)) => Err(OAuthError::Refused {
                     reason: field("error_description").unwrap_or(error),
                 }),
-                _ => Err(super::client::nonsense("no code in it")),
+                _ => Err(super::client::invalid("it has no code")),
             };
             let text = match &outcome {
                 Ok(_) => "You are logged in. You can close this page.",
-                Err(_) => "The login failed; the terminal says why. You can close this page.",
+                Err(_) => "The login failed; see the terminal. You can close this page.",
             };
             request.answer(Reply::page(page("zot login", text)));
             return outcome;

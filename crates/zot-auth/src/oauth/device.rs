@@ -1,25 +1,25 @@
-//! The device flow: a code to type in elsewhere.
+//! The device flow: a code to enter on another device.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use super::client::{OAuthClient, OAuthError, TokenTransport, nonsense, refusal};
+use super::client::{OAuthClient, OAuthError, TokenTransport, invalid, refusal};
 use super::tokens::Tokens;
 
-/// How often to ask when the server does not say, and how much slower when it wants that (RFC 8628).
+/// The polling interval if the server gives none, and by how much `slow_down` extends it (RFC 8628).
 const DEFAULT_INTERVAL: u64 = 5;
 const SLOWER: Duration = Duration::from_secs(5);
 
-/// The longest a server's code is believed to last.
+/// The longest time that a code is assumed to be valid.
 ///
 /// Limit: the code expires.
 const MAX_DEVICE_CODE_SECONDS: u64 = 1800;
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// A login under way: someone has to type in [`DeviceLogin::user_code`] somewhere.
+/// A login in progress: the user has to enter [`DeviceLogin::user_code`].
 pub struct DeviceLogin<'a> {
     client: &'a OAuthClient,
     answer: Answer,
@@ -38,7 +38,7 @@ struct Answer {
 }
 
 impl<'a> DeviceLogin<'a> {
-    /// Asks for a code at `device_url`, which is that of `client`.
+    /// Requests a code from `device_url`, which is that of `client`.
     pub async fn begin(
         client: &'a OAuthClient,
         device_url: &str,
@@ -50,7 +50,7 @@ impl<'a> DeviceLogin<'a> {
         if status != 200 {
             return Err(refusal(status, &body)?.into_error());
         }
-        let answer = serde_json::from_slice(&body).map_err(|_| nonsense("no device code in it"))?;
+        let answer = serde_json::from_slice(&body).map_err(|_| invalid("it has no device code"))?;
         Ok(Self {
             client,
             answer,
@@ -58,22 +58,22 @@ impl<'a> DeviceLogin<'a> {
         })
     }
 
-    /// What to type in.
+    /// Returns the code to enter.
     pub fn user_code(&self) -> &str {
         &self.answer.user_code
     }
 
-    /// Where.
+    /// Returns where to enter it.
     pub fn verification_uri(&self) -> &str {
         &self.answer.verification_uri
     }
 
-    /// Where the code is filled in already, if there is such a place.
+    /// Returns an address with the code already filled in, if the server gave one.
     pub fn complete_uri(&self) -> Option<&str> {
         self.answer.verification_uri_complete.as_deref()
     }
 
-    /// Waits until it has been typed in.
+    /// Waits until the user has entered the code.
     pub async fn finish(self, transport: &dyn TokenTransport) -> Result<Tokens, OAuthError> {
         let lasts = self
             .answer
@@ -100,7 +100,7 @@ impl<'a> DeviceLogin<'a> {
                     "slow_down" => interval += SLOWER,
                     _ => return Err(refused.into_error()),
                 },
-                // A network that is away for a moment is no reason to start over.
+                // A short network failure does not end the login.
                 Err(OAuthError::Unreachable { .. }) => {}
                 Err(error) => return Err(error),
             }

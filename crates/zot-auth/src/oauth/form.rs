@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// `fields` as a query or as the body of a form.
+/// Encodes `fields` as a query or as the body of a form.
 pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (name, value) in fields {
@@ -16,7 +16,7 @@ pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
     text
 }
 
-/// The fields of a query or a form; what is not valid in it becomes U+FFFD.
+/// Returns the fields of a query or a form; invalid UTF-8 becomes U+FFFD.
 pub(crate) fn decoded(text: &str) -> Vec<(String, String)> {
     text.split('&')
         .filter(|field| !field.is_empty())

@@ -1,4 +1,4 @@
-//! Keeps a login fresh: renewed ahead of its end, by one process at a time.
+//! Keeps a login fresh: renews it before it expires, in one process at a time.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use super::client::{OAuthClient, OAuthError, TokenTransport};
 use super::tokens::Tokens;
 use crate::{AuthFile, CredentialError};
 
-/// How long before its end a token is renewed: longer than an answer usually takes.
+/// How long before it expires a token is renewed: longer than a model's response usually takes.
 ///
 /// Limit: a login is renewed this long before it expires.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(300);
@@ -22,7 +22,7 @@ const RENEWAL_MARGIN: Duration = Duration::from_secs(300);
 const RENEWAL_LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The login of one provider, good whenever it is asked for.
+/// The login of one provider, renewed when needed.
 pub struct TokenKeeper {
     provider: String,
     client: OAuthClient,
@@ -48,7 +48,7 @@ impl TokenKeeper {
         }
     }
 
-    /// A token that is good for a while, renewed if need be.
+    /// Returns tokens that are valid for a while, renewed if necessary.
     pub async fn fresh(&self) -> Result<Tokens, OAuthError> {
         let current = self.current().clone();
         if current.lasts(RENEWAL_MARGIN) {
@@ -59,7 +59,7 @@ impl TokenKeeper {
                 *self.current() = tokens.clone();
                 Ok(tokens)
             }
-            // Not renewed in time is not yet expired.
+            // The current token has not expired yet.
             Err(OAuthError::Unreachable { .. }) if current.lasts(Duration::ZERO) => Ok(current),
             Err(error) => Err(error),
         }
@@ -68,7 +68,7 @@ impl TokenKeeper {
     async fn renewed(&self) -> Result<Tokens, OAuthError> {
         let path = self.file.path().with_extension("json.refresh.lock");
         let _lock = self.lock(&path).await?;
-        // Whoever had the lock before may have done it already: a refresh token works once.
+        // Another process may have renewed it already, and a refresh token works only once.
         let stored = self.file.login(&self.provider)?;
         let stored = stored.ok_or_else(|| OAuthError::LoggedOut {
             provider: self.provider.clone(),

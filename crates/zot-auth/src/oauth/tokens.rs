@@ -1,4 +1,4 @@
-//! What a login gives.
+//! The tokens of a login.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use zot_process::Secret;
 
-/// An access token and what renews it.
+/// An access token and its refresh token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tokens {
     access: Secret,
@@ -41,7 +41,7 @@ impl Tokens {
         }
     }
 
-    /// The secret that requests carry.
+    /// Returns the secret to send with requests.
     pub fn access(&self) -> &str {
         &self.access
     }
@@ -54,13 +54,13 @@ impl Tokens {
         self.refresh.as_deref()
     }
 
-    /// Whether it is still good after `margin`.
+    /// Returns whether it is still valid after `margin`.
     pub(super) fn lasts(&self, margin: Duration) -> bool {
         self.expires
             .is_none_or(|expires| expires > SystemTime::now() + margin)
     }
 
-    /// A renewal that brings no new refresh token leaves the old one in force.
+    /// Keeps the refresh token of `before` if the renewal brought no new one.
     pub(super) fn or_refresh_of(mut self, before: &Self) -> Self {
         self.refresh = self.refresh.or_else(|| before.refresh.clone());
         self
@@ -88,7 +88,7 @@ impl Tokens {
         })
     }
 
-    /// As `auth.json` holds it, if it is of our or of the original's making.
+    /// Reads an entry of `auth.json`, in our own or the original's form.
     pub(crate) fn of_entry(entry: &Value) -> Option<Self> {
         if let Some(login) = entry.get("oauth") {
             return Self::of_original(login);
@@ -105,7 +105,7 @@ impl Tokens {
         })
     }
 
-    /// The original's tokens, with the time of their end in RFC 3339. Its zero time means no expiry.
+    /// Reads the original's tokens. They expire at a time in RFC 3339; the zero time means never.
     fn of_original(login: &Value) -> Option<Self> {
         let text = |name: &str| login.get(name)?.as_str().filter(|text| !text.is_empty());
         let expires = text("expiry").and_then(|time| time.parse::<jiff::Timestamp>().ok());
@@ -118,8 +118,8 @@ impl Tokens {
         })
     }
 
-    /// The entry that takes the place of `before`, in the form that `before` has: the original
-    /// goes on with the file, and a refresh token works only once.
+    /// Returns the entry that replaces `before`, in the same form: the original may keep using the
+    /// file, and a refresh token works only once.
     pub(crate) fn to_entry(&self, before: Option<&Value>) -> Value {
         let Some(Value::Object(login)) = before.and_then(|before| before.get("oauth")) else {
             return self.to_own_entry();

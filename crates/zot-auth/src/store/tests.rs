@@ -16,7 +16,7 @@ fn mode(file: &AuthFile) -> u32 {
 }
 
 #[test]
-fn keys_join_what_is_there() {
+fn keys_are_added_to_existing_entries() {
     let (_directory, file) = file();
     file.put_key("openai", " sk-one \n").unwrap();
     assert_eq!(mode(&file), 0o600);
@@ -54,7 +54,7 @@ fn a_login_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_not_stored() {
+fn keys_that_cannot_be_sent_are_not_stored() {
     let (_directory, file) = file();
     for bad in ["", "  ", "two words", "schlüssel"] {
         assert!(file.put_key("openai", bad).is_err(), "{bad:?}");
@@ -72,7 +72,7 @@ fn a_file_that_others_can_read_is_not_added_to() {
 }
 
 #[test]
-fn many_at_a_time_lose_nothing() {
+fn concurrent_writers_lose_nothing() {
     let (_directory, file) = file();
     std::thread::scope(|scope| {
         for number in 0..8 {
@@ -84,7 +84,7 @@ fn many_at_a_time_lose_nothing() {
 }
 
 #[test]
-fn what_others_wrote_keeps_its_order_and_its_words() {
+fn other_entries_keep_their_order_and_form() {
     let (_directory, file) = file();
     file.put_key("x", "k").unwrap();
     let theirs = r#"{"zeta":{"n":1.50},"openai":{"oauth":{"access_token":"a","id_token":"i"}},"broken":5,"additional_api_key_creds":{"groq":{"api_key":"g"},"odd":{"n":2.50}},"kimi":{}}"#;

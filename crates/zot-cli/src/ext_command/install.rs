@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use zot_sdk::extensions::Manifest;
-use zot_sdk::extensions::store::{IfTaken, Origin, Store};
+use zot_sdk::extensions::store::{OnConflict, Origin, Store};
 
 use super::consent::Consent;
 use super::permissions;
@@ -15,19 +15,19 @@ pub(super) async fn run(
     store: &Store,
     origin: &str,
     consent: Consent,
-    if_taken: IfTaken,
+    on_conflict: OnConflict,
 ) -> Result<ExitCode, Failure> {
     let origin = Origin::parse(origin)?;
     let mut progress = |step: &str| note(format_args!("{}", one_line(step)));
     let staged = store.stage(&origin, &mut progress).await?;
-    staged.check_taken(if_taken)?;
+    staged.check_conflict(on_conflict)?;
     show(staged.manifest(), &origin);
-    if let Some(old) = staged.taken_by() {
+    if let Some(old) = staged.installed_directory() {
         note(format_args!("  replaces {}", old.display()));
     }
     consent.obtain("install it?", "not installed").await?;
     let manifest = staged.manifest().clone();
-    let place = staged.put_in_place(if_taken)?;
+    let place = staged.install(on_conflict)?;
     say(format_args!(
         "{} {} installed in {}",
         manifest.name,

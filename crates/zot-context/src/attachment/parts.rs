@@ -1,22 +1,22 @@
-//! What a prompt carries besides what was typed, in a few words each.
+//! Describes what is attached to a prompt.
 //!
-//! What is attached stands behind the prompt's text in a form of ours, in requests and in session
-//! files. This reads it back, to show the conversation.
+//! Attachments follow the prompt's text in zot's own format, in requests and in session files. This
+//! parses them again, to show the conversation.
 
 use std::fmt;
 
-/// How the names in a directory are headed, now and in sessions of earlier versions.
+/// The headings of a directory listing, now and in sessions of earlier versions.
 const DIRECTORY_HEADINGS: [&str; 2] = [
     ", a directory attached by the user",
     ", a folder attached by the user",
 ];
-/// How an image is announced, now and in sessions of earlier versions.
+/// The headings of an image, now and in sessions of earlier versions.
 const IMAGE_HEADINGS: [&str; 2] = [
     ": an image, attached by the user",
     ": a picture, attached by the user",
 ];
 
-/// Something that was mentioned in a prompt, and what became of it.
+/// Something that a prompt mentions, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// As it was mentioned.
@@ -24,14 +24,14 @@ pub struct Part {
     pub outcome: Outcome,
 }
 
-/// What became of a mention.
+/// The outcome of a mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The whole file.
     File {
         bytes: u64,
     },
-    /// The beginning of a file that is longer.
+    /// The beginning of a longer file.
     Beginning {
         bytes: u64,
         of: u64,
@@ -40,7 +40,7 @@ pub enum Outcome {
     Directory {
         entries: u64,
     },
-    /// How large it is, where that is known.
+    /// An image, with its size if known.
     Image {
         bytes: Option<u64>,
     },
@@ -50,7 +50,7 @@ pub enum Outcome {
 }
 
 impl Part {
-    /// What was mentioned and does not exist.
+    /// Creates the part for something that does not exist.
     pub(super) fn missing(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-/// `a.txt 19 B`, `src 3 entries`, `gone.txt: no such file`.
+/// Writes `a.txt 19 B`, `src 3 entries` or `gone.txt: no such file`.
 impl fmt::Display for Part {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.name;
@@ -85,7 +85,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// `19 B`, `1.5 KiB`, `20.0 MiB`.
+/// Formats a size: `19 B`, `1.5 KiB`, `20.0 MiB`.
 fn size(bytes: u64) -> String {
     const KIB: u64 = 1024;
     match bytes {
@@ -95,7 +95,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Where what was typed ends in a prompt, and what is attached behind it.
+/// Returns where the typed text ends in a prompt, and what is attached after it.
 pub fn attached_parts(prompt: &str) -> (usize, Vec<Part>) {
     let starts = prompt.match_indices("\n\n[").map(|(at, _)| (at, at + 2));
     let starts = prompt
@@ -112,7 +112,7 @@ pub fn attached_parts(prompt: &str) -> (usize, Vec<Part>) {
     (prompt.len(), Vec::new())
 }
 
-/// The parts that `text` consists of, if it consists of nothing else.
+/// Parses `text` as a list of parts, if it consists of nothing else.
 fn all_parts(mut text: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     loop {
@@ -125,32 +125,32 @@ fn all_parts(mut text: &str) -> Option<Vec<Part>> {
     }
 }
 
-/// The part that `text` begins with, and what is behind it.
+/// Parses the part that `text` begins with, and returns the rest.
 fn part(text: &str) -> Option<(Part, &str)> {
     let inner = text.strip_prefix('[')?;
     let line = inner.lines().next().unwrap_or_default();
-    // A name may have brackets of its own.
+    // A name may contain brackets.
     line.match_indices(']').find_map(|(at, _)| {
         let heading = inner.get(..at)?;
-        let behind = inner.get(at + 1..)?;
-        match behind.strip_prefix("\n`") {
-            Some(_) => block(heading, behind.get(1..)?),
-            None if behind.is_empty() || behind.starts_with('\n') => Some((note(heading)?, behind)),
+        let after = inner.get(at + 1..)?;
+        match after.strip_prefix("\n`") {
+            Some(_) => block(heading, after.get(1..)?),
+            None if after.is_empty() || after.starts_with('\n') => Some((note(heading)?, after)),
             None => None,
         }
     })
 }
 
-/// A file or a directory between fences.
+/// Parses a file or a directory between fences.
 fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
     let (fence, content) = text.split_once('\n')?;
     if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
         return None;
     }
     let closing = format!("\n{fence}");
-    // An empty directory has not even a line.
-    let (content, behind) = match content.strip_prefix(fence) {
-        Some(behind) => ("", behind),
+    // The listing of an empty directory has no line.
+    let (content, after) = match content.strip_prefix(fence) {
+        Some(after) => ("", after),
         None => content.split_once(closing.as_str())?,
     };
     let name_before = |what: &str| {
@@ -176,7 +176,7 @@ fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
                     bytes: bytes.parse().ok()?,
                     of: of.parse().ok()?,
                 },
-                // With the line break that was before the fence.
+                // Includes the line break before the fence.
                 None if content.is_empty() => Outcome::File { bytes: 0 },
                 None => Outcome::File {
                     bytes: content.len() as u64 + 1,
@@ -185,10 +185,10 @@ fn block<'a>(heading: &str, text: &'a str) -> Option<(Part, &'a str)> {
             (name, outcome)
         }
     };
-    Some((Part { name, outcome }, behind))
+    Some((Part { name, outcome }, after))
 }
 
-/// What is said about an image, or about something that was not attached.
+/// Parses the note on an image, or on something that was not attached.
 fn note(heading: &str) -> Option<Part> {
     let image = IMAGE_HEADINGS
         .iter()
@@ -199,10 +199,10 @@ fn note(heading: &str) -> Option<Part> {
             outcome: Outcome::Image { bytes: None },
         });
     }
-    let (name, said) = heading.split_once(": ")?;
-    let reason = match said.strip_prefix("not attached, ") {
+    let (name, status) = heading.split_once(": ")?;
+    let reason = match status.strip_prefix("not attached, ") {
         Some(reason) => reason.strip_prefix("it ").unwrap_or(reason),
-        None => said.split_once(", not attached")?.0,
+        None => status.split_once(", not attached")?.0,
     };
     Some(Part {
         name: name.to_owned(),

@@ -11,7 +11,7 @@ fn check(text: &str, fields: serde_json::Value, body: &str) {
 }
 
 #[test]
-fn fields_and_body_are_told_apart() {
+fn fields_and_body_are_distinguished() {
     check("just text\n---\nmore", json!({}), "just text\n---\nmore");
     check("---", json!({}), "---");
     check("---\n---\nbody\n", json!({}), "body\n");

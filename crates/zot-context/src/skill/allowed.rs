@@ -6,8 +6,8 @@ use super::SkillError;
 
 /// The value of `allowed-tools`: a list, or names separated by commas or blanks.
 ///
-/// `Bash(git:*)` allows all of `bash`: which commands a shell line runs cannot be told from its
-/// text, and a limit that is easily walked around would be worse than one nobody relies on.
+/// `Bash(git:*)` allows all of `bash`: the text of a shell command does not show which programs it
+/// runs, and a limit that is easily bypassed would be worse than none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowedTools {
     names: Vec<String>,
@@ -49,7 +49,7 @@ impl AllowedTools {
         }
     }
 
-    /// Whether a tool is among them. `Read` means `read`: other agents write names like that.
+    /// Returns whether a tool is allowed. `Read` means `read`: other agents write names like that.
     pub fn allows(&self, tool: &str) -> bool {
         let mut names = self.names.iter();
         names.any(|name| name.eq_ignore_ascii_case(tool))
@@ -59,13 +59,13 @@ impl AllowedTools {
         &self.names
     }
 
-    /// Entries like `Bash(git:*)`, of which only the name counts.
+    /// Returns entries like `Bash(git:*)`, of which only the name counts.
     pub fn patterns(&self) -> &[String] {
         &self.patterns
     }
 }
 
-/// The entries of a text, which are separated by commas or blanks outside of parentheses.
+/// Splits a text at commas or blanks outside of parentheses.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_u32;
     text.split(move |character: char| {

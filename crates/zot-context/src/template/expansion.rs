@@ -1,9 +1,10 @@
-//! Puts arguments into a template.
+//! Expands the placeholders of a template.
 
-/// Replaces `$1` … `$9`, `$@` and `$ARGUMENTS` in one pass: what an argument contains is text.
+/// Replaces `$1` … `$9`, `$@` and `$ARGUMENTS` in one pass: placeholders in arguments are not
+/// expanded.
 ///
-/// `\$1` stays `$1`, and so does everything that only looks like a place, `$10` for example. When
-/// the template has no place for them, the arguments are added at its end.
+/// `\$1` becomes `$1`, and what only looks like a placeholder stays, `$10` for example. If the
+/// template has no placeholder, the arguments are added at its end.
 pub(super) fn expand(body: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
     let words = words(arguments);
@@ -12,7 +13,7 @@ pub(super) fn expand(body: &str, arguments: &str) -> String {
     let mut used = false;
     while let Some(position) = rest.find('$') {
         let (before, from_dollar) = rest.split_at(position);
-        let Some((place, length)) = place(from_dollar) else {
+        let Some((placeholder, length)) = placeholder(from_dollar) else {
             expanded.push_str(before);
             expanded.push('$');
             rest = from_dollar.get(1..).unwrap_or_default();
@@ -27,9 +28,9 @@ pub(super) fn expand(body: &str, arguments: &str) -> String {
         }
         expanded.push_str(before);
         used = true;
-        match place {
-            Place::All => expanded.push_str(arguments),
-            Place::Word(number) => {
+        match placeholder {
+            Placeholder::All => expanded.push_str(arguments),
+            Placeholder::Word(number) => {
                 if let Some(word) = words.get(number - 1) {
                     expanded.push_str(word);
                 }
@@ -44,29 +45,29 @@ pub(super) fn expand(body: &str, arguments: &str) -> String {
     expanded
 }
 
-enum Place {
+enum Placeholder {
     All,
     /// Counted from 1.
     Word(usize),
 }
 
-/// The place that `text` begins with, and its length. `text` begins with `$`.
-fn place(text: &str) -> Option<(Place, usize)> {
+/// Returns the placeholder that `text` begins with, and its length. `text` begins with `$`.
+fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
     const ALL: &str = "$ARGUMENTS";
     if text.starts_with("$@") {
-        return Some((Place::All, 2));
+        return Some((Placeholder::All, 2));
     }
     if let Some(after) = text.strip_prefix(ALL) {
-        let goes_on = after.starts_with(|next: char| next.is_alphanumeric() || next == '_');
-        return (!goes_on).then_some((Place::All, ALL.len()));
+        let continues = after.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        return (!continues).then_some((Placeholder::All, ALL.len()));
     }
     let mut characters = text.chars().skip(1);
     let digit = characters.next()?.to_digit(10).filter(|digit| *digit > 0)?;
-    let goes_on = characters.next().is_some_and(|next| next.is_ascii_digit());
-    (!goes_on).then_some((Place::Word(digit as usize), 2))
+    let continues = characters.next().is_some_and(|next| next.is_ascii_digit());
+    (!continues).then_some((Placeholder::Word(digit as usize), 2))
 }
 
-/// The arguments one by one: separated by blanks, unless quotes keep them together.
+/// Splits the arguments at blanks outside of quotes.
 fn words(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -61,12 +61,12 @@ async fn lines_are_written_in_order_up_to_the_end() {
     let mut expected = vec![ExtensionFrame::Ready];
     expected.extend((0..200).map(|number: u8| tool_result(number.to_string())));
     assert_eq!(frames, expected);
-    // Nobody waits for a writer that has ended.
+    // Does not wait for a writer that has ended.
     outbox.answer(ExtensionFrame::Ready).await;
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_does_not_wait() {
+async fn frames_other_than_responses_do_not_wait() {
     let (outbox, mut outgoing) = channel();
     for _ in 0..MAX_WAITING_FRAMES + 10 {
         outbox.offer(ExtensionFrame::Ready);

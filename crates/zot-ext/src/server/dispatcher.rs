@@ -1,4 +1,4 @@
-//! Which handler a frame belongs to, and how many of them run at once.
+//! Passes frames to their handlers, and limits how many run at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::outbox::log;
 use crate::registry::Registry;
 use crate::{Context, Level, OnFailure, PanelInput, Response, ToolResult, Verdict};
 
-/// Tool calls that run side by side; more of them wait.
+/// Tool calls that run concurrently.
 ///
 /// Limit: further tool calls wait.
 const MAX_RUNNING_CALLS: usize = 64;
 
-/// Tool calls and commands that run or wait; more are refused.
+/// Tool calls and commands that run or wait.
 ///
 /// Limit: a further tool call is refused.
 const MAX_ACCEPTED_CALLS: usize = 1024;
 
-/// Interceptions that run. zot asks one after another, so more are a mistake and are refused.
+/// Interceptions that run. zot sends one after another, so more are a mistake.
 ///
 /// Limit: the call is treated as if the interceptor had failed.
 const MAX_INTERCEPTIONS: usize = 64;
 
-/// Events, and inputs of panels, that wait for those before them; more are dropped and logged,
-/// because nobody may stop reading for them.
+/// Events and panel inputs that wait for earlier ones. More are dropped, because reading must not
+/// stop for them.
 ///
 /// Limit: the newest events and panel inputs are dropped and logged.
 const MAX_WAITING_EVENTS: usize = 1024;
@@ -48,7 +48,7 @@ pub(super) struct Dispatcher {
     context: Context,
     on_failure: OnFailure,
     tasks: JoinSet<()>,
-    /// Absent where nothing is handled in order.
+    /// `None` if the extension has no such handlers.
     events: Option<Queue<LifecycleEvent>>,
     panels: Option<Queue<(String, PanelInput)>>,
     running: Arc<Semaphore>,
@@ -56,12 +56,12 @@ pub(super) struct Dispatcher {
     interceptions: Arc<Semaphore>,
 }
 
-/// What is handled one after another.
+/// A queue of items that are handled one after another.
 struct Queue<T> {
     sender: mpsc::Sender<T>,
-    /// Whose handlers take from it.
+    /// The kind of its handlers, for the log.
     name: &'static str,
-    /// Set while the queue is full, so that the log says it once.
+    /// Set while the queue is full, so that this is logged once.
     dropping: bool,
 }
 
@@ -123,9 +123,9 @@ impl Dispatcher {
         }
     }
 
-    /// Starts what a line asks for.
+    /// Handles a line.
     pub(super) fn accept(&mut self, line: &[u8]) -> Flow {
-        // What has ended is forgotten.
+        // Remove tasks that have ended.
         while self.tasks.try_join_next().is_some() {}
         if line.trim_ascii().is_empty() {
             return Flow::Continue;
@@ -133,28 +133,28 @@ impl Dispatcher {
         match HostFrame::parse(line) {
             Ok(HostFrame::Shutdown) => return Flow::End,
             Ok(frame) => self.start(frame),
-            // Of a newer zot.
+            // From a newer zot.
             Err(FrameError::UnknownType(_)) => {}
             Err(error) => self.answer_broken(error),
         }
         Flow::Continue
     }
 
-    /// Waits for everything that was started; nothing new may come.
+    /// Waits for all tasks; nothing new is accepted.
     pub(super) async fn finish(&mut self) {
         self.events = None;
         self.panels = None;
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Stops everything that still runs.
+    /// Stops all tasks.
     pub(super) async fn cancel(&mut self) {
         self.tasks.shutdown().await;
     }
 
     fn start(&mut self, frame: HostFrame) {
         match frame {
-            HostFrame::HelloAck(host) => self.meet(host),
+            HostFrame::HelloAck(host) => self.receive_host(host),
             HostFrame::CommandInvoked { id, name, args } => self.run_command(id, &name, args),
             HostFrame::ToolCall { id, name, args } => self.call_tool(id, name, args),
             HostFrame::Event(event) => self.queue_event(event),
@@ -174,7 +174,7 @@ impl Dispatcher {
         }
     }
 
-    fn meet(&mut self, host: HelloAck) {
+    fn receive_host(&mut self, host: HelloAck) {
         if self.registry.on_failure.is_none() && !self.registry.interceptors.is_empty() {
             self.on_failure = OnFailure::of_manifest(Path::new(&host.extension_dir));
         }
@@ -213,7 +213,7 @@ impl Dispatcher {
         let context = self.context.clone();
         self.tasks.spawn_local(async move {
             let _slot = slot;
-            // Fails only when the semaphore is closed, which nobody does.
+            // Fails only if the semaphore is closed, which never happens.
             let _running = running.acquire_owned().await;
             let result = guarded(handler(args, context.clone()))
                 .await
@@ -258,7 +258,7 @@ impl Dispatcher {
         }
     }
 
-    /// Tells whoever waits for it that a frame could not be read.
+    /// Responds to an invalid frame with an error.
     fn answer_broken(&self, error: FrameError) {
         log(format_args!("a frame from zot cannot be read: {error}"));
         let FrameError::Invalid {
@@ -272,7 +272,7 @@ impl Dispatcher {
         match frame {
             "command_invoked" => self.offer_response(id, Response::error(error)),
             "tool_call" => self.offer_result(id, ToolResult::error(error)),
-            // An event this extension has never heard of is not its business.
+            // The extension does not intercept events that it does not know.
             "event_intercept" => self.offer_verdict(id, Verdict::Allow),
             _ => {}
         }
@@ -330,7 +330,8 @@ async fn handle_panels(
     }
 }
 
-/// What becomes of an event whose interceptor failed. Its answer cannot say so, so the user is told.
+/// Returns the verdict of an interceptor that failed. The response cannot carry the error, so the user
+/// is notified.
 fn failed_verdict(kind: EventKind, error: &str, policy: OnFailure, context: &Context) -> Verdict {
     let problem = format!("the interceptor of {} {error}", kind.as_str());
     let (verdict, consequence) = match policy {

@@ -1,4 +1,4 @@
-//! How an extension ends. The clock is paused: what waits for time waits for nothing else.
+//! How an extension ends. The clock is paused, so timeouts pass at once.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use zot_ext::{Extension, ExtensionFrame, Level, NoArguments, SessionStart, Verdi
 const CALL: &str = r#"{"type":"tool_call","id":"1","name":"hangs","args":{}}"#;
 const SHUTDOWN: &str = r#"{"type":"shutdown"}"#;
 
-/// What an extension said and how long it lived.
+/// What an extension sent and how long it ran.
 struct Life {
     outcome: zot_ext::Result,
     output: Vec<ExtensionFrame>,
@@ -45,7 +45,7 @@ async fn read_all(mut pipe: DuplexStream) -> Vec<ExtensionFrame> {
     output.lines().map(parse).collect()
 }
 
-/// Tells when it is dropped.
+/// Records when it is dropped.
 struct Dropped(Arc<Mutex<Vec<&'static str>>>);
 
 impl Drop for Dropped {
@@ -91,14 +91,14 @@ async fn shutdown_does_not_wait_for_handlers() {
 async fn the_end_of_input_waits_for_them_briefly() {
     let life = live(hanging(), &everything(), true).await;
     life.outcome.expect("ends well");
-    // Nobody asked, so nothing is acknowledged.
+    // Without `shutdown`, nothing is acknowledged.
     assert_eq!(life.output.last(), Some(&ExtensionFrame::Ready));
     let expected = Duration::from_millis(250)..Duration::from_millis(300);
     assert!(expected.contains(&life.time), "{:?}", life.time);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_before_the_end_of_input_is_answered() {
+async fn requests_before_the_end_of_input_are_answered() {
     let extension = Extension::new("quick", "1").tool("hangs", "", async |_: NoArguments| {
         tokio::time::sleep(Duration::from_millis(100)).await;
         "not for long"
@@ -156,7 +156,7 @@ async fn the_shutdown_handler_comes_after_all_others_and_before_the_acknowledgem
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_handler_that_hangs_is_left() {
+async fn a_shutdown_handler_that_hangs_is_abandoned() {
     let extension = Extension::new("slow", "1").on_shutdown(async |_| pending::<()>().await);
     let life = live(extension, &format!("{SHUTDOWN}\n"), false).await;
     life.outcome.expect("ends well");
@@ -166,7 +166,7 @@ async fn a_shutdown_handler_that_hangs_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_does_not_read_cannot_keep_it() {
+async fn a_host_that_does_not_read_cannot_keep_it_running() {
     let extension = Extension::new("ignored", "1");
     let context = extension.context();
     for _ in 0..100 {

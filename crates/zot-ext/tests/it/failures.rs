@@ -40,7 +40,7 @@ async fn a_panic_is_an_error_result() {
 }
 
 #[tokio::test]
-async fn what_is_not_answered_goes_on_after_a_panic() {
+async fn handlers_without_a_response_are_called_again_after_a_panic() {
     let extension = Extension::new("broken", "1")
         .on(async |_: SessionStart, _| fail("first"))
         .on(async |_: SessionStart, _| Err("second"))
@@ -74,7 +74,7 @@ fn broken_guard() -> Extension {
         .intercept_assistant_message(async |_, _| Err::<Verdict, _>("no filter"))
 }
 
-/// What a broken guard answers, and what the user reads of it.
+/// Checks the verdicts of a broken guard, and what the user is notified of.
 async fn check_broken_guard(host: TestHost, blocks: bool) {
     let expected = |problem: &str| match blocks {
         true => Verdict::block(format!("the interceptor of {problem}")),
@@ -115,8 +115,8 @@ async fn start_beside(extension: Extension, manifest: &str) -> (TempDir, TestHos
         extension_dir: directory.path().display().to_string(),
         ..HelloAck::default()
     };
-    // Read by the time it is asked: the introduction comes before everything else. Whether that is
-    // before its `ready`, too, is not said, so the directory has to last.
+    // The manifest is read before the first request, but maybe only after `ready`, so the directory
+    // has to outlive this function.
     let host = TestHost::start_as(extension, host).await;
     (directory, host.expect("starts"))
 }
@@ -128,7 +128,7 @@ async fn a_broken_guard_allows_and_tells_the_user() {
 }
 
 #[tokio::test]
-async fn a_broken_guard_does_as_its_manifest_says() {
+async fn a_broken_guard_follows_its_manifest() {
     let block = r#"{"name":"guard","on_failure":"block"}"#;
     let (_directory, host) = start_beside(broken_guard(), block).await;
     check_broken_guard(host, true).await;
@@ -139,7 +139,7 @@ async fn a_broken_guard_does_as_its_manifest_says() {
 }
 
 #[tokio::test]
-async fn a_broken_guard_does_as_its_author_says_first() {
+async fn the_policy_in_the_program_overrides_the_manifest() {
     let guard = broken_guard().on_interceptor_failure(OnFailure::Block);
     let host = TestHost::start(guard).await.expect("starts");
     check_broken_guard(host, true).await;

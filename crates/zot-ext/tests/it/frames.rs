@@ -84,7 +84,7 @@ async fn the_introduction_says_everything_in_order() {
 }
 
 #[tokio::test]
-async fn who_watches_nothing_subscribes_to_nothing() {
+async fn an_extension_without_events_does_not_subscribe() {
     let host = TestHost::start(Extension::new("bare", "1"))
         .await
         .expect("starts");
@@ -287,7 +287,7 @@ async fn interceptors_decide() {
         host.intercept(message).await.expect("answers"),
         Verdict::replace("the ***")
     );
-    // Nobody asked for this one, and it is answered all the same.
+    // Not registered, but answered all the same.
     assert_eq!(
         host.intercept(SessionStart).await.expect("answers"),
         Verdict::allow()
@@ -368,7 +368,7 @@ async fn the_context_knows_the_host_and_notifies() {
     );
     let result = host.call_tool("where", json!({})).await.expect("answers");
     assert_eq!(result.to_text(), "/work");
-    // What was said before the start comes after the introduction.
+    // What was sent before the start comes after the introduction.
     let first = as_json(&host.frames()[..1]);
     assert_eq!(first[0]["type"], "hello");
     outside.notify(Level::Info, "from elsewhere");
@@ -396,7 +396,7 @@ async fn frames_that_cannot_be_read_do_no_harm() {
         host.send_line(line).await;
     }
     host.send_line(b"\xff\xfe\n".to_vec()).await;
-    // Whoever waits is answered.
+    // Invalid requests with an id are answered.
     host.send_line("{\"type\":\"tool_call\",\"id\":\"a\"}\n")
         .await;
     host.send_line("{\"type\":\"command_invoked\",\"id\":\"b\",\"name\":7}\n")

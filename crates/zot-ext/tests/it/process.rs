@@ -1,4 +1,4 @@
-//! The examples as processes of their own, over real pipes.
+//! The examples as separate processes, over real pipes.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
@@ -13,7 +13,7 @@ use zot_ext::{Value, json};
 /// More than the slowest machine needs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What zot gives an extension to end.
+/// How long zot waits for an extension to end.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 
 /// `cargo test` builds the examples and puts them beside the directory of the tests.
@@ -172,7 +172,7 @@ fn what_is_printed_goes_to_the_log() {
     noisy.send(&json!({"type": "command_invoked", "id": "1", "name": "print", "args": "this"}));
     assert_eq!(noisy.next()["display"], "this");
     noisy.send(&json!({"type": "command_invoked", "id": "2", "name": "child"}));
-    // It would be eaten by the child.
+    // Without precautions the child would consume it.
     noisy.send(&json!({"type": "command_invoked", "id": "3", "name": "print", "args": "that"}));
     assert_eq!(noisy.next()["display"], "exit status: 0");
     assert_eq!(noisy.next()["display"], "that");
@@ -197,7 +197,7 @@ fn a_stuck_thread_does_not_keep_the_process() {
 }
 
 #[test]
-fn a_host_that_closed_its_ears_ends_it() {
+fn a_host_that_closed_the_output_ends_it() {
     let mut child = example("noisy")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -211,7 +211,7 @@ fn a_host_that_closed_its_ears_ends_it() {
         input,
         lines: mpsc::sync_channel(1).1,
     };
-    // It notices when it has something to say, and may have said the first things before.
+    // It notices when it writes, and may have written its introduction before.
     let frame = json!({"type": "command_invoked", "id": "1", "name": "print"});
     if let Some(input) = &mut process.input {
         let _ = writeln!(input, "{frame}");
@@ -271,7 +271,7 @@ fn files_and_sockets_are_streams_as_well() {
 }
 
 #[test]
-fn a_mistake_is_told_and_is_no_success() {
+fn a_mistake_is_reported_and_fails() {
     let output = example("noisy")
         .arg("--mistake")
         .stdin(Stdio::null())

@@ -13,7 +13,7 @@ use zot_ext::{
 const RUNNING: usize = 64;
 const CALLS: usize = 1024;
 
-/// Opens for those who wait at it.
+/// Blocks tasks until it is opened.
 #[derive(Clone)]
 struct Gate(Arc<Semaphore>);
 
@@ -37,7 +37,7 @@ fn call(id: usize) -> HostFrame {
 }
 
 #[tokio::test]
-async fn a_slow_tool_holds_up_nobody() {
+async fn a_slow_tool_does_not_block_others() {
     let gate = Gate::closed();
     let waiting = gate.clone();
     let extension = Extension::new("slow", "1")
@@ -60,7 +60,7 @@ async fn a_slow_tool_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn blocking_work_holds_up_nobody() {
+async fn blocking_work_does_not_block_others() {
     let (release, released) = std::sync::mpsc::channel::<()>();
     let released = Arc::new(std::sync::Mutex::new(released));
     let extension = Extension::new("blocking", "1")
@@ -109,7 +109,7 @@ async fn calls_beyond_the_limit_wait_and_then_are_refused() {
     let refused = host.call_tool("slow", json!({})).await.expect("answers");
     assert!(refused.is_error());
     assert!(refused.to_text().contains("too many calls"), "{refused:?}");
-    // Interceptors have places of their own.
+    // Interceptors have their own limit.
     let verdict = host
         .intercept(TurnStart { step: 1 })
         .await
@@ -156,7 +156,7 @@ async fn events_are_handled_one_after_another() {
 }
 
 #[tokio::test]
-async fn a_slow_event_handler_holds_up_nobody_and_loses_what_it_must() {
+async fn a_slow_event_handler_does_not_block_others_and_loses_events() {
     let gate = Gate::closed();
     let waiting = gate.clone();
     let extension = Extension::new("late", "1")

@@ -1,4 +1,4 @@
-//! Questions and answers, and a memory of what else was said.
+//! Requests and responses, and a record of the extension's other output.
 
 use std::time::Duration;
 
@@ -6,65 +6,64 @@ use tokio::time::Instant;
 use zot_wire::extension::{ExtensionFrame, FrameError, HostFrame};
 
 use crate::finding::Finding;
-use crate::trial::{Farewell, Heard, Introduction, IntroductionError, Trial};
+use crate::trial::{ExtensionOutput, Introduction, IntroductionError, ShutdownReport, Trial};
 
-/// How many lines that are no frames are reported one by one.
+/// How many unusable lines are reported one by one.
 const REPORTED_LINES: usize = 5;
 
 /// How long it may take to see that an extension has ended.
-const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+const FINAL_OUTPUT_TIME: Duration = Duration::from_millis(200);
 
-/// What came of a question.
-pub(super) enum Answer<T> {
-    Given(T),
-    Late(Duration),
-    /// It came, but cannot be used.
+/// The outcome of a request.
+pub(super) enum Response<T> {
+    Received(T),
+    TimedOut(Duration),
     Invalid(String),
     /// The extension has ended.
-    Over,
-    Unsent(String),
+    Ended,
+    NotSent(String),
 }
 
 pub(super) struct Conversation<'a> {
     trial: Trial,
-    memory: Memory<'a>,
+    other_output: OtherOutput<'a>,
 }
 
-/// What was said beside the answers.
-struct Memory<'a> {
+/// Output other than responses.
+struct OtherOutput<'a> {
     log: &'a mut (dyn FnMut(&str) + Send),
     unusable: Vec<Finding>,
     more_unusable: usize,
-    over: bool,
+    ended: bool,
 }
 
-impl Memory<'_> {
-    fn note(&mut self, heard: Heard) {
-        let finding = match heard {
-            Heard::Log(line) => {
+impl OtherOutput<'_> {
+    fn note(&mut self, output: ExtensionOutput) {
+        let finding = match output {
+            ExtensionOutput::Log(line) => {
                 (self.log)(&line);
                 return;
             }
-            Heard::StdoutClosed | Heard::Silence => {
-                self.over = true;
+            ExtensionOutput::StdoutClosed | ExtensionOutput::StreamsClosed => {
+                self.ended = true;
                 return;
             }
-            Heard::Frame(ExtensionFrame::Notify { level, message }) => {
+            ExtensionOutput::Frame(ExtensionFrame::Notify { level, message }) => {
                 if ["info", "success", "warn", "error"].contains(&level.as_str()) {
                     Finding::ok("notify", format!("{level}: {message}"))
                 } else {
                     let hint = "use info, success, warn or error";
-                    Finding::warn("notify", format!("level {level:?} is not known"), hint)
+                    Finding::warn("notify", format!("unknown level {level:?}"), hint)
                 }
             }
-            // Late registrations and panel drawings may come at any time.
-            Heard::Frame(_) => return,
-            Heard::TooLong => Finding::fail(
+            // Registrations and panel drawings may arrive at any time.
+            ExtensionOutput::Frame(_) => return,
+            ExtensionOutput::TooLong => Finding::fail(
                 "standard output",
                 "a line of more than 16 MiB",
                 "send less: such a line is dropped",
             ),
-            Heard::Unusable {
+            ExtensionOutput::Unusable {
                 error: FrameError::UnknownType(kind),
                 ..
             } => Finding::warn(
@@ -72,7 +71,7 @@ impl Memory<'_> {
                 format!("a frame of unknown type {kind:?}"),
                 "it is ignored: check the spelling",
             ),
-            Heard::Unusable {
+            ExtensionOutput::Unusable {
                 line,
                 error: FrameError::Malformed(_),
             } => Finding::fail(
@@ -80,10 +79,10 @@ impl Memory<'_> {
                 format!("not a frame: {line}"),
                 "nothing but frames may go to standard output: print to standard error",
             ),
-            Heard::Unusable { error, .. } => Finding::fail(
+            ExtensionOutput::Unusable { error, .. } => Finding::fail(
                 "standard output",
                 error.to_string(),
-                "correct the field: the frame is not understood",
+                "correct the field: the frame is ignored",
             ),
         };
         if self.unusable.len() < REPORTED_LINES {
@@ -98,17 +97,17 @@ impl<'a> Conversation<'a> {
     pub(super) fn new(trial: Trial, log: &'a mut (dyn FnMut(&str) + Send)) -> Self {
         Self {
             trial,
-            memory: Memory {
+            other_output: OtherOutput {
                 log,
                 unusable: Vec::new(),
                 more_unusable: 0,
-                over: false,
+                ended: false,
             },
         }
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        self.memory.over
+    pub(super) fn has_ended(&self) -> bool {
+        self.other_output.ended
     }
 
     pub(super) fn next_id(&mut self) -> String {
@@ -120,10 +119,10 @@ impl<'a> Conversation<'a> {
         hello_deadline: Instant,
         ready_deadline: Instant,
     ) -> Result<Introduction, IntroductionError> {
-        let memory = &mut self.memory;
+        let other_output = &mut self.other_output;
         self.trial
-            .introduce(hello_deadline, ready_deadline, &mut |heard| {
-                memory.note(heard);
+            .introduce(hello_deadline, ready_deadline, &mut |output| {
+                other_output.note(output);
             })
             .await
     }
@@ -138,22 +137,22 @@ impl<'a> Conversation<'a> {
         sent.map_err(|error| error.to_string())
     }
 
-    /// Sends a question that carries `id` and waits for the frame that `pick` takes for its answer.
-    pub(super) async fn ask<T>(
+    /// Sends a request with the id `id` and waits for the frame that `pick` accepts as its response.
+    pub(super) async fn request<T>(
         &mut self,
-        question: &HostFrame,
+        frame: &HostFrame,
         id: &str,
         limit: Duration,
         pick: impl Fn(&ExtensionFrame) -> Option<T>,
-    ) -> Answer<T> {
-        if self.is_over() {
-            return Answer::Over;
+    ) -> Response<T> {
+        if self.has_ended() {
+            return Response::Ended;
         }
-        if let Err(error) = self.send(question).await {
-            // A closed pipe is usually the first that is seen of an extension that has ended.
-            return match self.survives(LAST_WORDS_TIME).await {
-                true => Answer::Unsent(error),
-                false => Answer::Over,
+        if let Err(error) = self.send(frame).await {
+            // A closed pipe is usually the first sign that an extension has ended.
+            return match self.survives(FINAL_OUTPUT_TIME).await {
+                true => Response::NotSent(error),
+                false => Response::Ended,
             };
         }
         self.wait_for(id, limit, pick).await
@@ -164,15 +163,15 @@ impl<'a> Conversation<'a> {
         id: &str,
         limit: Duration,
         pick: impl Fn(&ExtensionFrame) -> Option<T>,
-    ) -> Answer<T> {
+    ) -> Response<T> {
         let deadline = Instant::now() + limit;
-        while let Some(heard) = self.trial.hear(deadline).await {
-            match heard {
-                Heard::Frame(frame) => match pick(&frame) {
-                    Some(answer) => return Answer::Given(answer),
-                    None => self.memory.note(Heard::Frame(frame)),
+        while let Some(output) = self.trial.receive(deadline).await {
+            match output {
+                ExtensionOutput::Frame(frame) => match pick(&frame) {
+                    Some(response) => return Response::Received(response),
+                    None => self.other_output.note(ExtensionOutput::Frame(frame)),
                 },
-                Heard::Unusable {
+                ExtensionOutput::Unusable {
                     error:
                         FrameError::Invalid {
                             frame,
@@ -180,40 +179,45 @@ impl<'a> Conversation<'a> {
                             error,
                         },
                     ..
-                } if answered == id => return Answer::Invalid(format!("{frame}: {error}")),
-                heard => self.memory.note(heard),
+                } if answered == id => return Response::Invalid(format!("{frame}: {error}")),
+                output => self.other_output.note(output),
             }
-            if self.is_over() {
-                return Answer::Over;
+            if self.has_ended() {
+                return Response::Ended;
             }
         }
-        Answer::Late(limit)
+        Response::TimedOut(limit)
     }
 
-    /// Whether the extension is still there after `time`.
+    /// Returns whether the extension is still running after `time`.
     pub(super) async fn survives(&mut self, time: Duration) -> bool {
         let deadline = Instant::now() + time;
-        while let Some(heard) = self.trial.hear(deadline).await {
-            self.memory.note(heard);
-            if self.is_over() {
+        while let Some(output) = self.trial.receive(deadline).await {
+            self.other_output.note(output);
+            if self.has_ended() {
                 return false;
             }
         }
         !self.trial.has_ended().await
     }
 
-    /// Ends the extension; also returns what is to be said about the lines that were no answers.
-    pub(super) async fn finish(self) -> (Farewell, Vec<Finding>) {
-        let Self { trial, mut memory } = self;
-        let farewell = trial.shut_down(&mut |heard| memory.note(heard)).await;
-        let mut findings = memory.unusable;
-        if memory.more_unusable > 0 {
+    /// Shuts the extension down; also returns the findings about its other output.
+    pub(super) async fn finish(self) -> (ShutdownReport, Vec<Finding>) {
+        let Self {
+            trial,
+            mut other_output,
+        } = self;
+        let report = trial
+            .shut_down(&mut |output| other_output.note(output))
+            .await;
+        let mut findings = other_output.unusable;
+        if other_output.more_unusable > 0 {
             findings.push(Finding::warn(
                 "standard output",
-                format!("{} more remarks of this kind", memory.more_unusable),
+                format!("{} more such lines", other_output.more_unusable),
                 "correct the first ones",
             ));
         }
-        (farewell, findings)
+        (report, findings)
     }
 }

@@ -1,16 +1,16 @@
-//! A panel that a command opened: keys go in, drawings come out.
+//! Checks a panel that a command opened: sends keys and expects drawings.
 
 use std::time::Duration;
 
 use zot_wire::extension::{ExtensionFrame, HostFrame, PanelSpec};
 
 use super::Examination;
-use super::conversation::Answer;
+use super::conversation::Response;
 
 /// How soon a panel should react to a key.
 const REACTION_TIME: Duration = Duration::from_secs(2);
 
-/// A terminal as people have it.
+/// The size of an ordinary terminal.
 const WIDTH: u32 = 80;
 const HEIGHT: u32 = 24;
 
@@ -35,14 +35,14 @@ impl Examination<'_> {
             width: WIDTH,
             height: HEIGHT,
         };
-        if let Err(error) = self.talk.send(&resize).await {
+        if let Err(error) = self.conversation.send(&resize).await {
             self.fail(check, error, "read standard input to its end");
             return;
         }
         for name in ["down", "enter"] {
-            let answer = self
-                .talk
-                .ask(&key(name), "", REACTION_TIME, |frame| match frame {
+            let response = self
+                .conversation
+                .request(&key(name), "", REACTION_TIME, |frame| match frame {
                     ExtensionFrame::PanelRender { panel_id, .. } if *panel_id == panel.id => {
                         Some(Reaction::Drawn)
                     }
@@ -52,17 +52,17 @@ impl Examination<'_> {
                     _ => None,
                 })
                 .await;
-            match answer {
-                Answer::Given(Reaction::Drawn) => {
-                    self.ok(&check, format!("key {name}: drawn anew"));
+            match response {
+                Response::Received(Reaction::Drawn) => {
+                    self.ok(&check, format!("key {name}: redrawn"));
                 }
-                Answer::Given(Reaction::Closed) => {
+                Response::Received(Reaction::Closed) => {
                     self.ok(&check, format!("key {name}: closed"));
                     return;
                 }
-                // A key may mean nothing to it.
-                Answer::Late(_) => self.ok(&check, format!("key {name}: nothing changed")),
-                Answer::Invalid(error) | Answer::Unsent(error) => {
+                // A panel may ignore a key.
+                Response::TimedOut(_) => self.ok(&check, format!("key {name}: nothing changed")),
+                Response::Invalid(error) | Response::NotSent(error) => {
                     self.fail(
                         &check,
                         error,
@@ -70,8 +70,8 @@ impl Examination<'_> {
                     );
                     return;
                 }
-                Answer::Over => {
-                    let hint = "its standard error says why: a key must not end an extension";
+                Response::Ended => {
+                    let hint = "see its standard error: a key must not end an extension";
                     self.fail(&check, format!("key {name}: it ended"), hint);
                     return;
                 }
@@ -80,7 +80,7 @@ impl Examination<'_> {
         let close = HostFrame::PanelClose {
             panel_id: panel_id(),
         };
-        if let Err(error) = self.talk.send(&close).await {
+        if let Err(error) = self.conversation.send(&close).await {
             self.fail(check, error, "read standard input to its end");
         }
     }

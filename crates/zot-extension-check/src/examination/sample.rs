@@ -1,9 +1,9 @@
-//! Events to try an extension with.
+//! Sample events to send to an extension.
 
 use zot_wire::RawJson;
 use zot_wire::extension::{EventKind, LifecycleEvent};
 
-/// The events that are known, of those named.
+/// Returns the kinds of the events in `names` that are known.
 pub(super) fn kinds(names: &[String]) -> Vec<EventKind> {
     names
         .iter()
@@ -11,7 +11,7 @@ pub(super) fn kinds(names: &[String]) -> Vec<EventKind> {
         .collect()
 }
 
-/// An event as an agent would send it.
+/// Returns an event as an agent would send it.
 pub(super) fn sample(kind: EventKind) -> LifecycleEvent {
     match kind {
         EventKind::SessionStart => LifecycleEvent::SessionStart,

@@ -1,16 +1,16 @@
-//! The handshake: `hello`, `hello_ack`, what is registered, `ready`.
+//! The handshake: `hello`, `hello_ack`, registrations, `ready`.
 
 use tokio::time::Instant;
 use zot_extension_contract::{LaunchError, READY_SILENCE};
 use zot_wire::RawJson;
 use zot_wire::extension::{ExtensionFrame, Hello, HostFrame, Subscription};
 
-use super::{Heard, SendError, Trial};
+use super::{ExtensionOutput, SendError, Trial};
 
-/// More commands, tools or events than any extension has; what goes beyond is dropped.
+/// More commands, tools or events than any extension has; the rest is dropped.
 const MAX_REGISTRATIONS: usize = 1000;
 
-/// What an extension said about itself.
+/// What an extension sent during the handshake.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Introduction {
     pub hello: Hello,
@@ -34,16 +34,16 @@ pub struct RegisteredTool {
     pub schema: Option<RawJson>,
 }
 
-/// Why an extension never became part of the agent.
+/// Why the handshake with an extension failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IntroductionError {
     #[error(transparent)]
     Start(#[from] LaunchError),
-    #[error("it said no hello in time")]
+    #[error("it did not send hello in time")]
     NoHello,
     #[error("it ended before its hello{}", ended(.status))]
     Ended { status: Option<String> },
-    #[error("its first line is no hello but {line}")]
+    #[error("its first line is not hello but {line}")]
     NotHello { line: String },
     #[error("hello_ack cannot be sent: {0}")]
     Send(#[from] SendError),
@@ -55,7 +55,7 @@ fn ended(status: &Option<String>) -> String {
 }
 
 impl Introduction {
-    /// Takes in a registration; hands back any other frame.
+    /// Adds a registration; returns any other frame.
     pub fn add(&mut self, frame: ExtensionFrame) -> Option<ExtensionFrame> {
         match frame {
             ExtensionFrame::RegisterCommand { name, description } => {
@@ -94,16 +94,16 @@ fn add_to<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
 }
 
 impl Trial {
-    /// Waits for `hello` until one deadline, answers it, and collects what is registered until
-    /// `ready`, a silence, or the other deadline. `aside` gets everything else.
+    /// Waits for `hello` until `hello_deadline`, answers it, and collects registrations until `ready`,
+    /// a silence, or `ready_deadline`. `on_other` gets all other output.
     pub async fn introduce(
         &mut self,
         hello_deadline: Instant,
         ready_deadline: Instant,
-        aside: &mut (dyn FnMut(Heard) + Send),
+        on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
     ) -> Result<Introduction, IntroductionError> {
         let mut introduction = Introduction {
-            hello: self.hello(hello_deadline, aside).await?,
+            hello: self.hello(hello_deadline, on_other).await?,
             ..Introduction::default()
         };
         let ack = HostFrame::HelloAck(self.hello_ack.clone());
@@ -111,18 +111,18 @@ impl Trial {
         let mut quiet_since = Instant::now();
         while !introduction.ready {
             let deadline = ready_deadline.min(quiet_since + READY_SILENCE);
-            match self.hear(deadline).await {
-                Some(Heard::Frame(frame)) => {
+            match self.receive(deadline).await {
+                Some(ExtensionOutput::Frame(frame)) => {
                     quiet_since = Instant::now();
                     if let Some(other) = introduction.add(frame) {
-                        aside(Heard::Frame(other));
+                        on_other(ExtensionOutput::Frame(other));
                     }
                 }
-                Some(end @ (Heard::StdoutClosed | Heard::Silence)) => {
-                    aside(end);
+                Some(end @ (ExtensionOutput::StdoutClosed | ExtensionOutput::StreamsClosed)) => {
+                    on_other(end);
                     break;
                 }
-                Some(heard) => aside(heard),
+                Some(output) => on_other(output),
                 None => break,
             }
         }
@@ -132,28 +132,30 @@ impl Trial {
     async fn hello(
         &mut self,
         deadline: Instant,
-        aside: &mut (dyn FnMut(Heard) + Send),
+        on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
     ) -> Result<Hello, IntroductionError> {
         loop {
-            match self.hear(deadline).await {
-                Some(Heard::Frame(ExtensionFrame::Hello(hello))) => return Ok(hello),
-                Some(Heard::Frame(frame)) => {
+            match self.receive(deadline).await {
+                Some(ExtensionOutput::Frame(ExtensionFrame::Hello(hello))) => return Ok(hello),
+                Some(ExtensionOutput::Frame(frame)) => {
                     let line = serde_json::to_string(&frame).unwrap_or_default();
                     return Err(IntroductionError::NotHello { line });
                 }
-                Some(Heard::Unusable { line, error }) => {
+                Some(ExtensionOutput::Unusable { line, error }) => {
                     let not_hello = IntroductionError::NotHello { line: line.clone() };
-                    aside(Heard::Unusable { line, error });
+                    on_other(ExtensionOutput::Unusable { line, error });
                     return Err(not_hello);
                 }
-                Some(Heard::StdoutClosed) => {
-                    let end = self.hear_out(aside).await;
+                Some(ExtensionOutput::StdoutClosed) => {
+                    let end = self.drain_output(on_other).await;
                     let status = end.and_then(|end| end.status);
                     let status = status.map(|status| status.to_string());
                     return Err(IntroductionError::Ended { status });
                 }
-                Some(Heard::Silence) => return Err(IntroductionError::Ended { status: None }),
-                Some(heard) => aside(heard),
+                Some(ExtensionOutput::StreamsClosed) => {
+                    return Err(IntroductionError::Ended { status: None });
+                }
+                Some(output) => on_other(output),
                 None => return Err(IntroductionError::NoHello),
             }
         }

@@ -1,4 +1,4 @@
-//! What an extension writes, line by line.
+//! Reads the output of an extension, line by line.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
@@ -10,52 +10,55 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// A longer line of standard error is not something a person wrote.
 const MAX_LOG_LINE_BYTES: usize = 64 * 1024;
 
-/// How much of a line that is no frame is kept for people to recognise it.
+/// How much of an unusable line is kept for people to recognise it.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// Something an extension wrote.
+/// A piece of an extension's output.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum ExtensionOutput {
     Frame(ExtensionFrame),
-    /// A line of standard output that is no frame we understand.
+    /// A line of standard output that is not a known frame.
     Unusable {
         line: String,
         error: FrameError,
     },
-    /// A line of standard output that goes over the limit.
+    /// A line of standard output that exceeds the limit.
     TooLong,
     /// A line of standard error.
     Log(String),
     /// Standard output was closed: no more frames.
     StdoutClosed,
     /// Both streams are closed.
-    Silence,
+    StreamsClosed,
 }
 
 pub(super) async fn read_frames(
     stream: impl AsyncRead + Unpin,
     limit: usize,
-    heard: mpsc::Sender<Heard>,
+    output: mpsc::Sender<ExtensionOutput>,
 ) {
-    read_lines(stream, limit, &heard, |line| match line {
-        // A blank line between frames hurts nobody.
+    read_lines(stream, limit, &output, |line| match line {
+        // A blank line between frames is harmless.
         Line::Complete(line) if line.trim_ascii().is_empty() => None,
         Line::Complete(line) => Some(match ExtensionFrame::parse(line) {
-            Ok(frame) => Heard::Frame(frame),
-            Err(error) => Heard::Unusable {
+            Ok(frame) => ExtensionOutput::Frame(frame),
+            Err(error) => ExtensionOutput::Unusable {
                 line: shown(line),
                 error,
             },
         }),
-        Line::TooLong => Some(Heard::TooLong),
+        Line::TooLong => Some(ExtensionOutput::TooLong),
     })
     .await;
-    let _ = heard.send(Heard::StdoutClosed).await;
+    let _ = output.send(ExtensionOutput::StdoutClosed).await;
 }
 
-pub(super) async fn read_log(stream: impl AsyncRead + Unpin, heard: mpsc::Sender<Heard>) {
-    read_lines(stream, MAX_LOG_LINE_BYTES, &heard, |line| {
-        Some(Heard::Log(match line {
+pub(super) async fn read_log(
+    stream: impl AsyncRead + Unpin,
+    output: mpsc::Sender<ExtensionOutput>,
+) {
+    read_lines(stream, MAX_LOG_LINE_BYTES, &output, |line| {
+        Some(ExtensionOutput::Log(match line {
             Line::Complete(line) => String::from_utf8_lossy(line).trim_end().to_owned(),
             Line::TooLong => format!("(a line of more than {MAX_LOG_LINE_BYTES} bytes)"),
         }))
@@ -63,27 +66,27 @@ pub(super) async fn read_log(stream: impl AsyncRead + Unpin, heard: mpsc::Sender
     .await;
 }
 
-/// Hands every line to `heard` as `read` understands it, until the stream ends or nobody listens.
+/// Sends every line, converted by `read`, to `output` until the stream ends or the receiver is gone.
 async fn read_lines(
     mut stream: impl AsyncRead + Unpin,
     limit: usize,
-    heard: &mpsc::Sender<Heard>,
-    read: impl Fn(Line<'_>) -> Option<Heard>,
+    output: &mpsc::Sender<ExtensionOutput>,
+    read: impl Fn(Line<'_>) -> Option<ExtensionOutput>,
 ) {
     let mut decoder = LineDecoder::with_limit(limit);
     let mut buffer = vec![0; BUFFER_BYTES];
-    // A stream that fails is one that ended.
+    // A failed stream counts as ended.
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
         decoder.feed(&buffer[..count]);
         while let Some(line) = decoder.next_line() {
             let Some(line) = read(line) else { continue };
-            if heard.send(line).await.is_err() {
+            if output.send(line).await.is_err() {
                 return;
             }
         }
     }
     if let Some(last) = decoder.finish().and_then(read) {
-        let _ = heard.send(last).await;
+        let _ = output.send(last).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The end of an extension: asked for, then enforced.
+//! Ends an extension: asks it to exit, then enforces it.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -11,40 +11,40 @@ use zot_extension_contract::{SHUTDOWN_TIME, TERMINATION_TIME};
 use zot_process::GroupEnd;
 use zot_wire::extension::{ExtensionFrame, HostFrame};
 
-use super::{Heard, Trial};
+use super::{ExtensionOutput, Trial};
 
-/// How long last words may take to come through a pipe that someone else may hold open.
-const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+/// How long to wait for final output from a pipe that another process may hold open.
+const FINAL_OUTPUT_TIME: Duration = Duration::from_millis(200);
 
 /// How an extension ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Farewell {
+pub struct ShutdownReport {
     /// Whether it answered `shutdown`.
     pub acknowledged: bool,
-    /// How it exited by itself; nothing when it had to be made to.
+    /// How it exited by itself; `None` if it had to be killed.
     pub status: Option<ExitStatus>,
-    /// Whether processes it had started were still there.
+    /// Whether processes it had started were still running.
     pub left_processes: bool,
 }
 
 impl Trial {
-    /// Whether its process has ended.
+    /// Returns whether its process has ended.
     pub(crate) async fn has_ended(&self) -> bool {
         timeout(Duration::ZERO, self.exited()).await.is_ok()
     }
 
-    /// Takes in what it still has to say, and takes leave of its process if that has ended, which
-    /// it tells.
-    pub(crate) async fn hear_out(
+    /// Reads the remaining output, and closes the process group if the process has ended. Returns how
+    /// it ended.
+    pub(crate) async fn drain_output(
         &mut self,
-        aside: &mut (dyn FnMut(Heard) + Send),
+        on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
     ) -> Option<GroupEnd> {
-        let deadline = Instant::now() + LAST_WORDS_TIME;
-        while let Some(heard) = self.hear(deadline).await {
-            if heard == Heard::Silence {
+        let deadline = Instant::now() + FINAL_OUTPUT_TIME;
+        while let Some(output) = self.receive(deadline).await {
+            if output == ExtensionOutput::StreamsClosed {
                 break;
             }
-            aside(heard);
+            on_other(output);
         }
         if timeout_at(deadline, self.exited()).await.is_ok()
             && let Some(group) = self.group.take()
@@ -54,52 +54,56 @@ impl Trial {
         self.end
     }
 
-    /// Sends `shutdown`, closes standard input, and ends what has not gone in time.
-    pub async fn shut_down(mut self, aside: &mut (dyn FnMut(Heard) + Send)) -> Farewell {
+    /// Sends `shutdown`, closes standard input, and kills the process if it does not exit in time.
+    pub async fn shut_down(
+        mut self,
+        on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
+    ) -> ShutdownReport {
         let deadline = Instant::now() + SHUTDOWN_TIME;
         let _ = self.send(&HostFrame::Shutdown).await;
         self.stdin = None;
         let mut acknowledged = false;
-        let mut note = |heard: Heard| match heard {
-            Heard::Frame(ExtensionFrame::ShutdownAck) => acknowledged = true,
-            heard => aside(heard),
+        let mut note = |output: ExtensionOutput| match output {
+            ExtensionOutput::Frame(ExtensionFrame::ShutdownAck) => acknowledged = true,
+            output => on_other(output),
         };
-        let end = match self.leaves_by(deadline, &mut note).await {
-            true => self.hear_out(&mut note).await,
+        let end = match self.exits_before(deadline, &mut note).await {
+            true => self.drain_output(&mut note).await,
             false => {
                 self.terminate(&mut note).await;
                 None
             }
         };
         self.readers.shutdown().await;
-        Farewell {
+        ShutdownReport {
             acknowledged,
             status: end.and_then(|end| end.status),
             left_processes: end.is_some_and(|end| end.had_survivors),
         }
     }
 
-    /// Whether the process ended before `deadline`; what it says meanwhile is taken in.
-    async fn leaves_by(
+    /// Returns whether the process ends before `deadline`, reading its output meanwhile.
+    async fn exits_before(
         &mut self,
         deadline: Instant,
-        aside: &mut (dyn FnMut(Heard) + Send),
+        on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
     ) -> bool {
         let Some(group) = &self.group else {
             return true;
         };
         tokio::select! {
             left = timeout_at(deadline, group.exited()) => left.is_ok(),
-            never = listen(&mut self.heard, aside) => match never {},
+            never = listen(&mut self.output, on_other) => match never {},
         }
     }
 
-    /// Ends it by signals, and listens meanwhile: one that waits for a reader heeds none.
-    pub(crate) async fn terminate(&mut self, aside: &mut (dyn FnMut(Heard) + Send)) {
+    /// Ends it with signals, reading its output meanwhile: a process blocked on a full pipe might not
+    /// react.
+    pub(crate) async fn terminate(&mut self, on_other: &mut (dyn FnMut(ExtensionOutput) + Send)) {
         if let Some(group) = self.group.take() {
             tokio::select! {
                 end = group.end(TERMINATION_TIME) => self.end = Some(end),
-                never = listen(&mut self.heard, aside) => match never {},
+                never = listen(&mut self.output, on_other) => match never {},
             }
         }
     }
@@ -112,11 +116,11 @@ impl Trial {
 }
 
 async fn listen(
-    heard: &mut mpsc::Receiver<Heard>,
-    aside: &mut (dyn FnMut(Heard) + Send),
+    output: &mut mpsc::Receiver<ExtensionOutput>,
+    on_other: &mut (dyn FnMut(ExtensionOutput) + Send),
 ) -> Infallible {
-    while let Some(heard) = heard.recv().await {
-        aside(heard);
+    while let Some(output) = output.recv().await {
+        on_other(output);
     }
     pending().await
 }

@@ -38,7 +38,7 @@ async fn introduced(trial: &mut Trial) -> Result<Introduction, IntroductionError
 const HELLO: &str = "echo '{\"type\":\"hello\",\"name\":\"x\",\"version\":\"1\"}'\n";
 
 #[tokio::test]
-async fn hello_ack_tells_where_the_extension_is() {
+async fn hello_ack_names_the_directories_of_the_extension() {
     let (directory, mut trial) = start(&format!(
         "{HELLO}IFS= read -r ack; printf '%s\\n' \"$ack\" >ack.json; echo '{{\"type\":\"ready\"}}'; cat >/dev/null"
     ))
@@ -51,8 +51,8 @@ async fn hello_ack_tells_where_the_extension_is() {
     assert_eq!(ack["extension_dir"], directory.path().to_str().unwrap());
     let data = directory.path().join("data");
     assert_eq!(ack["data_dir"], data.to_str().unwrap());
-    let farewell = trial.shut_down(&mut |_| {}).await;
-    assert!(!farewell.acknowledged && farewell.status.is_some_and(|status| status.success()));
+    let report = trial.shut_down(&mut |_| {}).await;
+    assert!(!report.acknowledged && report.status.is_some_and(|status| status.success()));
 }
 
 #[tokio::test]
@@ -66,14 +66,14 @@ async fn silence_counts_as_ready() {
 }
 
 #[tokio::test]
-async fn what_ignores_every_request_to_end_is_killed_with_its_children() {
+async fn an_extension_that_ignores_shutdown_is_killed_with_its_children() {
     let (directory, mut trial) = start(&format!(
         "trap '' TERM\n(while :; do sleep 1; done) &\necho $! >child\n{HELLO}while :; do sleep 1; done"
     ))
     .await;
     introduced(&mut trial).await.unwrap();
-    let farewell = trial.shut_down(&mut |_| {}).await;
-    assert_eq!(farewell.status, None);
+    let report = trial.shut_down(&mut |_| {}).await;
+    assert_eq!(report.status, None);
     assert_gone(&directory);
 }
 
@@ -88,11 +88,11 @@ async fn dropping_a_trial_kills_everything() {
     assert_gone(&directory);
 }
 
-/// Polls until the process whose number is in the file `child` has ended.
+/// Polls until the process whose id is in the file `child` has ended.
 fn assert_gone(directory: &TempDir) {
     let child = fs::read_to_string(directory.path().join("child")).unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
-    // A zombie that nobody reaps has ended, too.
+    // A zombie has ended, too.
     let runs = || {
         let state = std::process::Command::new("ps")
             .args(["-o", "stat=", "-p", child.trim()])
@@ -108,7 +108,7 @@ fn assert_gone(directory: &TempDir) {
 }
 
 #[tokio::test]
-async fn one_that_never_reads_does_not_hold_us_up() {
+async fn an_extension_that_never_reads_does_not_block_us() {
     let (_directory, mut trial) = start(&format!("{HELLO}sleep 1000")).await;
     introduced(&mut trial).await.unwrap();
     let start = Instant::now();
@@ -132,13 +132,13 @@ async fn a_flood_is_held_back_by_the_pipe() {
         .await
         .unwrap();
     assert!(!introduction.ready);
-    assert!(trial.heard.len() <= HEARD_CAPACITY);
-    let farewell = trial.shut_down(&mut |_| {}).await;
-    assert_eq!(farewell.status, None);
+    assert!(trial.output.len() <= OUTPUT_CAPACITY);
+    let report = trial.shut_down(&mut |_| {}).await;
+    assert_eq!(report.status, None);
 }
 
 #[tokio::test]
-async fn permissions_hold_as_in_the_host() {
+async fn permissions_are_enforced_as_in_the_host() {
     let enforcement = zot_process::launch::enforceable();
     let is_hidden = testkit::KernelFeature::Landlock.is_hidden();
     if is_hidden || enforcement.files != zot_process::launch::Status::Enforced {
@@ -160,7 +160,7 @@ async fn permissions_hold_as_in_the_host() {
     .await;
     assert_eq!(
         trial.shortfalls(),
-        ["fs_write: /nowhere/at/all is not there and cannot be written"]
+        ["fs_write: /nowhere/at/all does not exist and cannot be written"]
     );
     assert!(introduced(&mut trial).await.unwrap().ready);
     let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap_or_default();

@@ -29,17 +29,17 @@ fn the_first_of_a_name_wins() {
         .map(|found| (found.manifest.name.as_str(), found.source))
         .collect();
     assert_eq!(enabled, [("a", Source::CommandLine), ("c", Source::Global)]);
-    let standings: Vec<_> = discovery
+    let activations: Vec<_> = discovery
         .found
         .into_iter()
-        .map(|found| found.standing)
+        .map(|found| found.activation)
         .collect();
-    assert_eq!(standings[1], Standing::Shadowed { by: explicit });
-    assert_eq!(standings[2], Standing::Disabled);
-    // A disabled extension of the project hides the user's, as an enabled one would.
+    assert_eq!(activations[1], Activation::Shadowed { by: explicit });
+    assert_eq!(activations[2], Activation::Disabled);
+    // A disabled extension of the project shadows the user's, as an enabled one would.
     assert_eq!(
-        standings[3],
-        Standing::Shadowed {
+        activations[3],
+        Activation::Shadowed {
             by: project.join("b")
         }
     );
@@ -101,17 +101,17 @@ fn a_project_does_not_switch_off_a_guard() {
         interceptors: Vec::new(),
     };
     let discovery = discover(&paths);
-    let standing = |discovery: &Discovery, directory: &Path| {
+    let activation = |discovery: &Discovery, directory: &Path| {
         let mut found = discovery.found.iter();
         let found = found.find(|found| found.directory == directory).unwrap();
-        found.standing.clone()
+        found.activation.clone()
     };
-    let by = |directory: &Path| Standing::Shadowed {
+    let by = |directory: &Path| Activation::Shadowed {
         by: directory.to_owned(),
     };
-    assert_eq!(standing(&discovery, &guard), Standing::Enabled);
-    assert_eq!(standing(&discovery, &decoy), by(&guard));
-    assert_ne!(standing(&discovery, &twin), Standing::Enabled);
+    assert_eq!(activation(&discovery, &guard), Activation::Enabled);
+    assert_eq!(activation(&discovery, &decoy), by(&guard));
+    assert_ne!(activation(&discovery, &twin), Activation::Enabled);
     let [problem] = discovery.problems.as_slice() else {
         panic!("{:?}", discovery.problems);
     };
@@ -120,7 +120,7 @@ fn a_project_does_not_switch_off_a_guard() {
         problem.to_string().contains("cannot be replaced"),
         "{problem}"
     );
-    // What the user switched off is free for the project.
+    // A project may replace what the user has disabled.
     let enabled: Vec<&str> = discovery
         .enabled()
         .map(|found| found.manifest.name.as_str())
@@ -133,12 +133,12 @@ fn a_project_does_not_switch_off_a_guard() {
         explicit: vec![chosen.clone()],
         ..paths
     });
-    assert_eq!(standing(&discovery, &chosen), Standing::Enabled);
-    assert_eq!(standing(&discovery, &guard), by(&chosen));
+    assert_eq!(activation(&discovery, &chosen), Activation::Enabled);
+    assert_eq!(activation(&discovery, &guard), by(&chosen));
 }
 
 #[test]
-fn a_guard_does_not_give_way_to_itself() {
+fn a_guard_does_not_shadow_itself() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("extensions");
     extension(&directory, "guard", "guard", r#","on_failure":"block""#);

@@ -3,7 +3,7 @@ use std::fs;
 use super::InterceptRecord;
 
 #[test]
-fn what_is_remembered_is_found_by_every_way_to_the_directory_until_it_is_forgotten() {
+fn a_record_is_found_by_every_path_to_the_directory_until_it_is_removed() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("extensions");
     let guard = directory.join("guard");
@@ -25,7 +25,7 @@ fn what_is_remembered_is_found_by_every_way_to_the_directory_until_it_is_forgott
 }
 
 #[test]
-fn what_is_no_record_is_no_reason_to_stop() {
+fn invalid_records_are_ignored() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("interceptors");
     fs::create_dir_all(directory.join("directory.json")).unwrap();

@@ -1,7 +1,7 @@
-//! From the files a manifest asks for to those that are granted.
+//! Resolves the file permissions of a manifest to the paths that are granted.
 //!
-//! What is granted is decided by people who read the manifest, so that nothing an extension can
-//! change itself may move it: no link it may have made, and no directory it is loaded from.
+//! People grant permissions by reading the manifest, so nothing that an extension can change may
+//! affect them: no link it may have created, and no directory it is loaded from.
 
 #[cfg(test)]
 mod tests;
@@ -17,24 +17,24 @@ use zot_process::launch::{Execution, FileAccess};
 
 use super::{Launch, LaunchError};
 use crate::intercept_record::RECORD_DIRECTORY;
-use crate::manifest::{DATA_DIRECTORY, ExecPermission, Permissions, PermittedPath, Places};
+use crate::manifest::{DATA_DIRECTORY, ExecPermission, PathVariables, Permissions, PermittedPath};
 
-/// How many links a path may lead through; the kernel follows as many.
+/// How many links a path may lead through, as in the kernel.
 const MAX_GRANT_LINKS: usize = 40;
 
-/// What is not held although the project is: the rules of the kernel have no exceptions.
+/// What stays writable with the project, because the kernel's rules have no exceptions.
 pub(super) const PROJECT_GAP: &str = "what it may write in $CWD includes .zot/extensions, from which zot starts extensions without limits";
 
-/// What an extension is given.
+/// What an extension is granted.
 pub(super) struct Grants {
     pub(super) files: FileAccess,
     /// Whether [`PROJECT_GAP`] applies.
     pub(super) includes_project_extensions: bool,
-    /// What it asked for and is not given, and why.
+    /// What is not granted, and why.
     pub(super) refusals: Vec<String>,
 }
 
-/// Its own directory to read, its data directory to write, and what it asks for.
+/// Grants its own directory for reading, its data directory for writing, and what it requests.
 pub(super) fn grants(
     launch: &Launch<'_>,
     permissions: &Permissions,
@@ -46,12 +46,12 @@ pub(super) fn grants(
             source,
         })?;
     let home = env::home_dir();
-    let places = Places {
+    let places = PathVariables {
         cwd: launch.cwd,
         home: home.as_deref(),
         data_dir: &data_dir,
     };
-    let directory = as_far_as_there(launch.directory);
+    let directory = canonicalize_existing(launch.directory);
     let wanted = permissions.writable(&places);
     let mut own_links: Vec<PathBuf> = wanted
         .iter()
@@ -69,7 +69,7 @@ pub(super) fn grants(
                 includes_project_extensions |= with_project;
                 write.push(path);
             }
-            Err(refusal) => refusals.push(refusal.in_words("fs_write", "written", &wanted)),
+            Err(refusal) => refusals.push(refusal.describe("fs_write", "written", &wanted)),
         }
     }
     let mut read = vec![directory.clone()];
@@ -77,12 +77,12 @@ pub(super) fn grants(
         match resolve(&wanted, &own_links) {
             Ok(path) => read.push(path),
             Err(Refusal::Missing) => {}
-            Err(refusal) => refusals.push(refusal.in_words("fs_read", "read", &wanted)),
+            Err(refusal) => refusals.push(refusal.describe("fs_read", "read", &wanted)),
         }
     }
     let mut execute = execution(permissions);
     if let Execution::Only(programs) = &mut execute {
-        *programs = inside_directory(programs, &directory, &mut refusals);
+        *programs = resolve_programs(programs, &directory, &mut refusals);
     }
     Ok(Grants {
         files: FileAccess {
@@ -109,32 +109,32 @@ pub(super) fn execution(permissions: &Permissions) -> Execution {
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
     Missing,
-    /// A link in a place that the extension may write to.
+    /// A link in a directory that the extension may write to.
     OwnLink(PathBuf),
     /// A link out of the directory that the permission names.
     LeavesBase(PathBuf),
-    /// It holds, or is part of, what zot decides by.
+    /// It contains, or is part of, files that would let the extension escape its confinement.
     Guarded(&'static str),
     Unreadable(io::ErrorKind),
 }
 
 impl Refusal {
-    fn in_words(&self, permission: &str, done: &str, wanted: &PermittedPath) -> String {
+    fn describe(&self, permission: &str, done: &str, wanted: &PermittedPath) -> String {
         let path = wanted.path();
         let path = path.display();
         match self {
-            Self::Missing => format!("{permission}: {path} is not there and cannot be {done}"),
+            Self::Missing => format!("{permission}: {path} does not exist and cannot be {done}"),
             Self::OwnLink(link) => format!(
-                "{permission}: {path} is not granted: {} is a link where the extension may make links",
+                "{permission}: {path} is not granted: {} is a link where the extension may create links",
                 link.display()
             ),
             Self::LeavesBase(target) => format!(
-                "{permission}: {path} is not granted: it leads to {}, out of the directory it is said to be in",
+                "{permission}: {path} is not granted: it leads to {}, out of the directory it should be in",
                 target.display()
             ),
             Self::Guarded(what) => {
                 format!(
-                    "{permission}: {path} is not granted: with it goes {what}; name a narrower directory"
+                    "{permission}: {path} is not granted: it includes {what}; name a narrower directory"
                 )
             }
             Self::Unreadable(kind) => format!("{permission}: {path} is not granted: {kind}"),
@@ -151,7 +151,7 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Where `wanted` is, without links.
+/// Returns the path of `wanted` without links.
 fn resolve(wanted: &PermittedPath, own_links: &[PathBuf]) -> Result<PathBuf, Refusal> {
     let Some(base) = &wanted.base else {
         return follow(Path::new("/"), &wanted.rest, own_links);
@@ -165,11 +165,11 @@ fn resolve(wanted: &PermittedPath, own_links: &[PathBuf]) -> Result<PathBuf, Ref
     }
 }
 
-/// Follows `rest` from `base` as the kernel does, but no link in one of `own_links`.
+/// Follows `rest` from `base` as the kernel does, but refuses links inside one of `own_links`.
 fn follow(base: &Path, rest: &Path, own_links: &[PathBuf]) -> Result<PathBuf, Refusal> {
     let mut reached = base.to_owned();
     let mut ahead = Vec::new();
-    put_ahead(&mut ahead, rest);
+    push_components(&mut ahead, rest);
     let mut links = 0;
     while let Some(step) = ahead.pop() {
         if step == ".." {
@@ -192,12 +192,12 @@ fn follow(base: &Path, rest: &Path, own_links: &[PathBuf]) -> Result<PathBuf, Re
         if target.is_absolute() {
             reached = PathBuf::from("/");
         }
-        put_ahead(&mut ahead, &target);
+        push_components(&mut ahead, &target);
     }
     Ok(reached)
 }
 
-fn put_ahead(ahead: &mut Vec<OsString>, path: &Path) {
+fn push_components(ahead: &mut Vec<OsString>, path: &Path) {
     let steps = path
         .components()
         .rev()
@@ -208,7 +208,7 @@ fn put_ahead(ahead: &mut Vec<OsString>, path: &Path) {
     ahead.extend(steps);
 }
 
-/// What an extension could free itself with, if it could write it.
+/// Directories that would let an extension escape its confinement if it could write to them.
 struct Guarded {
     cwd: PathBuf,
     directory: PathBuf,
@@ -225,16 +225,16 @@ impl Guarded {
             _ => env::var_os("ZOT_HOME").map(PathBuf::from),
         };
         Self {
-            cwd: as_far_as_there(launch.cwd),
+            cwd: canonicalize_existing(launch.cwd),
             directory: directory.to_owned(),
             data_dir: data_dir.to_owned(),
-            project: as_far_as_there(&launch.cwd.join(".zot").join("extensions")),
-            zot_home: zot_home.as_deref().map(as_far_as_there),
+            project: canonicalize_existing(&launch.cwd.join(".zot").join("extensions")),
+            zot_home: zot_home.as_deref().map(canonicalize_existing),
         }
     }
 
-    /// Whether the project's extensions come with `path`, which is granted nevertheless: without
-    /// the project an extension is good for little.
+    /// Returns whether `path` includes the project's extensions. It is granted nevertheless, because
+    /// most extensions need the project.
     fn check(&self, path: &Path) -> Result<bool, Refusal> {
         if path.starts_with(&self.data_dir) {
             return Ok(false);
@@ -244,18 +244,19 @@ impl Guarded {
             if home.starts_with(path) {
                 return Err(Refusal::Guarded("zot's own directory"));
             }
-            if overlaps(&as_far_as_there(&home.join("extensions"))) {
+            if overlaps(&canonicalize_existing(&home.join("extensions"))) {
                 return Err(Refusal::Guarded("the directory of your extensions"));
             }
-            if overlaps(&as_far_as_there(&home.join(RECORD_DIRECTORY))) {
+            if overlaps(&canonicalize_existing(&home.join(RECORD_DIRECTORY))) {
                 return Err(Refusal::Guarded("the record of extensions that intercept"));
             }
         }
-        let is_work = self.cwd.starts_with(path);
-        if overlaps(&self.directory) && !(is_work && self.directory.starts_with(&self.project)) {
+        let includes_cwd = self.cwd.starts_with(path);
+        if overlaps(&self.directory) && !(includes_cwd && self.directory.starts_with(&self.project))
+        {
             return Err(Refusal::Guarded("the extension's own directory"));
         }
-        if overlaps(&self.project) && !is_work {
+        if overlaps(&self.project) && !includes_cwd {
             return Err(Refusal::Guarded(
                 "the directory of the project's extensions",
             ));
@@ -264,20 +265,20 @@ impl Guarded {
     }
 }
 
-/// `path` without links, as far as it exists.
-fn as_far_as_there(path: &Path) -> PathBuf {
+/// Resolves the links in the part of `path` that exists.
+fn canonicalize_existing(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
-        if let Ok(there) = ancestor.canonicalize() {
+        if let Ok(existing) = ancestor.canonicalize() {
             let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            // Joined with nothing, a path would end in a slash.
-            return there.join(rest).components().collect();
+            // Joining an empty path would add a trailing slash.
+            return existing.join(rest).components().collect();
         }
     }
     path.to_owned()
 }
 
-/// Programs with those that are given by a relative path looked up: these must be the extension's.
-fn inside_directory(
+/// Resolves programs given by a relative path, which must be in the extension's directory.
+fn resolve_programs(
     programs: &[PathBuf],
     directory: &Path,
     refusals: &mut Vec<String>,
@@ -290,12 +291,12 @@ fn inside_directory(
         }
         let reason = match directory.join(program).canonicalize() {
             Ok(path) if !path.starts_with(directory) => "it leads out of the extension's directory",
-            Ok(path) if !is_program(&path) => "it is no executable file",
+            Ok(path) if !is_program(&path) => "it is not an executable file",
             Ok(path) => {
                 granted.push(path);
                 continue;
             }
-            Err(_) => "it is not there",
+            Err(_) => "it does not exist",
         };
         refusals.push(format!(
             "exec: {} is not granted: {reason}",

@@ -1,4 +1,4 @@
-//! What an extension asks to be allowed, and how much it may use.
+//! The permissions that an extension requests, and its limits.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct Permissions {
     pub fs_write: Vec<String>,
     pub network: bool,
     pub exec: ExecPermission,
-    /// Variables it is given beside the harmless ones.
+    /// Environment variables it gets in addition to the harmless ones.
     pub env: Vec<String>,
 }
 
@@ -35,8 +35,8 @@ impl Default for ExecPermission {
     }
 }
 
-/// What the directories in permissions stand for.
-pub struct Places<'a> {
+/// The values of the variables in permitted paths.
+pub struct PathVariables<'a> {
     pub cwd: &'a Path,
     pub home: Option<&'a Path>,
     pub data_dir: &'a Path,
@@ -55,7 +55,7 @@ impl Permissions {
                 .any(|component| matches!(component, Component::RootDir | Component::ParentDir))
             {
                 return Err(format!(
-                    "{path:?} is not where it seems to be: give it without \"..\" and double slashes"
+                    "{path:?} does not lead where it seems to: write it without \"..\" and double slashes"
                 ));
             }
         }
@@ -69,20 +69,20 @@ impl Permissions {
             .chain(programs)
             .find(|name| name.contains(char::is_control))
         {
-            Some(name) => Err(format!("{name:?} has control characters in it")),
+            Some(name) => Err(format!("{name:?} contains control characters")),
             None => Ok(()),
         }
     }
 
-    pub fn readable(&self, places: &Places<'_>) -> Vec<PermittedPath> {
+    pub fn readable(&self, places: &PathVariables<'_>) -> Vec<PermittedPath> {
         places.resolve_all(&self.fs_read)
     }
 
-    pub fn writable(&self, places: &Places<'_>) -> Vec<PermittedPath> {
+    pub fn writable(&self, places: &PathVariables<'_>) -> Vec<PermittedPath> {
         places.resolve_all(&self.fs_write)
     }
 
-    /// Whether it may write everything in the directory that the agent works in.
+    /// Returns whether it may write everything in the agent's working directory.
     pub(crate) fn writes_whole_project(&self) -> bool {
         let is_whole = |path: &String| {
             variable_and_rest(path).is_some_and(|(variable, rest)| {
@@ -96,10 +96,10 @@ impl Permissions {
     }
 }
 
-/// A path that a permission is about.
+/// A path named by a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermittedPath {
-    /// What its variable stands for; nothing when it is absolute.
+    /// The value of its variable; `None` if the path is absolute.
     pub base: Option<PathBuf>,
     /// Relative to the base, or to the root.
     pub rest: PathBuf,
@@ -108,13 +108,13 @@ pub struct PermittedPath {
 impl PermittedPath {
     pub fn path(&self) -> PathBuf {
         let base = self.base.as_deref().unwrap_or(Path::new("/"));
-        // Joined with nothing, a path would end in a slash.
+        // Joining an empty path would add a trailing slash.
         base.join(&self.rest).components().collect()
     }
 }
 
-impl Places<'_> {
-    /// The paths that are known here; `$HOME` may be nowhere.
+impl PathVariables<'_> {
+    /// Resolves all paths whose variable has a value; `$HOME` may have none.
     fn resolve_all(&self, paths: &[String]) -> Vec<PermittedPath> {
         paths.iter().filter_map(|path| self.resolve(path)).collect()
     }
@@ -150,8 +150,8 @@ fn variable_and_rest(path: &str) -> Option<(&'static str, &str)> {
         })
 }
 
-/// How much an extension may use. What is not given is limited by the host's own defaults; a
-/// manifest can only tighten them.
+/// How much an extension may use. The host's defaults apply to what is not set; a manifest can only
+/// tighten them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::permissions::Places;
+use super::permissions::PathVariables;
 use super::*;
 
 fn parse(text: &str) -> Result<Manifest, ManifestError> {
@@ -24,7 +24,7 @@ fn the_seeds_manifest_is_read() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_named() {
+fn errors_name_what_is_missing_or_wrong() {
     let error = |text| parse(text).unwrap_err().to_string();
     assert!(error("{nope").contains("parse manifest"));
     assert!(error(r#"{"exec":"x"}"#).contains("\"name\" is missing"));
@@ -73,7 +73,7 @@ fn permitted_paths_are_resolved() {
     )
     .unwrap();
     let permissions = manifest.permissions.unwrap();
-    let places = Places {
+    let places = PathVariables {
         cwd: Path::new("/work"),
         home: Some(Path::new("/home/me")),
         data_dir: Path::new("/data"),
@@ -113,7 +113,7 @@ fn permitted_paths_are_where_they_seem_to_be() {
     ] {
         for field in ["fs_read", "fs_write"] {
             let error = check(serde_json::json!({ field: [path] })).unwrap_err();
-            assert!(error.contains("not where it seems"), "{path}: {error}");
+            assert!(error.contains("not lead where it seems"), "{path}: {error}");
         }
     }
     for field in ["fs_read", "fs_write", "exec", "env"] {
@@ -134,7 +134,7 @@ fn only_files_are_manifests() {
         let error = Manifest::load(directory.path()).unwrap_err();
         assert!(matches!(error, ManifestError::NotAFile(_)), "{error}");
     };
-    // Would wait for a writer.
+    // Opening it for reading would wait for a writer.
     let fifo = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(fifo.unwrap().success());
     refused();

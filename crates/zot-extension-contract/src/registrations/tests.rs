@@ -22,7 +22,7 @@ fn names_of_tools() {
 }
 
 #[test]
-fn a_schema_that_no_model_can_be_given_is_logged_and_kept() {
+fn a_schema_that_no_model_can_use_is_reported_and_kept() {
     for schema in [
         r#"{"type":"string"}"#,
         "[]",
@@ -54,7 +54,7 @@ fn names_of_commands() {
 }
 
 #[test]
-fn the_last_of_one_name_counts() {
+fn the_last_tool_of_a_name_is_used() {
     let mut registrations = Registrations::default();
     for description in ["first", "second"] {
         let added = registrations.add_tool("a".to_owned(), description.to_owned(), None);

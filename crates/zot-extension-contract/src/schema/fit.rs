@@ -1,4 +1,4 @@
-//! Whether a value fits a schema, by the keywords tools use.
+//! Checks whether a value fits a schema, by the keywords that tools use.
 
 use std::cell::Cell;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{MAX_CHECKED_SCHEMA_DEPTH, kind};
 
-/// The most values in arguments that are checked: each costs up to a hundred times what it takes on
-/// the line. Long texts are one value.
+/// The most values that arguments may have to be checked: parsed, each takes up to a hundred times its
+/// length. A long text is one value.
 ///
 /// Limit: `modified_args` are ignored.
 pub(super) const MAX_MODIFIED_VALUES: usize = 10_000;
@@ -15,7 +15,7 @@ pub(super) const MAX_MODIFIED_VALUES: usize = 10_000;
 /// The most steps one check takes.
 const MAX_MATCHING_STEPS: usize = 1_000_000;
 
-/// Whether `arguments` fit a tool's schema; otherwise what is wrong with which field.
+/// Checks that `arguments` fit a tool's schema; the error names the field and the problem.
 pub fn check_arguments(schema: &str, arguments: &str) -> Result<(), String> {
     if value_count(arguments) > MAX_MODIFIED_VALUES {
         return Err(format!("may have {MAX_MODIFIED_VALUES} values at most"));
@@ -34,7 +34,7 @@ pub fn check_arguments(schema: &str, arguments: &str) -> Result<(), String> {
     )
 }
 
-/// How many values a JSON text has, and a few more, without reading them.
+/// Returns an upper bound of the number of values in a JSON text, without parsing it.
 fn value_count(text: &str) -> usize {
     let mut count = 1;
     let mut in_string = false;
@@ -95,7 +95,7 @@ fn check(
     }
 }
 
-/// The first values of a list that may be long.
+/// Returns the first values of a list that may be long.
 fn some_of(values: &[Value]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = values.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -103,7 +103,7 @@ fn some_of(values: &[Value]) -> String {
     shown.join(", ") + more
 }
 
-/// How many steps a check may still take: alternatives within alternatives multiply.
+/// How many steps a check may still take: nested alternatives multiply.
 struct Budget(Cell<usize>);
 
 impl Budget {
@@ -114,7 +114,7 @@ impl Budget {
                 Ok(())
             }
             None => {
-                // Whatever comes now fails at once, in every alternative.
+                // Everything that follows fails at once, in every alternative.
                 self.0.set(0);
                 Err("cannot be checked: the schema is too complex for them".to_owned())
             }

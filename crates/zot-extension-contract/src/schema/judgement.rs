@@ -1,4 +1,4 @@
-//! What is wrong with a tool's schema, and whether that makes it useless.
+//! Finds what is wrong with a tool's schema, and whether that makes it unusable.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ const KNOWN_TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "array", "object", "null",
 ];
 
-/// What its author should look at; the error is why no model could use it.
+/// Returns advice for the author; the error is why no model could use the schema.
 pub(super) fn judge(schema: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut judgement = Judgement::default();
     match schema.get("type") {
@@ -30,8 +30,8 @@ struct Judgement {
 }
 
 impl Judgement {
-    /// Takes down what breaks the form of a schema. The form of the arguments themselves is what
-    /// every provider looks at; what is wrong further down only some see.
+    /// Records a malformed schema. Every provider checks the top level; only some check what is
+    /// nested.
     fn broken(&mut self, depth: usize, problem: String) {
         if depth == 0 {
             self.refusal.get_or_insert(problem);
@@ -101,7 +101,7 @@ impl Judgement {
             && choices.as_array().is_none_or(Vec::is_empty)
         {
             self.advice
-                .push(format!("{place}enum must be a list with something in it"));
+                .push(format!("{place}enum must be a list that is not empty"));
         }
     }
 

@@ -47,7 +47,7 @@ fn blocks_become_what_the_recordings_show() {
              or WebP image, got 3 bytes of another kind, declared as \"image/png\": convert it first"
         )
     );
-    // Declared as one format, and another by its bytes, which is what providers look at.
+    // Declared as one format but another by its bytes, which providers go by.
     let ToolOutput { content, .. } = output(vec![block("image", "", "R0lGODlhAQABAAAAACw=")]);
     let [ContentBlock::Image(image)] = content.as_slice() else {
         panic!("{content:?}");

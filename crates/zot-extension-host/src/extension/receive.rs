@@ -1,4 +1,4 @@
-//! What becomes of each frame an extension sends.
+//! Handles the frames that an extension sends.
 
 use zot_extension_contract::{CommandInfo, Registrations};
 use zot_wire::Line;
@@ -12,43 +12,42 @@ use crate::limits::{MAX_NOTIFY_BYTES, MAX_PANEL_BYTES};
 use crate::notices::Notice;
 use crate::pending::{RequestError, Waiting};
 
-/// What a line means for the life of the process.
+/// What kind of line was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// It said hello.
-    Greeting,
-    /// All its first registrations are there.
+    Hello,
+    /// Its initial registrations are complete.
     Ready,
     Frame,
-    /// Nothing that could be understood.
-    Noise,
+    /// Not a valid frame, or ignored.
+    Unusable,
 }
 
-/// How much of a line that is no frame the log shows.
+/// How much of an invalid line the log shows.
 const SHOWN_BYTES: usize = 200;
 
 impl Extension {
-    /// Takes one line of its output.
+    /// Handles one line of its output.
     pub(crate) fn receive(&self, line: Line<'_>) -> Received {
         let Line::Complete(line) = line else {
             let limit = self.limits.frame_bytes;
             let error = format!("it sent a frame of more than {limit} bytes");
             self.remark(&error);
             self.pending.fail_tools(&RequestError::Invalid(error));
-            return Received::Noise;
+            return Received::Unusable;
         };
         if line.trim_ascii().is_empty() {
-            return Received::Noise;
+            return Received::Unusable;
         }
         let frame = match ExtensionFrame::parse(line) {
             Ok(frame) => frame,
             Err(error) => {
                 self.refuse(line, error);
-                return Received::Noise;
+                return Received::Unusable;
             }
         };
         if let ExtensionFrame::Hello(hello) = frame {
-            return self.greet(&hello);
+            return self.receive_hello(&hello);
         }
         let is_known = {
             let state = self.lock();
@@ -56,12 +55,12 @@ impl Extension {
         };
         if !is_known {
             self.remark("a frame before hello was ignored");
-            return Received::Noise;
+            return Received::Unusable;
         }
-        self.take(frame)
+        self.handle(frame)
     }
 
-    /// A frame that cannot be understood; who waits for it is told.
+    /// Logs an invalid frame, and fails the request it responds to.
     fn refuse(&self, line: &[u8], error: FrameError) {
         let shown = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]);
         self.remark(&format!("{error}: {shown}"));
@@ -77,13 +76,13 @@ impl Extension {
         }
     }
 
-    fn greet(&self, hello: &Hello) -> Received {
+    fn receive_hello(&self, hello: &Hello) -> Received {
         {
             let mut state = self.lock();
             if state.phase == Phase::Ready || state.arriving.is_some() {
                 drop(state);
                 self.remark("a second hello was ignored");
-                return Received::Noise;
+                return Received::Unusable;
             }
             state.arriving = Some(Registrations::default());
             state.capabilities.clone_from(&hello.capabilities);
@@ -97,10 +96,10 @@ impl Extension {
         if let Err(error) = self.send(&self.hello_ack()) {
             self.remark(&format!("hello_ack: {error}"));
         }
-        Received::Greeting
+        Received::Hello
     }
 
-    fn take(&self, frame: ExtensionFrame) -> Received {
+    fn handle(&self, frame: ExtensionFrame) -> Received {
         match frame {
             ExtensionFrame::Hello(_) | ExtensionFrame::ShutdownAck => {}
             ExtensionFrame::Ready => return Received::Ready,
@@ -134,23 +133,23 @@ impl Extension {
                 }
             }
             ExtensionFrame::ToolResult(result) => match self.pending.take(&result.id) {
-                Some(Waiting::Tool(answer)) => drop(answer.send(Ok(result))),
+                Some(Waiting::Tool(sender)) => drop(sender.send(Ok(result))),
                 other => self.unexpected("tool_result", &result.id, other),
             },
             ExtensionFrame::EventInterceptResponse(response) => {
                 match self.pending.take(&response.id) {
-                    Some(Waiting::Intercept(answer)) => drop(answer.send(Ok(response))),
+                    Some(Waiting::Intercept(sender)) => drop(sender.send(Ok(response))),
                     other => self.unexpected("event_intercept_response", &response.id, other),
                 }
             }
             ExtensionFrame::CommandResponse(response) => match self.pending.take(&response.id) {
-                Some(Waiting::Command(answer)) => {
+                Some(Waiting::Command(sender)) => {
                     if let CommandAction::OpenPanel { open_panel } = &response.action
                         && check_new_panel(open_panel).is_ok()
                     {
                         self.lock().open_panels.insert(open_panel.id.clone());
                     }
-                    drop(answer.send(Ok(response)));
+                    drop(sender.send(Ok(response)));
                 }
                 other => self.unexpected("command_response", &response.id, other),
             },
@@ -171,7 +170,7 @@ impl Extension {
         Received::Frame
     }
 
-    /// An answer nobody waits for: never asked, given twice, too late, or of the wrong kind.
+    /// Logs a response without a request: never asked for, sent twice, too late, or of the wrong kind.
     fn unexpected(&self, frame: &str, id: &str, waiting: Option<Waiting>) {
         match waiting {
             None => self.remark(&format!("{frame}: nobody waits for {id:?} (any more)")),
@@ -197,11 +196,11 @@ impl Extension {
             self.remark(&error);
         }
         if is_late {
-            self.surroundings.change();
+            self.context.change();
         }
     }
 
-    /// From now on it is part of the agent.
+    /// Puts its registrations into effect.
     pub(crate) fn become_ready(&self) {
         let intercepts = match &self.lock().arriving {
             None => return,
@@ -225,7 +224,7 @@ impl Extension {
         {
             self.log(&format!("session_start: {error}"));
         }
-        self.surroundings.change();
+        self.context.change();
     }
 
     fn draw(&self, panel_id: String, content: PanelContent) {
@@ -240,7 +239,7 @@ impl Extension {
     }
 }
 
-/// Whether a panel is small enough to be shown.
+/// Checks that a panel is small enough to be shown.
 pub(crate) fn check_panel(content: &PanelContent) -> Result<(), String> {
     let bytes = content.title.len()
         + content.footer.len()
@@ -257,7 +256,7 @@ pub(crate) fn check_panel(content: &PanelContent) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a panel can be opened.
+/// Checks that a panel can be opened.
 pub(crate) fn check_new_panel(panel: &PanelSpec) -> Result<(), String> {
     if panel.id.is_empty() {
         return Err("open_panel: id is missing".to_owned());

@@ -1,20 +1,20 @@
-//! What an extension that is starting still owes, and what becomes of the agent without it.
+//! What a starting extension still has to register, and whether the agent may run without it.
 
 use zot_extension_contract::{FailurePolicy, Source};
 
 use super::{Extension, Phase, State};
 use crate::notices::Notice;
 
-/// What an extension that has said hello, but not ready, has still to say.
+/// What an extension that has sent `hello` but not `ready` may still have to register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owes {
-    /// Silence means that it has registered everything.
+pub(crate) enum Missing {
+    /// Nothing: silence means that it has registered everything.
     Nothing,
-    /// It does not say what it brings, or has not begun to: it may still ask to intercept.
+    /// It listed no capabilities, or has registered nothing yet: it may still ask to intercept.
     Anything,
-    /// It brings events, and has not said which.
+    /// Its capabilities include events, but it has not subscribed yet.
     Subscription,
-    /// It must not be taken as ready without it: it intercepted before, or is required.
+    /// It does not count as ready without intercepting: it intercepted before, or is required.
     Interception,
 }
 
@@ -22,40 +22,40 @@ pub(crate) enum Owes {
 const HARMLESS: [&str; 3] = ["commands", "tools", "panels"];
 
 impl Extension {
-    pub(crate) fn owes(&self) -> Owes {
+    pub(crate) fn missing(&self) -> Missing {
         let state = self.lock();
         let arriving = state.arriving.as_ref();
         let intercepts = arriving.is_some_and(|arriving| !arriving.intercepts.is_empty());
         let has_subscribed = arriving.is_some_and(|arriving| arriving.has_subscribed);
         if intercepts {
-            return Owes::Nothing;
+            return Missing::Nothing;
         }
         if self.must_run(&state) {
-            return Owes::Interception;
+            return Missing::Interception;
         }
         if has_subscribed {
-            return Owes::Nothing;
+            return Missing::Nothing;
         }
         let mut capabilities = state.capabilities.iter();
         if !capabilities.all(|capability| HARMLESS.contains(&capability.as_str())) {
-            return Owes::Subscription;
+            return Missing::Subscription;
         }
-        // One that has begun to register what it says it brings does not stop for long before its end.
+        // An extension that has started to register its capabilities does not pause for long.
         let has_registered = arriving
             .is_some_and(|arriving| !arriving.commands.is_empty() || !arriving.tools.is_empty());
         match !state.capabilities.is_empty() && has_registered {
-            true => Owes::Nothing,
-            false => Owes::Anything,
+            true => Missing::Nothing,
+            false => Missing::Anything,
         }
     }
 
-    /// Whether it is not known yet if it intercepts, or it does and is being started again: no tool
-    /// may run meanwhile.
+    /// Returns whether it is unknown if it intercepts, or it does and is restarting: no tool may run
+    /// meanwhile.
     pub(crate) fn is_undecided(&self) -> bool {
         let state = self.lock();
         match state.phase {
             Phase::Starting => true,
-            // A crash may happen; one that lets things pass when it fails is not waited for twice.
+            // Crashes happen; an extension that fails open is waited for only once.
             Phase::Restarting { .. } => {
                 !state.was_ready
                     || self.found.manifest.required
@@ -66,18 +66,18 @@ impl Extension {
         }
     }
 
-    /// It has crashed and is to be started again, for the time that is given.
+    /// Notes that it has crashed and is about to be restarted for the given time.
     pub(crate) fn restart(&self, reason: String, restarts: usize) {
         self.lock().restarts = restarts;
         self.set_phase(Phase::Restarting { reason });
     }
 
-    /// Whether it is not known yet if it intercepts.
+    /// Returns whether it is still unknown if it intercepts.
     pub(crate) fn has_never_been_ready(&self) -> bool {
         !self.lock().was_ready
     }
 
-    /// Why no prompt may run, when this extension has failed and must not be done without.
+    /// Returns why no prompt may run, if this extension has failed and is indispensable.
     pub(crate) fn obstacle(&self) -> Option<String> {
         let state = self.lock();
         let Phase::Failed { reason } = &state.phase else {
@@ -85,7 +85,7 @@ impl Extension {
         };
         let cause = match self.found.manifest.required {
             true => Cause::Required,
-            // One that has started in this run and failed later counts as `on_failure` says.
+            // If it started in this run and failed later, `on_failure` decides.
             false if state.is_interceptor && !state.was_ready => Cause::Intercepted,
             false => return None,
         };
@@ -94,7 +94,7 @@ impl Extension {
         Some(format!(
             "extension {name} is not running: {reason}. {cause}, so no prompt runs without it: fix it (zot \
              ext logs {name}), {remedy}",
-            cause = cause.in_words(),
+            cause = cause.describe(),
         ))
     }
 
@@ -102,44 +102,44 @@ impl Extension {
         self.found.manifest.required || state.is_interceptor
     }
 
-    /// Whether it has said that it intercepts, in this run or the last.
+    /// Returns whether it intercepts, in this run or the last.
     pub(crate) fn is_interceptor(&self) -> bool {
         self.lock().is_interceptor
     }
 
-    /// It says that it intercepts. Written down at once: the next thing it does may be to crash.
+    /// Records that it intercepts, at once: the next thing it does may be to crash.
     pub(super) fn note_interception(&self) {
         if std::mem::replace(&mut self.lock().is_interceptor, true) {
             return;
         }
-        let record = &self.surroundings.interceptors;
+        let record = &self.context.interceptors;
         if let Err(error) = record.remember(self.name(), &self.found.directory) {
-            let told = format!(
-                "it cannot be remembered that it intercepts ({error}): if it fails to start the next time, \
+            let message = format!(
+                "cannot record that it intercepts ({error}): if it fails to start the next time, \
                  prompts run without it"
             );
-            self.log_once(&told);
+            self.log_once(&message);
             self.notify(Notice::Problem(format!(
-                "extension {}: {told}",
+                "extension {}: {message}",
                 self.name()
             )));
         }
     }
 
-    /// It is ready and intercepts nothing.
+    /// Removes the record that it intercepts: it is ready and does not.
     pub(super) fn forget_interception(&self) {
         let was_interceptor = std::mem::take(&mut self.lock().is_interceptor);
         if was_interceptor
-            && let Err(error) = self.surroundings.interceptors.forget(&self.found.directory)
+            && let Err(error) = self.context.interceptors.forget(&self.found.directory)
         {
             self.log(&format!(
-                "it cannot be written down that it does not intercept any more: {error}"
+                "cannot record that it no longer intercepts: {error}"
             ));
         }
     }
 }
 
-/// Why an extension must not be done without.
+/// Why an extension is indispensable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Required,
@@ -147,7 +147,7 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub(crate) fn in_words(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Required => "Its manifest says it is required",
             Self::Intercepted => "It intercepts what the agent does (it did when it last ran)",
@@ -155,7 +155,7 @@ impl Cause {
     }
 }
 
-/// How to do without an extension.
+/// Returns how to run without an extension.
 pub(crate) fn remedy(name: &str, source: Source, directory: &std::path::Path) -> String {
     let directory = directory.display();
     match source {

@@ -1,4 +1,4 @@
-//! Whatever an extension sends, every question has either its answer or someone who still waits.
+//! Whatever an extension sends, every request either has its response or is still pending.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot::Receiver;
 use tokio::sync::oneshot::error::TryRecvError;
-use zot_extension_contract::{Manifest, Source, Standing};
+use zot_extension_contract::{Activation, Manifest, Source};
 use zot_wire::LineDecoder;
 use zot_wire::extension::ToolResult;
 
@@ -17,9 +17,9 @@ use super::*;
 #[derive(Debug, Clone)]
 enum Step {
     Ask(Kind),
-    /// Whoever asked the question of this number does not wait any more.
+    /// The caller of the request with this number stops waiting.
     GiveUp(usize),
-    /// A frame of this kind with the id of the question of this number.
+    /// A frame of this kind with the id of the request with this number.
     Answer(Kind, usize),
     Send(Vec<u8>),
     TooLong,
@@ -48,7 +48,7 @@ enum Asked {
     Command(Receiver<Result<CommandResponse, RequestError>>),
 }
 
-/// What has become of a question.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Waiting,
@@ -68,7 +68,7 @@ fn fate<T>(receiver: &mut Receiver<Result<T, RequestError>>) -> Option<Fate> {
 struct Conversation<'a> {
     extension: &'a Extension,
     decoder: LineDecoder,
-    /// The id, who waits for it and what became of that.
+    /// The id, its receiver, and its outcome so far.
     asked: Vec<(String, Kind, Option<Asked>, Fate)>,
 }
 
@@ -80,7 +80,7 @@ impl Conversation<'_> {
                 let count = self.asked.len().max(1);
                 if let Some((id, _, asked, _)) = self.asked.get_mut(number % count) {
                     *asked = None;
-                    drop(Question {
+                    drop(PendingRequest {
                         pending: &self.extension.pending,
                         id: id.clone(),
                     });
@@ -144,7 +144,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Sees what has become of every question; the host must see the same.
+    /// Checks the outcome of every request; the host must agree.
     fn look(&mut self) -> Result<(), String> {
         let pending = self.extension.pending.ids();
         for (id, _, asked, known) in &mut self.asked {
@@ -175,15 +175,15 @@ const LIMIT: usize = 4096;
 fn extension(home: &std::path::Path) -> Extension {
     let manifest =
         format!(r#"{{"name":"soup","exec":"./soup","limits":{{"frame_bytes":{LIMIT}}}}}"#);
-    let found = Found {
+    let found = FoundExtension {
         manifest: Manifest::parse(manifest.as_bytes()).unwrap(),
         directory: home.to_owned(),
         source: Source::CommandLine,
-        standing: Standing::Enabled,
+        activation: Activation::Enabled,
     };
     let text = String::new;
-    let surroundings = Surroundings::new(home.to_owned(), home.to_owned(), text(), text(), text());
-    Extension::new(found, Arc::new(surroundings))
+    let context = HostContext::new(home.to_owned(), home.to_owned(), text(), text(), text());
+    Extension::new(found, Arc::new(context))
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
@@ -283,7 +283,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn a_soup_of_frames_confuses_nobody(steps in vec(step(), 0..60), greets in any::<bool>()) {
+    fn random_frames_never_lose_a_request(steps in vec(step(), 0..60), greets in any::<bool>()) {
         let home = tempfile::tempdir().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _inside = runtime.enter();
@@ -298,7 +298,7 @@ proptest! {
         if greets {
             conversation.send(br#"{"type":"hello","name":"soup"}"#);
         }
-        // Only who has said hello is asked anything.
+        // Only an extension that has sent hello gets requests.
         for step in steps {
             let is_known = {
                 let state = extension.lock();

@@ -43,7 +43,7 @@ impl ExtensionHost {
         TurnDecision::Proceed
     }
 
-    /// Asks about a call of a tool whose arguments must fit `schema`, also when they are rewritten.
+    /// Asks about a tool call. Rewritten arguments must fit `schema`.
     pub async fn before_tool(
         &self,
         id: &str,
@@ -61,11 +61,11 @@ impl ExtensionHost {
                 tool_name: tool.to_owned(),
                 tool_args: rewritten.as_ref().unwrap_or(arguments).clone(),
             };
-            let (reason, answer) = blocked(&extension, extension.intercept(event).await);
+            let (reason, response) = blocked(&extension, extension.intercept(event).await);
             if let Some(reason) = reason {
                 return ToolDecision::Block { reason };
             }
-            let Some(modified) = answer.and_then(|answer| answer.modified_args) else {
+            let Some(modified) = response.and_then(|response| response.modified_args) else {
                 continue;
             };
             match zot_extension_contract::check_arguments(schema, modified.get()) {
@@ -86,19 +86,19 @@ impl ExtensionHost {
             let event = LifecycleEvent::AssistantMessage {
                 text: replaced.as_deref().unwrap_or(text).to_owned(),
             };
-            let (reason, answer) = blocked(&extension, extension.intercept(event).await);
+            let (reason, response) = blocked(&extension, extension.intercept(event).await);
             if reason.is_some() {
                 return MessageDecision::Suppress;
             }
-            if let Some(text) = answer.and_then(|answer| answer.replace_text) {
+            if let Some(text) = response.and_then(|response| response.replace_text) {
                 replaced = Some(text);
             }
         }
         replaced.map_or(MessageDecision::Keep, MessageDecision::Replace)
     }
 
-    /// Waits for those that may intercept and are not running, and tells why nothing may happen if one
-    /// of them has failed for good.
+    /// Waits for extensions that may intercept and are not running yet, and returns why nothing may
+    /// happen if one of them has failed for good.
     async fn obstructed(&self) -> Option<String> {
         self.settled().await;
         self.obstacle()
@@ -114,7 +114,7 @@ impl ExtensionHost {
     }
 }
 
-/// Why the event must not happen, if it must not, and what the interceptor said.
+/// Returns why the event is blocked, if it is, and otherwise the interceptor's response.
 fn blocked(
     extension: &Extension,
     interception: Interception,
@@ -124,13 +124,13 @@ fn blocked(
 ) {
     match interception {
         Interception::Failed { reason, blocks } => (blocks.then_some(reason), None),
-        Interception::Answered(answer) if answer.block => {
-            let reason = match answer.reason.as_str() {
+        Interception::Answered(response) if response.block => {
+            let reason = match response.reason.as_str() {
                 "" => format!("blocked by extension {}", extension.name()),
                 reason => reason.to_owned(),
             };
             (Some(reason), None)
         }
-        Interception::Answered(answer) => (None, Some(answer)),
+        Interception::Answered(response) => (None, Some(response)),
     }
 }

@@ -1,4 +1,4 @@
-//! The extensions that were started together, and whose name is whose.
+//! The extensions that were started together, and who owns which name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
-use zot_extension_contract::{CommandInfo, Discovery, Standing};
+use zot_extension_contract::{Activation, CommandInfo, Discovery};
 
-use crate::extension::{Cause, Extension, Phase, Surroundings, remedy};
+use crate::extension::{Cause, Extension, HostContext, Phase, remedy};
 use crate::supervisor::supervise;
 use crate::tool::ExtensionTool;
 
@@ -18,17 +18,17 @@ pub(crate) struct Roster {
     supervisors: tokio::sync::Mutex<JoinSet<()>>,
     tool_names: Claims,
     command_names: Claims,
-    /// Extensions that must run and cannot even be started: their manifests are broken.
+    /// Problems of extensions that must run but whose manifests are invalid.
     obstacles: Vec<String>,
 }
 
-/// Which extension a name belongs to: the first that asked for it, in the order they were found
-/// when they asked together. A name stays with its owner while that is started again.
+/// Which extension a name belongs to: the first that registered it, in discovery order if they did so
+/// together. A name stays with its owner while that restarts.
 #[derive(Default)]
 struct Claims(Mutex<HashMap<String, usize>>);
 
 impl Claims {
-    /// The owner of `name`, who is `index` if nobody was.
+    /// Returns the owner of `name`; an unclaimed name goes to `index`.
     fn claim(&self, name: &str, index: usize) -> usize {
         let mut claims = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match claims.get(name) {
@@ -42,26 +42,25 @@ impl Claims {
 }
 
 impl Roster {
-    pub(crate) fn start(discovery: &Discovery, surroundings: &Arc<Surroundings>) -> Self {
+    pub(crate) fn start(discovery: &Discovery, context: &Arc<HostContext>) -> Self {
         let stop = CancellationToken::new();
         let mut supervisors = JoinSet::new();
         for found in &discovery.found {
-            if found.standing == Standing::Disabled {
-                // The user does without it. That it could not be forgotten matters only if it is
-                // enabled again and fails.
-                let _ = surroundings.interceptors.forget(&found.directory);
+            if found.activation == Activation::Disabled {
+                // The user has disabled it. A failure matters only if it is enabled again and fails.
+                let _ = context.interceptors.forget(&found.directory);
             }
         }
         let extensions: Vec<Arc<Extension>> = discovery
             .enabled()
-            .map(|found| Arc::new(Extension::new(found.clone(), Arc::clone(surroundings))))
+            .map(|found| Arc::new(Extension::new(found.clone(), Arc::clone(context))))
             .collect();
         for extension in &extensions {
             for found in &discovery.found {
-                let is_shadowed = matches!(found.standing, Standing::Shadowed { .. });
+                let is_shadowed = matches!(found.activation, Activation::Shadowed { .. });
                 if is_shadowed && found.manifest.name == extension.name() {
                     let directory = found.directory.display();
-                    extension.log(&format!("it hides another of its name in {directory}"));
+                    extension.log(&format!("it shadows another of its name in {directory}"));
                 }
             }
             supervisors.spawn(supervise(Arc::clone(extension), stop.clone()));
@@ -72,7 +71,7 @@ impl Roster {
             supervisors: tokio::sync::Mutex::new(supervisors),
             tool_names: Claims::default(),
             command_names: Claims::default(),
-            obstacles: obstacles(discovery, surroundings),
+            obstacles: obstacles(discovery, context),
         }
     }
 
@@ -86,7 +85,7 @@ impl Roster {
             .find(|extension| extension.name() == name)
     }
 
-    /// Whether everything has started, or failed to for the first time.
+    /// Returns whether every extension has started, or failed once.
     pub(crate) fn has_started(&self) -> bool {
         !self
             .extensions
@@ -94,7 +93,7 @@ impl Roster {
             .any(|extension| extension.is_starting())
     }
 
-    /// Those that may still turn out to intercept.
+    /// Returns the extensions that may still turn out to intercept.
     pub(crate) fn undecided(&self) -> impl Iterator<Item = &Arc<Extension>> {
         self.extensions
             .iter()
@@ -105,7 +104,7 @@ impl Roster {
         self.undecided().next().is_none()
     }
 
-    /// Why no prompt may run.
+    /// Returns why no prompt may run.
     pub(crate) fn obstacle(&self) -> Option<String> {
         self.obstacles
             .iter()
@@ -118,7 +117,7 @@ impl Roster {
             .reduce(|first, next| format!("{first}\n{next}"))
     }
 
-    /// What went wrong with those that did not become ready.
+    /// Returns why extensions did not become ready.
     pub(crate) fn failures(&self) -> Vec<String> {
         self.extensions
             .iter()
@@ -133,7 +132,7 @@ impl Roster {
             .collect()
     }
 
-    /// Whether a problem is that of an extension which does not work here either.
+    /// Returns whether `problem` is about an extension that has failed here, too.
     pub(crate) fn has_failed(&self, problem: &str) -> bool {
         self.extensions.iter().any(|extension| {
             let name = extension.name();
@@ -215,7 +214,7 @@ impl Roster {
         owner == index
     }
 
-    /// Ends all of them in good order.
+    /// Ends all extensions gracefully.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         let mut supervisors = self.supervisors.lock().await;
@@ -223,15 +222,15 @@ impl Roster {
     }
 }
 
-/// What stops prompts because of manifests that cannot be used.
-fn obstacles(discovery: &Discovery, surroundings: &Surroundings) -> Vec<String> {
+/// Returns the invalid manifests that must stop prompts.
+fn obstacles(discovery: &Discovery, context: &HostContext) -> Vec<String> {
     let problems = discovery.problems.iter();
     problems
         .filter(|problem| !problem.is_disabled)
         .filter_map(|problem| {
             let cause = match problem.is_required {
                 true => Cause::Required,
-                false if surroundings.interceptors.covers(&problem.path) => Cause::Intercepted,
+                false if context.interceptors.covers(&problem.path) => Cause::Intercepted,
                 false => return None,
             };
             let name = problem.path.file_name().unwrap_or(problem.path.as_os_str());
@@ -239,7 +238,7 @@ fn obstacles(discovery: &Discovery, surroundings: &Surroundings) -> Vec<String> 
             Some(format!(
                 "extension {name} cannot be loaded: {}. {}, so no prompt runs without it: fix it, {}",
                 problem.error,
-                cause.in_words(),
+                cause.describe(),
                 remedy(&name, problem.source, &problem.path),
             ))
         })

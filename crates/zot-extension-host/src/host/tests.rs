@@ -6,7 +6,7 @@ use zot_extension_contract::log_path;
 use super::*;
 use crate::extension::Phase;
 
-/// A host with one extension: a shell script that says hello and then does as `script` says.
+/// Returns a host with one extension: a shell script that sends hello and then runs `script`.
 fn host(home: &std::path::Path, script: &str) -> ExtensionHost {
     let directory = home.join("sleeper");
     fs::create_dir_all(&directory).unwrap();
@@ -32,7 +32,7 @@ fn host(home: &std::path::Path, script: &str) -> ExtensionHost {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_events_for_one_that_never_reads() {
+async fn an_extension_that_never_reads_does_not_block_events() {
     let home = tempfile::tempdir().unwrap();
     let subscribe = r#"echo '{"type":"subscribe","events":["turn_start"]}'"#;
     let host = host(
@@ -40,21 +40,21 @@ async fn a_hundred_thousand_events_for_one_that_never_reads() {
         &format!(r#"{subscribe}; echo '{{"type":"ready"}}'; exec sleep 60"#),
     );
     host.settled().await;
-    let begun = Instant::now();
+    let started = Instant::now();
     for step in 0..100_000 {
         host.emit(EventKind::TurnStart, || LifecycleEvent::TurnStart { step });
     }
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(5),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
     let log = fs::read_to_string(log_path(home.path(), "sleeper")).unwrap();
     assert!(
         log.contains("it does not read its input: 1 events dropped"),
         "{log}"
     );
-    // Neither as many remarks as events nor none at all after the first.
+    // More than one message, but far fewer than events.
     assert!((2..20).contains(&log.lines().count()), "{log}");
     host.shut_down().await;
     assert_eq!(host.extensions()[0].phase(), Phase::Stopped);
@@ -73,14 +73,11 @@ async fn a_guard_that_was_ready_and_guards_nothing_blocks_nothing() {
     )
     .unwrap();
     let discovery = discover(&host.search);
-    let roster = Roster::start(&discovery, &host.surroundings);
+    let roster = Roster::start(&discovery, &host.context);
     let extension = &roster.extensions()[0];
-    assert!(
-        extension.intercepts(EventKind::ToolCall),
-        "nobody knows yet"
-    );
+    assert!(extension.intercepts(EventKind::ToolCall), "unknown so far");
     let is_restarting = || matches!(extension.phase(), Phase::Restarting { .. });
-    host.surroundings.until(is_restarting).await;
+    host.context.until(is_restarting).await;
     assert!(!extension.intercepts(EventKind::ToolCall));
     roster.stop().await;
 }

@@ -11,14 +11,14 @@ use tokio::time::{Instant, timeout};
 /// What one read takes at most.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// How long the end of its output may take to reach us once nobody of its group is left.
+/// How long to wait for the end of the output once the process group has ended.
 const OUTPUT_END_TIME: Duration = Duration::from_millis(50);
 
 pub(super) struct Channel {
     pipe: pipe::Receiver,
     chunk: Vec<u8>,
     pub(super) is_open: bool,
-    /// It has said too much and is not heard until then.
+    /// It wrote too much, and is not read until then.
     pub(super) paused_until: Option<Instant>,
 }
 
@@ -32,30 +32,30 @@ impl Channel {
         }
     }
 
-    /// Waits for something to read, and tells how much it was; nothing when the stream is closed.
-    /// Waits for ever while there can be nothing. May be dropped and called again.
+    /// Reads and returns the number of bytes; `None` when the stream is closed. Waits forever if it is
+    /// already closed or paused. Cancel-safe.
     pub(super) async fn read(&mut self) -> Option<usize> {
         if !self.is_open || self.paused_until.is_some() {
             return pending().await;
         }
-        // Unlike `readable` and `try_read`, this takes a short read for a sign that the pipe is
-        // empty, and does not read once more to find out.
+        // Unlike `readable` and `try_read`, this takes a short read as a sign that the pipe is empty,
+        // and does not read once more to find out.
         let result = self.pipe.read(&mut self.chunk).await;
-        self.judge(result)
+        self.note_result(result)
     }
 
-    /// What there is to read now, paused or not.
+    /// Reads without waiting, even if paused.
     pub(super) fn read_now(&mut self) -> Option<usize> {
         let result = self.pipe.try_read(&mut self.chunk);
-        self.judge(result)
+        self.note_result(result)
     }
 
-    /// The first `count` bytes of what was read last.
+    /// Returns the first `count` bytes of what was read last.
     pub(super) fn bytes(&self, count: usize) -> &[u8] {
         &self.chunk[..count]
     }
 
-    /// Whether someone can still write to it, although nobody of the process group is left.
+    /// Returns whether another process still holds it open after the process group has ended.
     pub(super) async fn is_held(&mut self) -> bool {
         self.paused_until = None;
         let ended = async {
@@ -72,7 +72,7 @@ impl Channel {
         }
     }
 
-    fn judge(&mut self, result: io::Result<usize>) -> Option<usize> {
+    fn note_result(&mut self, result: io::Result<usize>) -> Option<usize> {
         match result {
             Ok(0) => self.is_open = false,
             Ok(count) => return Some(count),

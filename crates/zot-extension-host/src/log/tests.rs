@@ -37,7 +37,7 @@ async fn a_flood_of_remarks_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_remarks_hides_no_note_and_ends_with_the_flood() {
+async fn notes_are_logged_during_a_flood_of_remarks() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "liar");
     let mut log = ExtensionLog::new(path.clone(), 1 << 20);
@@ -68,14 +68,14 @@ async fn a_remark_is_one_short_line() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_written_hurts_nobody() {
+async fn a_log_that_cannot_be_written_is_ignored() {
     let mut log = ExtensionLog::new(PathBuf::from("/proc/no/such/file"), 1000);
     log.append(b"text");
     log.remark("remark");
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_not_written_to() {
+async fn only_regular_files_are_written_to() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "x");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -88,7 +88,7 @@ async fn what_is_no_file_is_not_written_to() {
     fs::remove_file(&path).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(fifo.unwrap().success());
-    // Would wait for a reader, or write to this one.
+    // Must neither wait for a reader nor write to this one.
     ExtensionLog::new(path.clone(), 1000).append(b"text");
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let reader = OpenOptions::new()
@@ -111,7 +111,7 @@ async fn two_writers_rotate_a_log_once() {
     let mut other = ExtensionLog::new(path.clone(), 100);
     other.append(b"o");
     one.append(&[b'2'; 60]);
-    // Its log has become the older one; that must not push the newer one out.
+    // Its log has become the older one, which must not replace the newer one.
     other.append(&[b'3'; 39]);
     other.append(&[b'4'; 30]);
     let older = fs::read_to_string(path.with_extension("log.1")).unwrap();

@@ -20,7 +20,7 @@ fn panel(line: &str) -> Notice {
 }
 
 #[tokio::test]
-async fn notices_come_in_order_and_later_ones_are_lost_when_nobody_looks() {
+async fn notices_come_in_order_and_are_dropped_when_the_queue_is_full() {
     let notices = Notices::default();
     for number in 0..1000 {
         let kept = notices.push(note(&number.to_string()));
@@ -41,7 +41,7 @@ async fn a_panel_drawn_twice_is_shown_once() {
     assert_eq!(notices.take(), None);
 }
 
-/// Whatever comes between, only the last drawing of each panel waits: none can be lost.
+/// Only the last drawing of each panel is queued, whatever comes in between: none can be lost.
 #[tokio::test]
 async fn drawings_of_two_panels_do_not_fill_the_queue() {
     let other = |line: &str| match panel(line) {

@@ -39,28 +39,28 @@ async fn a_reader_that_never_reads_costs_a_megabyte() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_never_reads_is_found_out() {
+async fn a_reader_that_never_reads_is_detected() {
     let (outbox, _receiver) = connected();
     while outbox.send(&[b'x'; 1000]).is_ok() {}
     assert!(matches!(outbox.drive().await, OutboxEnd::Stalled));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_never_reads_is_found_out_although_it_talks() {
+async fn a_reader_that_never_reads_is_detected_even_if_it_writes() {
     let (outbox, _receiver) = connected();
     while outbox.send(&[b'x'; 1000]).is_ok() {}
-    let begun = Instant::now();
-    // Whatever it says interrupts the writing.
+    let started = Instant::now();
+    // Its output interrupts the writing.
     while tokio::time::timeout(EXTENSION_STALL_TIME / 7, outbox.drive())
         .await
         .is_err()
     {
-        assert!(begun.elapsed() < 2 * EXTENSION_STALL_TIME);
+        assert!(started.elapsed() < 2 * EXTENSION_STALL_TIME);
     }
 }
 
 #[tokio::test]
-async fn a_closed_input_is_told_and_a_closed_outbox_takes_nothing() {
+async fn a_closed_input_is_reported_and_a_closed_outbox_refuses_lines() {
     let (outbox, receiver) = connected();
     drop(receiver);
     outbox.send(b"line\n").unwrap();

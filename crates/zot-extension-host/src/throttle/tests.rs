@@ -12,7 +12,7 @@ async fn a_burst_is_free_and_more_costs_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_lasting_flood_is_one() {
+async fn only_a_lasting_flood_counts() {
     let start = Instant::now();
     let mut throttle = Throttle::new(100, start);
     let mut now = start;
@@ -23,7 +23,7 @@ async fn only_a_lasting_flood_is_one() {
     }
     let flooded = throttle.pausing_for(now);
     assert!(flooded >= Duration::from_secs(15), "{flooded:?}");
-    // After a calm spell the next burst begins anew.
+    // After a calm spell the next burst counts from zero.
     let later = now + Duration::from_secs(5);
     assert_eq!(throttle.pausing_for(later), Duration::ZERO);
     throttle.take(150, later);
@@ -31,7 +31,7 @@ async fn only_a_lasting_flood_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_refused_a_million_times_is_not_refused_for_ever() {
+async fn refusals_cost_nothing() {
     let now = Instant::now();
     let mut throttle = Throttle::new(10, now);
     let taken = (0..1_000_000).filter(|_| throttle.try_take(now)).count();

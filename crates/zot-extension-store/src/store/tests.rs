@@ -3,7 +3,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use super::*;
-use crate::{IfTaken, OriginError};
+use crate::{OnConflict, OriginError};
 use tempfile::TempDir;
 
 fn git(url: &str, reference: Option<&str>) -> Origin {
@@ -49,7 +49,7 @@ fn passwords_are_not_shown() {
 }
 
 #[test]
-fn what_is_no_origin() {
+fn invalid_origins() {
     for text in ["no/such/directory", "name", "@v1", "-x:y", ""] {
         let parsed = Origin::parse(text);
         assert!(
@@ -139,7 +139,7 @@ fn a_broken_manifest_is_not_touched() {
 }
 
 #[test]
-fn names_cannot_lead_out() {
+fn names_cannot_leave_the_directory() {
     let (_home, store) = store_with("{}");
     for name in ["", ".", "..", "../x", "x/../x", "/x", ".x", "a b", "x\0"] {
         assert!(store.directory_of(name).is_err(), "{name:?}");
@@ -153,7 +153,7 @@ fn names_cannot_lead_out() {
 }
 
 #[tokio::test]
-async fn copies_are_not_more_than_the_original() {
+async fn copies_lose_special_modes_and_can_be_removed() {
     let place = TempDir::new().unwrap();
     let source = fs::canonicalize(place.path()).unwrap().join("source");
     fs::create_dir_all(source.join("closed")).unwrap();
@@ -178,7 +178,7 @@ async fn copies_are_not_more_than_the_original() {
 }
 
 #[tokio::test]
-async fn what_is_staged_and_not_placed_is_gone() {
+async fn dropping_a_staged_extension_removes_it() {
     let home = TempDir::new().unwrap();
     let source = home.path().join("source");
     fs::create_dir(&source).unwrap();
@@ -195,7 +195,7 @@ async fn what_is_staged_and_not_placed_is_gone() {
     drop(staged);
     assert_eq!(fs::read_dir(store.directory()).unwrap().count(), 0);
     let staged = store.stage(&origin, &mut |_| {}).await.unwrap();
-    let place = staged.put_in_place(IfTaken::Refuse).unwrap();
+    let place = staged.install(OnConflict::Refuse).unwrap();
     assert_eq!(place, store.directory().join("x"));
     assert_eq!(fs::read_dir(store.directory()).unwrap().count(), 1);
 }

@@ -1,4 +1,4 @@
-//! Error events inside an answer.
+//! Error events inside a response.
 
 use serde::Deserialize;
 use zot_conversation::ModelError;

@@ -1,10 +1,11 @@
 //! Which thinking goes back to the service.
 //!
-//! Newer models accept thinking only behind the very prefix it was made with: system prompt, tools
-//! and earlier messages (<https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>).
-//! So every block carries a digest of the prefix it answered, and it is replayed only where that
-//! digest comes out again. The digest covers the thinking that was really sent, so that thinking
-//! which is left out takes everything with it that was made after it.
+//! Newer models accept thinking only behind the exact prefix it was generated with: system prompt,
+//! tools and earlier messages
+//! (<https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>). So every block
+//! carries a digest of the prefix it followed, and it is replayed only behind a prefix with the
+//! same digest. The digest covers the thinking that was actually sent, so omitting one block also
+//! invalidates all thinking that followed it.
 //!
 //! The digests form a chain, one link per message, and are kept like serialised messages: a request
 //! costs the links of its new messages only.
@@ -21,7 +22,7 @@ use zot_conversation::{ContentBlock, Message, Reasoning};
 /// Limit: the prefixes of older conversations are computed again.
 const MAX_REMEMBERED_PREFIX_CHAINS: usize = 2;
 
-/// Each stands for a conversation that the service refused; the oldest go first.
+/// Each stands for a conversation that the service refused; the oldest are dropped first.
 ///
 /// Limit: the oldest prefix behind which thinking was refused is tried again.
 const MAX_REFUSED_PREFIXES: usize = 64;
@@ -42,12 +43,12 @@ pub(super) enum Replay {
 #[derive(Default)]
 pub(super) struct Prefixes {
     chains: VecDeque<Chain>,
-    /// Prefixes that the service says are not those of the thinking behind them.
+    /// Prefixes whose thinking the service refused.
     refused: VecDeque<String>,
     /// Whether thinking without a prefix, from sessions of older versions, was refused.
     refused_unmarked: bool,
-    /// Counts the chains, so that each has a number of its own.
-    begun: u64,
+    /// The number of chains started, which gives each chain a unique number.
+    started: u64,
 }
 
 /// One conversation behind one system prompt, with one set of tools, to one model.
@@ -66,17 +67,18 @@ struct Link {
     after: Digest,
 }
 
-/// The thinking that a request replayed: what its first block was made behind, if that is known.
+/// The thinking that a request replayed: the prefix of its first block, if known.
 pub(super) struct Replayed(Option<String>);
 
-/// Whose thinking is looked for, and how strictly.
+/// Whose thinking can be replayed, and how strictly its prefix is compared.
 pub(super) struct Reader<'a> {
     pub(super) provider: &'a str,
     /// Whether the model refuses thinking behind another prefix.
     pub(super) binds: bool,
 }
 
-/// The beginning of every chain: the model, and the serialised system prompt and tools.
+/// Returns the digest that a chain starts with: of the model, and the serialised system prompt and
+/// tools.
 pub(super) fn start(model: &str, head: &[u8]) -> Digest {
     let mut hasher = Sha256::new();
     hasher.update(model);
@@ -86,8 +88,8 @@ pub(super) fn start(model: &str, head: &[u8]) -> Digest {
 }
 
 impl Prefixes {
-    /// Decides for each of `messages` whether its thinking is replayed. `write` serialises a message
-    /// as it will be sent.
+    /// Decides for each message whether its thinking is replayed. `write` serialises a message in
+    /// the form that is sent.
     pub(super) fn follow(
         &mut self,
         start: Digest,
@@ -135,9 +137,9 @@ impl Prefixes {
         known
             .and_then(|index| self.chains.remove(index))
             .unwrap_or_else(|| {
-                self.begun += 1;
+                self.started += 1;
                 Chain {
-                    number: self.begun,
+                    number: self.started,
                     start,
                     links: Vec::new(),
                     first_kept: None,
@@ -145,7 +147,7 @@ impl Prefixes {
             })
     }
 
-    /// All thinking of a message is replayed, or none: a part of it would have another prefix.
+    /// Replays either all thinking of a message or none: a part of it would have another prefix.
     fn judge(&self, reader: &Reader<'_>, message: &Message, before: &Digest) -> (Replay, bool) {
         let mut own = own_thinking(reader.provider, message).peekable();
         if own.peek().is_none() {
@@ -163,8 +165,8 @@ impl Prefixes {
         (replay, true)
     }
 
-    /// Notes that the service refused what was replayed. Leaving out the first block is enough:
-    /// whatever came after it was made with it in its prefix.
+    /// Records that the service refused the replayed thinking. Leaving out the first block is
+    /// enough: everything after it has it in its prefix.
     pub(super) fn refuse(&mut self, replayed: &Replayed) {
         self.refused_unmarked = true;
         if let Some(prefix) = &replayed.0 {
@@ -178,7 +180,7 @@ impl Prefixes {
 }
 
 impl Chain {
-    /// Differs whenever [`Self::replay`] may.
+    /// Returns a number that changes whenever [`Self::replay`] may return something else.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -189,7 +191,7 @@ impl Chain {
             .map_or(Replay::Dropped, |link| link.replay)
     }
 
-    /// What the answer to a request with these messages is made behind.
+    /// Returns the prefix of the response to a request with these messages.
     pub(super) fn prefix(&self) -> String {
         shortened(&self.end())
     }
@@ -230,7 +232,7 @@ fn shortened(digest: &Digest) -> String {
     text
 }
 
-/// Whether a refusal is about thinking that was replayed.
+/// Returns whether a refusal is about replayed thinking.
 pub(super) fn is_about_replayed_thinking(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     message.contains("bound to a different")

@@ -1,8 +1,8 @@
-//! What is sent.
+//! Writes requests.
 //!
 //! Cache breakpoints sit on the system prompt, on the last message, and where the previous
 //! request's last message was, so that each request reads what the one before it wrote. Messages
-//! with a breakpoint are serialised anew; all before them come from the cache.
+//! with a breakpoint are serialised again; all before them come from the cache.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use zot_conversation::{
 };
 
 use super::prefix::{self, Prefixes, Reader, Replay, Replayed};
-use super::thinking::{Asking, ThinkingOptions};
+use super::thinking::{ThinkingForm, ThinkingOptions};
 use crate::body::{HeadCache, List, MessageCache, RequestBody};
 use crate::call_ids::{CallIds, IdRule};
 use crate::catalog::rules;
@@ -33,14 +33,14 @@ pub(super) struct RequestCache {
     start: Option<Start>,
 }
 
-/// Where the prefixes of a conversation start, kept while model, system prompt and tools stay.
+/// The first digest of a conversation, kept while model, system prompt and tools stay the same.
 struct Start {
     model: String,
     head: Bytes,
     digest: [u8; 32],
 }
 
-/// What messages are written by.
+/// How messages are written.
 #[derive(Clone, Copy)]
 struct Terms<'a> {
     provider: &'a str,
@@ -62,7 +62,7 @@ impl RequestCache {
         provider: &str,
         delivery: Delivery,
         request: &ModelRequest<'_>,
-        asking: Asking,
+        thinking_form: ThinkingForm,
     ) -> Prepared {
         let declarations = self.declare(provider, request.tools);
         self.messages.write_for(&declarations.naming);
@@ -90,7 +90,7 @@ impl RequestCache {
         );
 
         let mut body = RequestBody::default();
-        let thinking = ThinkingOptions::new(request, asking, || {
+        let thinking = ThinkingOptions::new(request, thinking_form, || {
             accepts_budget(provider, request.messages, |index| chain.replay(index))
         });
         let asks_to_think = thinking.thinking.is_some();
@@ -122,7 +122,7 @@ impl RequestCache {
         }
     }
 
-    /// Leaves out from now on what the service refused.
+    /// Stops replaying the thinking that the service refused.
     pub(super) fn refuse(&mut self, replayed: &Replayed) {
         self.prefixes.refuse(replayed);
     }
@@ -130,7 +130,8 @@ impl RequestCache {
 
 fn start_of(kept: &mut Option<Start>, model: &str, head: &Bytes) -> [u8; 32] {
     let same = |kept: &&Start| {
-        // The same bytes in the same place: the cache of heads keeps them while they are the same.
+        // Comparing addresses is enough: the cache returns the same bytes while the head is
+        // unchanged.
         kept.model == model && std::ptr::eq(kept.head.as_ref(), head.as_ref())
     };
     if let Some(kept) = kept.as_ref().filter(same) {
@@ -148,11 +149,11 @@ fn start_of(kept: &mut Option<Start>, model: &str, head: &Bytes) -> [u8; 32] {
 /// A request that is ready to be sent.
 pub(super) struct Prepared {
     pub(super) body: RequestBody,
-    /// Whether it says how to think.
+    /// Whether it requests thinking.
     pub(super) asks_to_think: bool,
-    /// What the answer is made behind.
+    /// The digest of the prefix that the response follows.
     pub(super) prefix: String,
-    /// The thinking of earlier answers in it.
+    /// The thinking of earlier responses that it replays.
     pub(super) replayed: Option<Replayed>,
 }
 
@@ -165,8 +166,8 @@ struct Options<'a> {
     thinking: ThinkingOptions,
 }
 
-/// A turn under way that did not begin with thinking cannot have a budget for it in its middle.
-/// (Adaptive thinking has no such rule.)
+/// Returns whether thinking with a budget can be requested: not in the middle of a turn that began
+/// without thinking. (Adaptive thinking has no such rule.)
 fn accepts_budget(
     provider: &str,
     messages: &[Arc<Message>],
@@ -224,7 +225,7 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// Where the messages carry a cache breakpoint.
+/// Which messages carry a cache breakpoint.
 struct Breakpoints {
     /// Messages before this one carry none.
     settled: usize,
@@ -374,7 +375,7 @@ fn write_message(
     if content.is_empty() {
         return;
     }
-    // An error result holds text only: its images stand behind all results of the message.
+    // An error result may hold text only: its images follow all results of the message.
     let beside = message.tool_results().filter(|result| result.is_error);
     content.extend(beside.flat_map(|result| result.content.iter().filter_map(image_block)));
     if breakpoint == Breakpoint::Present
@@ -392,7 +393,8 @@ fn write_message(
     json::append(buffer, &WireMessage { role, content });
 }
 
-/// Whether the provider takes `block`: it refuses blank text and foreign reasoning.
+/// Returns whether `block` is sent: the provider refuses blank text and reasoning of other
+/// providers.
 fn is_sent(provider: &str, block: &ContentBlock) -> bool {
     match block {
         ContentBlock::ToolCall(_) | ContentBlock::ToolResult(_) => true,
@@ -400,7 +402,7 @@ fn is_sent(provider: &str, block: &ContentBlock) -> bool {
     }
 }
 
-/// Text, an image or reasoning as the provider takes it.
+/// Converts text, an image or reasoning to the provider's form.
 fn wire_block<'a>(provider: &str, block: &'a ContentBlock) -> Option<Block<'a>> {
     match block {
         ContentBlock::Text(text) => (!is_blank(text)).then(|| Block::Text {
@@ -441,7 +443,7 @@ fn wire_reasoning<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Block<
 }
 
 fn wire_result<'a>(id: Cow<'a, str>, result: &'a ToolResult) -> Block<'a> {
-    // Text and images only, which no provider's name matters to.
+    // Results hold text and images only, for which the provider's name does not matter.
     let mut content: Vec<Block<'a>> = result
         .content
         .iter()

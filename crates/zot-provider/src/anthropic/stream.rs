@@ -1,4 +1,4 @@
-//! What is received: events with a flat shape, told apart by their `type`.
+//! Decodes responses: events with a flat shape, distinguished by their `type`.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ enum BlockKind {
     Other,
 }
 
-/// Strings of the event in use; a delta of an unknown kind may give the same names other types.
+/// The strings of known deltas; a delta of an unknown kind may use the same names for other types.
 #[derive(Deserialize)]
 struct WireDelta {
     #[serde(default, deserialize_with = "text")]
@@ -113,7 +113,7 @@ struct WireUsage {
     cache_creation: Option<CacheCreation>,
 }
 
-/// What was written to the cache, by how long it is kept there.
+/// Tokens written to the cache, by how long they are kept there.
 #[derive(Deserialize)]
 struct CacheCreation {
     #[serde(default, deserialize_with = "lenient::count")]
@@ -132,7 +132,7 @@ impl WireUsage {
     }
 }
 
-/// An answer that is not streamed.
+/// A response that is not streamed.
 #[derive(Deserialize)]
 struct Document<'a> {
     content: Option<Vec<WireBlock>>,
@@ -160,12 +160,12 @@ enum OpenBlock {
     Other,
 }
 
-/// So many blocks may be open at once; a further one ends the oldest.
+/// The most blocks that may be open at once; one more ends the oldest.
 ///
 /// Limit: the oldest open block counts as finished.
 const MAX_OPEN_BLOCKS: usize = 256;
 
-/// What an answer is made behind. Known when the request is written.
+/// The digest of the prefix that a response follows. Set when the request is written.
 pub(super) type PrefixCell = Arc<Mutex<Option<String>>>;
 
 pub(super) struct AnthropicDecoder {
@@ -197,7 +197,8 @@ impl AnthropicDecoder {
 
     fn start_block(&mut self, index: u64, block: WireBlock, events: &mut VecDeque<ModelEvent>) {
         if let Some(position) = self.position(index) {
-            // Told twice, as some gateways do, or begun before the last one of this number ended.
+            // Either some gateway repeats the event, or the previous block with this index was
+            // never ended.
             if self.is_repeated(position, &block) {
                 return;
             }
@@ -222,7 +223,7 @@ impl AnthropicDecoder {
             BlockKind::RedactedThinking => OpenBlock::Redacted {
                 data: block.data.unwrap_or_default(),
             },
-            // A call is made once, however often it is told.
+            // A call runs once, however often its block is repeated.
             BlockKind::ToolUse if self.is_known_call(&block) => OpenBlock::Other,
             BlockKind::ToolUse => {
                 let named = block.id.filter(|id| !id.is_empty());
@@ -242,7 +243,8 @@ impl AnthropicDecoder {
             }
             BlockKind::Other => OpenBlock::Other,
         };
-        // Looked through for every delta: a server that opens block after block must not make it long.
+        // This list is searched for every delta: a server that opens block after block must not
+        // make it long.
         if self.open.len() >= MAX_OPEN_BLOCKS {
             let (_, oldest) = self.open.remove(0);
             self.stop_block(oldest, events);
@@ -337,8 +339,8 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Takes counts. They are sums so far: a part that is left out or 0 later, as in a second
-    /// `message_start`, takes nothing back.
+    /// Records token counts. They are running totals: a later event that omits a count or sends 0,
+    /// such as a second `message_start`, does not reset it.
     fn count(&mut self, usage: Option<&RawValue>, events: &mut VecDeque<ModelEvent>) {
         let wire = usage.and_then(|usage| serde_json::from_str::<WireUsage>(usage.get()).ok());
         let Some(wire) = wire else {
@@ -436,7 +438,7 @@ impl Decoder for AnthropicDecoder {
         cut: Option<&str>,
         _events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        let cause = cut.unwrap_or("the answer ended without message_stop");
+        let cause = cut.unwrap_or("the response ended without message_stop");
         Err(broke_off(&self.endpoint.provider, cause, self.skipped))
     }
 
@@ -453,7 +455,7 @@ impl Decoder for AnthropicDecoder {
             self.count(document.usage, events);
             return Err(error.into_error(&self.endpoint));
         }
-        // Any object can be read as a document, but only an answer has content.
+        // Any object can be read as a document, but only a response has content.
         let Some(content) = document.content else {
             self.skipped += 1;
             return self.end(None, events);
@@ -479,7 +481,7 @@ fn stop_reason(reason: &str) -> StopReason {
         "tool_use" => StopReason::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => StopReason::Refused,
-        // end_turn, stop_sequence, pause_turn, and what is yet to be invented.
+        // end_turn, stop_sequence, pause_turn, and future values.
         _ => StopReason::End,
     }
 }

@@ -1,9 +1,9 @@
 //! How a model is asked to think.
 //!
-//! Older models take a token budget, newer ones an effort, and each refuses the other form:
+//! Older models accept a token budget, newer ones an effort, and each refuses the other form:
 //! <https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>.
 //!
-//! When no reasoning is asked for, nothing is sent: models up to Opus 4.8 do not think then, later
+//! When no reasoning is requested, nothing is sent: models up to Opus 4.8 do not think then, later
 //! ones decide for themselves, and `disabled` is refused by Fable, Mythos and the 5.5 models.
 
 use serde::Serialize;
@@ -11,17 +11,17 @@ use zot_conversation::{ModelRequest, ReasoningEffort, Sampling};
 
 use crate::catalog::{Efforts, Thinking, rules};
 
-/// The least budget the provider accepts.
+/// The smallest budget the provider accepts.
 ///
 /// Limit: with less, thinking is left out.
 const MIN_ANTHROPIC_THINKING_BUDGET: u64 = 1024;
 
-/// Thinking counts against the output limit; this much is left for the answer where possible.
+/// Thinking counts against the output limit; this much is left for the response where possible.
 ///
 /// Limit: thinking gets less, so that this many tokens remain for the response.
 const ANTHROPIC_ANSWER_RESERVE: u64 = 4096;
 
-/// The efforts of a model that takes adaptive thinking although the catalog says otherwise. Every
+/// The efforts of a model that accepts adaptive thinking although the catalog disagrees. Every
 /// model with adaptive thinking accepts these.
 const COMMON_EFFORTS: Efforts = Efforts::of(&[
     ReasoningEffort::Low,
@@ -29,9 +29,9 @@ const COMMON_EFFORTS: Efforts = Efforts::of(&[
     ReasoningEffort::High,
 ]);
 
-/// What a model accepts, as far as is known.
+/// The form and efforts that a model is known to accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asking {
+pub(super) struct ThinkingForm {
     pub(super) form: Form,
     pub(super) efforts: Efforts,
 }
@@ -39,9 +39,9 @@ pub(super) struct Asking {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Budget,
-    /// With an effort and, where thinking would come without its text, `display`.
+    /// With an effort and, where the text of thinking is omitted by default, `display`.
     Adaptive,
-    /// With nothing that an adaptive model could refuse.
+    /// Without options that an adaptive model could refuse.
     BareAdaptive,
 }
 
@@ -55,7 +55,7 @@ impl From<Thinking> for Form {
 }
 
 impl Form {
-    /// The form to try instead when a request in this one was refused with `message`.
+    /// Returns the form to try instead when a request in this one was refused with `message`.
     pub(super) fn instead(self, message: &str) -> Option<Self> {
         let message = message.to_ascii_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| message.contains(word));
@@ -81,7 +81,7 @@ impl Form {
     }
 }
 
-/// The fields of a request that say how to think and how to choose tokens.
+/// The fields of a request that control thinking and sampling.
 #[derive(Serialize, Default)]
 pub(super) struct ThinkingOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,18 +112,18 @@ struct OutputConfig {
 }
 
 impl ThinkingOptions {
-    /// `turn_takes_budget` says whether thinking with a budget may be switched on at this point of
+    /// `turn_takes_budget` returns whether thinking with a budget may be requested at this point of
     /// the conversation.
     pub(super) fn new(
         request: &ModelRequest<'_>,
-        asking: Asking,
+        thinking_form: ThinkingForm,
         turn_takes_budget: impl FnOnce() -> bool,
     ) -> Self {
         let effort = request
             .reasoning
             .filter(|effort| *effort != ReasoningEffort::None && rules::can_think(request.model));
         let mut options = Self::default();
-        match (effort, asking.form) {
+        match (effort, thinking_form.form) {
             (None, _) => {}
             (Some(effort), Form::Budget) => {
                 options.thinking = turn_takes_budget()
@@ -134,7 +134,7 @@ impl ThinkingOptions {
             (Some(effort), Form::Adaptive) => {
                 let display = rules::is_claude_since_4_7(request.model).then_some("summarized");
                 options.thinking = Some(WireThinking::Adaptive { display });
-                let effort = asking.efforts.nearest(effort);
+                let effort = thinking_form.efforts.nearest(effort);
                 options.output_config = effort.map(|effort| OutputConfig {
                     effort: effort.as_str(),
                 });
@@ -155,8 +155,8 @@ impl ThinkingOptions {
     }
 }
 
-impl Asking {
-    /// As the catalog has it, unless the service has said otherwise.
+impl ThinkingForm {
+    /// Uses the catalog's form, unless the service has refused it before.
     pub(super) fn new(accepted: Thinking, efforts: Efforts, learned: Option<Form>) -> Self {
         let form = learned.unwrap_or(accepted.into());
         let efforts = match efforts.is_empty() && accepted == Thinking::Budget {
@@ -167,7 +167,7 @@ impl Asking {
     }
 }
 
-/// How many tokens may go into thinking; `None` when the output limit leaves no room for it.
+/// Returns how many tokens thinking may use; `None` when the output limit leaves no room for it.
 pub(super) fn budget(effort: ReasoningEffort, max_output: u64) -> Option<u64> {
     let wanted = match effort {
         ReasoningEffort::None => return None,

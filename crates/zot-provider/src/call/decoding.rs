@@ -63,7 +63,7 @@ impl<'a, D: Decoder> Decoding<'a, D> {
         if let Some(document) = &mut self.document {
             if document.len() + data.len() > MAX_UNSTREAMED_RESPONSE_BYTES {
                 let cause =
-                    format!("the answer is longer than {MAX_UNSTREAMED_RESPONSE_BYTES} bytes");
+                    format!("the response is longer than {MAX_UNSTREAMED_RESPONSE_BYTES} bytes");
                 self.outcome = Err(stream_error(self.provider, cause));
             } else {
                 document.extend_from_slice(data);

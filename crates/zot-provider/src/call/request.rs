@@ -169,7 +169,7 @@ impl Call {
 /// Returns why a response cannot be read although it arrived.
 fn compressed(coding: &str) -> String {
     format!(
-        "the server compressed its answer ({coding}), which was not asked for: switch compression \
+        "the server compressed its response ({coding}), which was not asked for: switch compression \
          off there or in whatever stands in front of it"
     )
 }

@@ -91,7 +91,7 @@ fn ids_of_others_are_replaced_alike_in_calls_and_results() {
 }
 
 #[test]
-fn an_id_that_is_used_again_is_told_from_the_first() {
+fn an_id_that_is_used_again_is_distinguished_from_the_first() {
     for rule in RULES {
         let messages = [
             calls(&["call_0", "call_1"]),

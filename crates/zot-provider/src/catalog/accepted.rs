@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::facts::{Efforts, Thinking};
 use super::{Catalog, rules};
 
-/// How a model is asked to think, looked up for the model of each request.
+/// How thinking is requested of each model.
 ///
 /// Holds only models that the rules for names would get wrong.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ impl AcceptedThinking {
 }
 
 impl Catalog {
-    /// Collects what the models of `provider` accept. The rules for names decide on all others.
+    /// Collects what the models of `provider` accept, where it differs from the rules for names.
     pub fn accepted_thinking(&self, provider: &str) -> AcceptedThinking {
         let listed = self.models(provider).filter_map(|model| {
             let accepted = Accepted {

@@ -1,7 +1,7 @@
 //! The snapshot that is compiled in.
 //!
-//! Every text is borrowed from the program itself; reading all of it must stay within the start-up
-//! budget of 100 µs.
+//! Every string is borrowed from the executable; parsing must stay within the start-up budget of
+//! 100 µs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,7 @@ struct Provider<'a> {
 #[derive(Deserialize)]
 struct Model<'a> {
     id: &'a str,
-    /// The id where it is left out.
+    /// Defaults to the id.
     name: Option<&'a str>,
     window: u64,
     output: u64,
@@ -57,7 +57,7 @@ struct Model<'a> {
     deprecated: Option<Deprecated<'a>>,
 }
 
-/// Input, output, cache read and cache write, without zeros at the end.
+/// Input, output, cache read and cache write; trailing zeros are omitted.
 #[derive(Default)]
 struct RateList(Rates);
 
@@ -97,7 +97,7 @@ struct Deprecated<'a> {
     replacement: Option<&'a str>,
 }
 
-/// The built-in catalog. A test reads the same bytes, so the empty one is never seen.
+/// Returns the built-in catalog. A test parses the same bytes, so the empty default is never used.
 pub(super) fn catalog() -> Catalog {
     parse(MODELS_JSON).unwrap_or_default()
 }

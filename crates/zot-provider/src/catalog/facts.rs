@@ -1,4 +1,4 @@
-//! What a model accepts and how long it is available: values of the catalog's fields.
+//! What a model accepts and how long it is available: the types of the catalog's fields.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use zot_conversation::{ReasoningEffort, UnknownEffort};
 
-/// Which of OpenAI's two wires a model belongs on.
+/// Which of OpenAI's two wires a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum OpenAiWire {
     /// Chat completions.
@@ -20,7 +20,7 @@ pub enum OpenAiWire {
 }
 
 impl OpenAiWire {
-    /// What `--wire`, config.json and models.json call them.
+    /// The names in `--wire`, config.json and models.json.
     pub const NAMES: [&str; 2] = ["openai", "openai-responses"];
 
     /// Returns the wire of that name, in any of its spellings.
@@ -40,7 +40,7 @@ impl OpenAiWire {
     }
 }
 
-/// How a model of the Anthropic wire is asked to think.
+/// How thinking is requested of a model on the Anthropic wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
@@ -51,7 +51,7 @@ pub enum Thinking {
     Adaptive,
 }
 
-/// The efforts a model accepts. Empty when it accepts no such parameter at all.
+/// The efforts a model accepts. Empty if it does not accept the parameter at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "Vec<Cow<str>>")]
 pub struct Efforts(u8);
@@ -87,15 +87,15 @@ impl Efforts {
         self.0 & Self::of(&[effort]).0 != 0
     }
 
-    /// From the least to the most.
+    /// Iterates over the efforts, lowest first.
     pub fn iter(self) -> impl Iterator<Item = ReasoningEffort> {
         ReasoningEffort::ALL
             .into_iter()
             .filter(move |effort| self.contains(*effort))
     }
 
-    /// Returns the accepted effort nearest to `wanted`: that one, else the next higher, else the next
-    /// lower.
+    /// Returns the accepted effort nearest to `wanted`: the same, else the next higher, else the
+    /// next lower.
     ///
     /// A request for some reasoning never becomes `none`.
     pub fn nearest(self, wanted: ReasoningEffort) -> Option<ReasoningEffort> {
@@ -116,10 +116,10 @@ impl TryFrom<Vec<Cow<'_, str>>> for Efforts {
     }
 }
 
-/// The end of a model that will be, or has been, switched off.
+/// When a model will be, or was, switched off.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Deprecation {
-    /// The day from which its provider refuses it.
+    /// The first day on which its provider refuses it.
     #[serde(deserialize_with = "date")]
     pub ends: Date,
     /// What the provider, or this catalog, recommends instead.
@@ -132,14 +132,15 @@ pub struct Deprecation {
 pub const DEPRECATION_NOTICE_DAYS: i64 = 60;
 
 impl Deprecation {
-    /// Whether the end has come, or comes within [`DEPRECATION_NOTICE_DAYS`].
+    /// Returns whether the end has passed, or is within [`DEPRECATION_NOTICE_DAYS`].
     pub fn is_near(&self, today: Date) -> bool {
         today
             .checked_add(DEPRECATION_NOTICE_DAYS.days())
             .is_ok_and(|horizon| self.ends <= horizon)
     }
 
-    /// For people: `ended on 2026-10-23; use o3` or `ends on 2026-11-30; use claude-sonnet-5-5`.
+    /// Describes the end to people: `ended on 2026-10-23; use o3` or `ends on 2026-11-30; use
+    /// claude-sonnet-5-5`.
     pub fn describe(&self, today: Date) -> String {
         let verb = if self.ends <= today { "ended" } else { "ends" };
         match &self.replacement {
@@ -149,7 +150,7 @@ impl Deprecation {
     }
 }
 
-/// Today's date, in UTC as providers announce theirs.
+/// Returns today's date in UTC, the time zone of providers' announcements.
 pub fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }

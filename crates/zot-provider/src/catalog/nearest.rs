@@ -3,9 +3,9 @@
 /// How many names an error message can usefully offer.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Up to three of `candidates` that `wanted` was probably meant to be, the likeliest first.
+/// Returns up to three of `candidates` that `wanted` was probably meant to be, most likely first.
 ///
-/// A name counts when one contains the other or when at most a third of it differs.
+/// A candidate matches if one name contains the other or if at most a third of it differs.
 pub fn nearest_names<'a>(
     wanted: &str,
     candidates: impl IntoIterator<Item = &'a str>,

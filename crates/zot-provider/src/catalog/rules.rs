@@ -1,7 +1,7 @@
-//! What is assumed about models that no catalog lists, from their names.
+//! Assumptions about models that no catalog lists, from their names.
 //!
-//! A name that is newer than everything known is treated like the newest model known: vendors
-//! replace old parameters, they do not bring them back.
+//! A name newer than every known model is treated like the newest known one: providers do not bring
+//! replaced parameters back.
 
 use zot_conversation::ReasoningEffort;
 
@@ -45,17 +45,17 @@ const NONE_TO_XHIGH: Efforts = Efforts::of(&[
     ReasoningEffort::Xhigh,
 ]);
 
-/// The major and minor version in a name, as `(5, 4)` for `gpt-5.4-mini-2026-03-17`.
+/// The major and minor version in a name: `(5, 4)` for `gpt-5.4-mini-2026-03-17`.
 type Version = (u32, u32);
 
-/// The wire a model needs, where its provider has two.
+/// Returns the wire a model needs, where its provider has two.
 pub(super) fn wire(provider: &str, id: &str) -> Option<OpenAiWire> {
     (provider == "openai").then(|| openai_wire(id))
 }
 
-/// The wire of one of OpenAI's models.
+/// Returns the wire of one of OpenAI's models.
 ///
-/// Names that are not OpenAI's, as those of compatible servers, stay on chat completions.
+/// Other names, such as those of compatible servers, stay on chat completions.
 fn openai_wire(id: &str) -> OpenAiWire {
     let name = bare_name(id);
     // Codex, pro, deep research and computer use models exist on responses only.
@@ -66,8 +66,8 @@ fn openai_wire(id: &str) -> OpenAiWire {
     {
         return OpenAiWire::Responses;
     }
-    // 5.4 and 5.5 refuse tools together with an effort on chat completions, from 5.6 on tools are
-    // refused there in any case.
+    // On chat completions, 5.4 and 5.5 refuse tools together with an effort; 5.6 and later refuse
+    // tools.
     let first_on_responses = match openai_family(name) {
         OpenAiFamily::Gpt(version) => version >= (5, 4),
         OpenAiFamily::O(generation) => generation >= 5,
@@ -81,7 +81,7 @@ fn openai_wire(id: &str) -> OpenAiWire {
     }
 }
 
-/// Whether a model of OpenAI's refuses `temperature` and `top_p`: those that reason do.
+/// Returns whether one of OpenAI's models refuses `temperature` and `top_p`: those that reason do.
 ///
 /// Users report the refusal for o1, o3, gpt-5 and gpt-5.2: "Unsupported parameter: 'temperature' is not
 /// supported with this model." (OpenHands/software-agent-sdk#1837, danny-avila/LibreChat#10737). The
@@ -97,10 +97,10 @@ pub(crate) fn refuses_sampling(id: &str) -> bool {
     }
 }
 
-/// How a model of the Anthropic wire thinks.
+/// Returns how thinking is requested of a model on the Anthropic wire.
 ///
-/// Claude takes `adaptive` from 4.6 on (4.6 takes both, from 4.7 on `enabled` is refused). Servers
-/// that imitate the wire with other models know the older form.
+/// Claude accepts `adaptive` since 4.6 and refuses `enabled` since 4.7. Servers that imitate the
+/// wire with other models know the older form.
 pub(super) fn thinking(id: &str) -> Thinking {
     match claude_version(bare_name(id)) {
         Some(Some(version)) if version < (4, 6) => Thinking::Budget,
@@ -109,33 +109,33 @@ pub(super) fn thinking(id: &str) -> Thinking {
     }
 }
 
-/// Whether a model can be asked to think at all: Claude can from 3.7 on.
+/// Returns whether a model can think at all: Claude can since 3.7.
 pub(crate) fn can_think(id: &str) -> bool {
     !matches!(claude_version(bare_name(id)), Some(Some(version)) if version < (3, 7))
 }
 
-/// Whether a model refuses `temperature`, `top_p` and `top_k`, and leaves the text of its thinking
-/// out unless it is asked for: Claude from 4.7 on.
+/// Returns whether a model refuses `temperature`, `top_p` and `top_k`, and omits the text of its
+/// thinking unless it is requested: Claude since 4.7.
 ///
 /// Source: Anthropic's migration guides for Opus 4.7 and Sonnet 5.
 pub(crate) fn is_claude_since_4_7(id: &str) -> bool {
     claude_is_since(id, (4, 7))
 }
 
-/// Whether a model refuses thinking that is replayed behind another prefix than the one it was
-/// made with: Claude Fable and Mythos from 5.1 on, the other families from 5.5 on.
+/// Returns whether a model refuses thinking that is replayed behind a prefix other than its
+/// original one: Claude Fable and Mythos since 5.1, the other families since 5.5.
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>.
 pub(crate) fn binds_thinking(id: &str) -> bool {
-    let family_began_early = id.contains("fable") || id.contains("mythos");
-    claude_is_since(id, if family_began_early { (5, 1) } else { (5, 5) })
+    let is_early_family = id.contains("fable") || id.contains("mythos");
+    claude_is_since(id, if is_early_family { (5, 1) } else { (5, 5) })
 }
 
 fn claude_is_since(id: &str, since: Version) -> bool {
     claude_version(bare_name(id)).is_some_and(|version| version.is_none_or(|it| it >= since))
 }
 
-/// The reasoning efforts a model accepts.
+/// Returns the reasoning efforts a model accepts.
 pub(super) fn efforts(id: &str) -> Efforts {
     let name = bare_name(id);
     if let Some(version) = claude_version(name) {
@@ -164,7 +164,7 @@ pub(super) fn efforts(id: &str) -> Efforts {
         OpenAiFamily::Other => {}
     }
     if let Some(rest) = name.strip_prefix("gemini-") {
-        // Before 3 there is a budget instead of a level.
+        // Before version 3, models take a budget instead of a level.
         return match leading_version(rest) {
             Some(version) if version < (3, 0) => Efforts::NONE,
             Some(version) if version >= (3, 7) => LOW_TO_HIGH,
@@ -214,7 +214,7 @@ enum OpenAiFamily {
     Gpt(Version),
     /// o1, o3, o4-mini and similar.
     O(u32),
-    /// A name of OpenAI's without a version, as `chat-latest`.
+    /// One of OpenAI's names without a version, such as `chat-latest`.
     NewGpt,
     Other,
 }
@@ -244,10 +244,11 @@ fn openai_family(name: &str) -> OpenAiFamily {
     OpenAiFamily::Other
 }
 
-/// The version of a Claude model: `None` for other models, `Some(None)` for one without a version.
+/// Returns the version of a Claude model: `None` for other models, `Some(None)` for one without a
+/// version.
 ///
-/// Old names have it before the family (`claude-3-7-sonnet-20250219`), newer ones behind it
-/// (`claude-opus-4-1`, `claude-opus-4.1`), and a date is not one (`claude-opus-4-20250514`).
+/// Old names have it before the family (`claude-3-7-sonnet-20250219`), newer ones after it
+/// (`claude-opus-4-1`, `claude-opus-4.1`), and a date is not a version (`claude-opus-4-20250514`).
 fn claude_version(name: &str) -> Option<Option<Version>> {
     let at = name.find("claude")?;
     let rest = name.get(at + "claude".len()..)?;
@@ -269,7 +270,8 @@ fn is_version_part(part: &str) -> bool {
     matches!(part.len(), 1..=2) && part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The version a name begins with: `5.4-mini` is (5, 4), `4o` is (4, 0), `latest` has none.
+/// Returns the version a name begins with: (5, 4) for `5.4-mini`, (4, 0) for `4o`, none for
+/// `latest`.
 fn leading_version(text: &str) -> Option<Version> {
     let digits =
         |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -10,7 +10,7 @@ use super::{
     builtin,
 };
 
-/// What the original program answers to `get_models`.
+/// What the original program returns for `get_models`.
 const RECORDING: &str = include_str!("fixtures/get_models.jsonl");
 
 fn models_file(content: &str) -> NamedTempFile {

@@ -1,4 +1,5 @@
-//! `$ZOT_HOME/models.json`: models the user adds, fields the user corrects, servers of their own.
+//! `$ZOT_HOME/models.json`: models the user adds, fields the user corrects, and the user's own
+//! servers.
 //!
 //! The file may have been written for the original zot or by hand. Unusable parts are skipped and
 //! reported as problems; everything else applies.
@@ -21,12 +22,12 @@ use crate::providers::{Wire, provider};
 /// Limit: a larger `models.json` is a configuration error.
 const MAX_MODELS_FILE_BYTES: u64 = 4 << 20;
 
-/// Something in the user's `models.json` that is not used.
+/// A part of the user's `models.json` that is ignored.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogProblem {
     #[error("cannot read {}: {source}; using the built-in models", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The JSON error ends with the line and the column.
+    /// The JSON error names the line and the column.
     #[error(
         "{}: {problem}: correct the file; until then only the built-in models are known",
         .path.display()
@@ -44,10 +45,10 @@ pub enum CatalogProblem {
     },
 }
 
-/// What `models.json` contains besides models.
+/// What `models.json` contains in addition to models.
 #[derive(Debug, Default)]
 pub struct UserModels {
-    /// Providers that have an address or a wire of their own.
+    /// Providers for which the file sets an address or a wire.
     pub providers: Vec<UserProvider>,
     /// The parts that are ignored, and why.
     pub problems: Vec<CatalogProblem>,
@@ -57,9 +58,9 @@ pub struct UserModels {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserProvider {
     pub name: String,
-    /// That of the provider, else that of its first model with one.
+    /// The provider's URL, else that of its first model that has one.
     pub base_url: Option<String>,
-    /// Whether `base_url` is meant for all models of the provider.
+    /// Whether `base_url` applies to all models of the provider.
     pub is_for_all: bool,
     pub wire: Option<Wire>,
     /// Whether no key may be sent, not even one that is stored.
@@ -67,7 +68,7 @@ pub struct UserProvider {
     pub first_model: Option<String>,
 }
 
-/// Adds the models of the file at `path` to `models`, or corrects those that are there already.
+/// Adds the models of the file at `path` to `models`, or corrects those that are already listed.
 pub(super) fn merge(path: &Path, models: &mut Vec<ModelInfo>) -> UserModels {
     let mut reader = Reader {
         path,
@@ -93,7 +94,8 @@ pub(super) fn merge(path: &Path, models: &mut Vec<ModelInfo>) -> UserModels {
     reader.found
 }
 
-/// The name of the provider that `given` is a name for, and the one under which its models are kept.
+/// Returns the canonical name of the provider `given`, and the name under which the catalog lists
+/// its models.
 fn names(given: &str) -> (String, String) {
     match provider(given) {
         Some(known) => (known.name.to_string(), known.catalog.to_string()),
@@ -204,7 +206,7 @@ impl Reader<'_> {
             .is_some_and(|url| !url.is_null());
         let own_url = fields.text("baseUrl");
         if given_url && own_url.is_none() && !fields.problems.is_empty() {
-            // The entry is meant for another server than the default one.
+            // The entry is meant for a server other than the default one.
             fields.problem("left out");
             return self.take_problems(fields);
         }
@@ -235,8 +237,8 @@ impl Reader<'_> {
     }
 }
 
-/// Overrides the fields the file gives. A limit or price of zero counts as not given, as Go programs
-/// write it; so does one that makes no sense.
+/// Overrides the fields the file gives. A limit or price of zero counts as not given, because Go
+/// programs write it for missing values; so does an invalid one.
 fn apply(fields: &mut Fields, known: &mut ModelInfo) {
     if let Some(name) = fields.text("name") {
         known.name = Cow::Owned(name);
@@ -294,9 +296,9 @@ fn apply_prices(fields: &mut Fields, known: &mut ModelInfo) {
     }
 }
 
-/// The fields of one object; what is wrong with them is collected.
+/// The fields of one object, and the problems found in them.
 struct Fields {
-    /// Where the object is, for people.
+    /// The object's position in the file, for messages.
     place: String,
     fields: Map<String, Value>,
     problems: Vec<String>,
@@ -315,7 +317,7 @@ impl Fields {
         self.problems.push(problem.into());
     }
 
-    /// The value of a field as `read` understands it; `null` counts as not given.
+    /// Returns the value of a field, converted by `read`; `null` counts as not given.
     fn value<T>(
         &mut self,
         name: &str,
@@ -336,7 +338,7 @@ impl Fields {
         read
     }
 
-    /// The value of a field with a form of its own; `null` and an empty text count as not given.
+    /// Deserialises the value of a field; `null` and an empty string count as not given.
     fn read<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         let value = self.fields.get(name)?;
         if value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()) {
@@ -351,7 +353,7 @@ impl Fields {
         }
     }
 
-    /// Returns a text that is not empty.
+    /// Returns a string that is not empty.
     fn text(&mut self, name: &str) -> Option<String> {
         let text = self.value(name, "a string", |value| value.as_str().map(str::to_owned))?;
         (!text.trim().is_empty()).then_some(text)
@@ -384,7 +386,7 @@ impl Fields {
     }
 }
 
-/// A number without a fraction as an integer, if it is one that tokens can be counted with.
+/// Converts a number without a fraction to a token count, if it is in range.
 fn whole(number: f64) -> Option<u64> {
     format!("{number:.0}").parse().ok()
 }
@@ -407,7 +409,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A price of long prompts as the file gives it.
+/// A price for long prompts, as written in the file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UserTier {

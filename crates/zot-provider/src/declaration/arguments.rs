@@ -7,10 +7,10 @@ use super::schema::{Additional, Schema};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     ToWire,
-    ToTrue,
+    ToOriginal,
 }
 
-/// `text` with the keys renamed, or nothing when it is not a JSON object.
+/// Returns `text` with the keys renamed, or `None` if it is not a JSON object.
 pub(super) fn renamed(
     text: &str,
     schema: &Schema,
@@ -30,7 +30,7 @@ fn rename(value: Json, schemas: &[&Schema], keys: &Keys, direction: Direction) -
             for (key, value) in fields {
                 let original = match direction {
                     Direction::ToWire => key.as_str(),
-                    Direction::ToTrue => keys.original(&key),
+                    Direction::ToOriginal => keys.original(&key),
                 };
                 let found: Vec<&Schema> = known
                     .iter()
@@ -48,7 +48,7 @@ fn rename(value: Json, schemas: &[&Schema], keys: &Keys, direction: Direction) -
                 let name = match (is_key, direction) {
                     (false, _) => key.as_str(),
                     (true, Direction::ToWire) => keys.wire(&key),
-                    (true, Direction::ToTrue) => original,
+                    (true, Direction::ToOriginal) => original,
                 }
                 .to_owned();
                 renamed.push(name, rename(value, &within, keys, direction));

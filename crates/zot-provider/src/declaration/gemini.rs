@@ -1,11 +1,11 @@
-//! Declarations in the part of OpenAPI's schemas that Google's API takes.
+//! Declarations in the part of OpenAPI's schemas that Google's API accepts.
 //!
 //! Google refuses a keyword it does not know ("Cannot find field"), a type it does not know, an
-//! array that does not say of what ("items: missing field"), an `enum` of anything but strings
-//! ("only allowed for STRING type") or with an empty one ("cannot be empty"), an object whose list
-//! of properties is empty ("should be non-empty for OBJECT type"), a required property that is not
-//! declared, and, on Vertex, anything beside `anyOf` ("when using any_of, it must be the only field
-//! set"). What cannot be said in keywords is said in descriptions.
+//! array without the type of its items ("items: missing field"), an `enum` of anything but strings
+//! ("only allowed for STRING type") or with an empty string ("cannot be empty"), an object whose
+//! list of properties is empty ("should be non-empty for OBJECT type"), a required property that is
+//! not declared, and, on Vertex, anything next to `anyOf` ("when using any_of, it must be the only
+//! field set"). What keywords cannot express goes into descriptions.
 
 use super::json::{Fields, Json};
 use super::keys::Keys;
@@ -28,7 +28,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The parameters of a function: an object, without alternatives at this level.
+    /// Writes the parameters of a function: an object, without alternatives at this level.
     pub(super) fn root(mut self, schema: &Schema) -> Json {
         let mut schema = schema.clone();
         schema.default = None;
@@ -54,7 +54,7 @@ impl<'a> Writer<'a> {
                 choice.insert("nullable", true);
             }
         }
-        // Nothing may stand beside `anyOf`: what is said of all is said with the first.
+        // Nothing may stand next to `anyOf`: the first choice carries the shared description.
         if let Some((first, others)) = choices.split_first_mut() {
             let shared = first.get("description").cloned();
             for other in others {
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
             return fields;
         }
         choices.pop().unwrap_or_else(|| {
-            // Nothing but null.
+            // Only null is allowed.
             let mut fields = Fields::default();
             fields.insert("type", "string");
             fields.insert("nullable", true);
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// `schema` for values of one type, which it allows.
+    /// Writes `schema` for values of one type, which it allows.
     fn one_kind(&mut self, mut schema: Schema, kind: Kinds, name: &str, depth: usize) -> Fields {
         let mut fields = Fields::default();
         fields.insert("type", name);
@@ -102,7 +102,7 @@ impl<'a> Writer<'a> {
             }
         }
         let mut rest = Fields::default();
-        let goes_on = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
+        let goes_deeper = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
         match kind {
             Kinds::STRING => string(&mut schema, values, &mut rest),
             Kinds::NUMBER | Kinds::INTEGER => {
@@ -110,11 +110,11 @@ impl<'a> Writer<'a> {
                 list(&mut schema, values);
             }
             Kinds::ARRAY => {
-                self.array(&mut schema, goes_on, depth, &mut rest);
+                self.array(&mut schema, goes_deeper, depth, &mut rest);
                 list(&mut schema, values);
             }
             Kinds::OBJECT => {
-                self.object(&mut schema, goes_on, depth, &mut rest);
+                self.object(&mut schema, goes_deeper, depth, &mut rest);
                 list(&mut schema, values);
             }
             _ => list(&mut schema, values),
@@ -128,13 +128,13 @@ impl<'a> Writer<'a> {
         fields
     }
 
-    fn array(&mut self, schema: &mut Schema, goes_on: bool, depth: usize, fields: &mut Fields) {
+    fn array(&mut self, schema: &mut Schema, goes_deeper: bool, depth: usize, fields: &mut Fields) {
         let items = schema.items.take();
-        let items = items.filter(|items| goes_on && !items.is_never() && !is_untyped(items));
+        let items = items.filter(|items| goes_deeper && !items.is_never() && !is_untyped(items));
         let items = match items {
             Some(items) => self.write(&items, depth + 1),
             None => {
-                // Items must have a type, and text can stand for everything.
+                // Items must have a type, and a string can hold any value as JSON.
                 let mut items = Fields::default();
                 items.insert("type", "string");
                 items
@@ -152,9 +152,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn object(&mut self, schema: &mut Schema, goes_on: bool, depth: usize, fields: &mut Fields) {
+    fn object(
+        &mut self,
+        schema: &mut Schema,
+        goes_deeper: bool,
+        depth: usize,
+        fields: &mut Fields,
+    ) {
         let mut properties = Fields::default();
-        if goes_on {
+        if goes_deeper {
             for (name, property) in &schema.properties {
                 if !property.is_never() {
                     let property = self.write(property, depth + 1);
@@ -209,8 +215,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The schemas without alternatives that `schema` stands for: what it says outside of its
-/// alternatives holds for each of them.
+/// Expands `schema` into schemas without alternatives, each combined with what `schema` requires of
+/// all of them.
 fn alternatives(schema: &Schema) -> Vec<Schema> {
     if schema.any_of.is_empty() {
         return vec![schema.clone()];
@@ -233,7 +239,7 @@ fn alternatives(schema: &Schema) -> Vec<Schema> {
     }
 }
 
-/// Whether nothing is known about the values.
+/// Returns whether nothing is known about the values.
 fn is_untyped(schema: &Schema) -> bool {
     schema.kinds == Kinds::ANY && schema.any_of.is_empty() && schema.values.is_none()
 }
@@ -250,8 +256,8 @@ fn string(schema: &mut Schema, values: Option<Vec<Json>>, fields: &mut Fields) {
         }
     }
     match schema.format.take() {
-        // The others are refused by some versions: "only 'enum' and 'date-time' are supported for
-        // STRING type".
+        // Some versions refuse all others: "only 'enum' and 'date-time' are supported for STRING
+        // type".
         Some(format) if format == "date-time" => fields.insert("format", format),
         Some(format) if format != "enum" => schema.remark(format!("Format: {format}")),
         _ => {}
@@ -300,7 +306,7 @@ fn number(schema: &mut Schema, kind: Kinds, fields: &mut Fields) {
     }
 }
 
-/// Says in words which values are allowed.
+/// Describes the allowed values in a remark.
 fn list(schema: &mut Schema, values: Option<Vec<Json>>) {
     let Some(values) = values.filter(|values| !values.is_empty()) else {
         return;

@@ -20,7 +20,7 @@ pub(crate) enum Json {
     Object(Fields),
 }
 
-/// The fields of an object; the last of a name counts.
+/// The fields of an object; of several with the same name the last one counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Fields(Vec<(String, Json)>);
 
@@ -78,7 +78,7 @@ impl Json {
         serde_json::from_str(text).ok()
     }
 
-    /// Compact JSON text.
+    /// Returns compact JSON.
     pub(crate) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -111,7 +111,7 @@ impl Json {
         }
     }
 
-    /// A count, as the limits of lengths are.
+    /// Returns a count, such as the limit of a length.
     pub(crate) fn as_count(&self) -> Option<u64> {
         let number = self.as_number()?;
         let whole = number.as_u64().or_else(|| {
@@ -122,7 +122,7 @@ impl Json {
         whole.filter(|&count| i64::try_from(count).is_ok())
     }
 
-    /// Whether both say the same: the order of fields does not matter.
+    /// Returns whether both are equal, ignoring the order of fields.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Object(left), Self::Object(right)) => {

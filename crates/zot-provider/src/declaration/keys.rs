@@ -1,4 +1,4 @@
-//! Names of tools and keys of properties as a wire takes them, and the way back.
+//! Adapts names of tools and keys of properties to a wire, and translates them back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,12 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::schema::{Additional, Schema};
 
-/// The longest name or key that every vendor takes.
+/// The longest name or key that every provider accepts.
 ///
 /// Limit: a longer tool name or property key is shortened, with a hash at its end.
 const MAX_WIRE_NAME_LENGTH: usize = 64;
 
-/// The suffix that distinguishes two names that would be the same otherwise.
+/// The length of the suffix that distinguishes names which would otherwise be equal.
 const MARK_LENGTH: usize = 8;
 
 /// What a name may look like.
@@ -20,9 +20,9 @@ pub(crate) enum Rule {
     /// `^[a-zA-Z0-9_-]{1,64}$`: OpenAI's and Anthropic's tools.
     Tool,
     /// Gemini's functions: "Must start with a letter or an underscore. Must be alphameric,
-    /// underscores, dots or dashes, with a maximum length of 64", in the words of its refusal.
+    /// underscores, dots or dashes, with a maximum length of 64", as its error message says.
     Function,
-    /// `^[a-zA-Z0-9_.-]{1,64}$`: property keys, in the words of Anthropic's refusal.
+    /// `^[a-zA-Z0-9_.-]{1,64}$`: property keys, as Anthropic's error message says.
     Key,
 }
 
@@ -47,7 +47,7 @@ impl Rule {
                 .is_some_and(|first| self.may_begin_with(first))
     }
 
-    /// A name like `name` that the rule accepts; the same for the same `name`, always.
+    /// Returns a name similar to `name` that the rule accepts; always the same for the same `name`.
     fn adapted(self, name: &str) -> String {
         let mut adapted: String = name
             .chars()
@@ -55,7 +55,7 @@ impl Rule {
             .take(MAX_WIRE_NAME_LENGTH)
             .collect();
         if !adapted.chars().any(|letter| letter.is_ascii_alphanumeric()) {
-            // Nothing of it is left, as with a name in another script.
+            // Nothing of it is left, for example of a name in another script.
             return format!("{}_{}", self.noun(), mark(name));
         }
         if !adapted
@@ -78,7 +78,7 @@ impl Rule {
         }
     }
 
-    /// A name for one that is not in any table: a tool that is gone, in an old conversation.
+    /// Returns a name for a tool that no longer exists but is named in an old conversation.
     pub(crate) fn stand_in(self, name: &str) -> String {
         self.adapted(name)
     }
@@ -90,23 +90,23 @@ fn mark(name: &str) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `adapted` with a mark that only `name` has. Both are ASCII.
+/// Returns `adapted` with a suffix derived from `name`. Both are ASCII.
 fn marked(adapted: &str, name: &str) -> String {
     let room = MAX_WIRE_NAME_LENGTH - MARK_LENGTH - 1;
     let kept = adapted.get(..room.min(adapted.len())).unwrap_or_default();
     format!("{kept}_{}", mark(name))
 }
 
-/// Names and what they are called on a wire, one to one.
+/// A one-to-one mapping between names and their wire names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Names {
     to_wire: HashMap<String, String>,
-    to_true: HashMap<String, String>,
+    to_original: HashMap<String, String>,
 }
 
 impl Names {
-    /// Renames those of `names` that `rule` does not accept. The others keep theirs, whatever the
-    /// order.
+    /// Renames those of `names` that `rule` does not accept. The others stay unchanged, whatever
+    /// the order.
     pub(crate) fn new<'a>(rule: Rule, names: impl Iterator<Item = &'a str> + Clone) -> Self {
         let mut taken: HashSet<String> = names
             .clone()
@@ -125,7 +125,7 @@ impl Names {
                 attempt.push('+');
             }
             taken.insert(wire.clone());
-            table.to_true.insert(wire.clone(), name.to_owned());
+            table.to_original.insert(wire.clone(), name.to_owned());
             table.to_wire.insert(name.to_owned(), wire);
         }
         table
@@ -140,16 +140,16 @@ impl Names {
         self.to_wire.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the name that is `name` on the wire.
+    /// Returns the original of the wire name `name`.
     pub(crate) fn original<'a>(&'a self, name: &'a str) -> &'a str {
-        self.to_true.get(name).map_or(name, String::as_str)
+        self.to_original.get(name).map_or(name, String::as_str)
     }
 }
 
-/// The keys of one tool's properties. A key is called the same wherever it is in the schema.
+/// The keys of one tool's properties. A key has the same wire name everywhere in the schema.
 pub(crate) type Keys = Names;
 
-/// The keys of `schema` that have to be renamed.
+/// Returns the keys of `schema` that have to be renamed.
 pub(super) fn keys(schema: &Schema) -> Keys {
     let mut found = Vec::new();
     collect(schema, &mut found);

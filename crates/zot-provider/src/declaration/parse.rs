@@ -17,7 +17,7 @@ pub(super) const MAX_SCHEMA_NESTING: usize = 10;
 /// Limit: a definition within itself allows any value from here on.
 const MAX_SCHEMA_RECURSION: usize = 2;
 
-/// How many references are followed one within another; a longer chain is not a real schema.
+/// How many nested references are followed; a longer chain is not a real schema.
 ///
 /// Limit: a longer chain of references allows any value.
 const MAX_OPEN_REFERENCES: usize = 32;
@@ -32,7 +32,7 @@ pub(super) const MAX_SCHEMA_NODES: usize = 3000;
 /// Limit: a longer list of values is described instead of declared.
 const MAX_DECLARED_VALUES: usize = 250;
 
-/// What a remark quotes of a schema.
+/// The most bytes of a schema that a remark quotes.
 ///
 /// Limit: a longer quotation is left out of the description.
 pub(super) const MAX_QUOTED_SCHEMA_BYTES: usize = 300;
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
                 schema.remark("Further properties exist");
                 break;
             }
-            // Draft 3 has it at the property.
+            // Draft 3 marks the property itself as required.
             let required = property
                 .as_object()
                 .is_some_and(|property| property.get("required") == Some(&Json::Bool(true)));
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
             Some(further @ Json::Object(_)) => {
                 Additional::Of(Box::new(self.schema(further, depth + 1)))
             }
-            _ => Additional::Unsaid,
+            _ => Additional::Unspecified,
         };
         let patterns = fields.get("patternProperties").and_then(Json::as_object);
         if let Some(patterns) = patterns.filter(|patterns| !patterns.is_empty()) {
@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
         for item in tuple.iter().take(MAX_DECLARED_VALUES) {
             items.push(self.schema(item, depth + 1));
         }
-        let order: Vec<String> = items.iter().map(in_a_word).collect();
+        let order: Vec<String> = items.iter().map(short_description).collect();
         if !order.is_empty() {
             schema.remark(format!("Items in this order: {}", order.join(", ")));
         }
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         schema.narrow(found);
     }
 
-    /// What a reference within the schema leads to.
+    /// Resolves a reference within the schema.
     fn target(&self, reference: &str) -> Option<&'a Json> {
         let fragment = reference.strip_prefix('#')?;
         if fragment.is_empty() {
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             }
             let mut union = Schema::union(alternatives);
             if schema.kinds != Kinds::ANY {
-                // `{"required": ["a"]}` and its like speak of the type given outside.
+                // Alternatives such as `{"required": ["a"]}` inherit the outer type.
                 for alternative in &mut union.any_of {
                     alternative.kinds = alternative.kinds.and(schema.kinds);
                 }
@@ -271,13 +271,13 @@ impl<'a> Parser<'a> {
         self.conditions(fields, depth, schema);
     }
 
-    /// A schema within a combination, which is as deep as the combination is: it describes the same
-    /// value. Chains of nothing but combinations end with the stack of references or the count.
+    /// Reads a schema within a combination at the combination's own depth, since it describes the
+    /// same value. Chains of combinations are bounded by the open references or the node count.
     fn nested(&mut self, json: &'a Json, depth: usize) -> Schema {
         self.schema(json, depth + usize::from(!is_merged(json)))
     }
 
-    /// Properties that only a condition mentions are offered; when they apply is said in words.
+    /// Adds properties that only a condition mentions; remarks describe when they apply.
     fn conditions(&mut self, fields: &'a Fields, depth: usize, schema: &mut Schema) {
         let dependent = fields
             .get("dependentSchemas")
@@ -300,14 +300,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether the parts of `json` count for its depth already.
+/// Returns whether `json` has no combinations, so that it adds no depth.
 fn is_merged(json: &Json) -> bool {
     json.as_object().is_some_and(|fields| {
         !fields.contains("allOf") && !fields.contains("anyOf") && !fields.contains("oneOf")
     })
 }
 
-/// A schema that calls itself `name`.
+/// Finds the schema with the anchor or id `name`.
 fn anchored<'a>(json: &'a Json, name: &str, depth: usize) -> Option<&'a Json> {
     if depth > 4 * MAX_SCHEMA_NESTING {
         return None;
@@ -354,7 +354,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The types a schema names, or those its other keywords are about.
+/// Returns the types a schema names, or those its other keywords imply.
 fn kinds(fields: &Fields) -> Kinds {
     let named = match fields.get("type") {
         Some(Json::String(name)) => Kinds::named(name),
@@ -426,7 +426,7 @@ fn limits(fields: &Fields, schema: &mut Schema) {
         min: number("exclusiveMinimum"),
         max: number("exclusiveMaximum"),
     };
-    // Draft 4 has a flag beside the limit.
+    // Draft 4 has a flag next to the limit.
     if fields.get("exclusiveMinimum") == Some(&Json::Bool(true)) {
         schema.exclusive_range.min = schema.range.min.take();
     }
@@ -453,7 +453,7 @@ fn values(fields: &Fields, schema: &mut Schema) {
     };
     let mut seen = HashSet::new();
     values.retain(|value| seen.insert(value.text()));
-    // Where type and values exclude each other, the values are what the author meant.
+    // Where type and values contradict each other, the author probably meant the values.
     let possible = |value: &Json, kinds: Kinds| kinds.meets(Kinds::of(value));
     if values.iter().any(|value| possible(value, schema.kinds)) {
         values.retain(|value| possible(value, schema.kinds));
@@ -471,7 +471,7 @@ fn values(fields: &Fields, schema: &mut Schema) {
     schema.values = Some(values);
 }
 
-/// Adds remarks for keywords that no wire takes.
+/// Adds remarks for keywords that no wire accepts.
 fn remarks(fields: &Fields, schema: &mut Schema) {
     let mut quote = |lead: &str, value: &Json| {
         let text = value.text();
@@ -503,8 +503,8 @@ fn remarks(fields: &Fields, schema: &mut Schema) {
     }
 }
 
-/// What a tuple's item is called in a remark.
-fn in_a_word(schema: &Schema) -> String {
+/// Describes an item of a tuple for a remark.
+fn short_description(schema: &Schema) -> String {
     let names: Vec<&str> = schema.kinds.single().map(|(_, name)| name).collect();
     let kind = match schema.kinds {
         Kinds::ANY => "any value".to_owned(),

@@ -9,13 +9,13 @@ use super::Declarations;
 use crate::call::{Decoder, Progress};
 use crate::sse::SseEvent;
 
-/// A decoder whose calls have the agent's names of tools and arguments, and which reports what was
-/// left out of the request.
+/// Wraps a decoder: restores the agent's names of tools and arguments, and reports what was left
+/// out of the request.
 pub(crate) struct Restoring<D> {
     decoder: D,
     declarations: Arc<Declarations>,
-    begun: bool,
-    /// Calls whose keys have to be renamed, which takes all of their arguments.
+    has_begun: bool,
+    /// Calls whose keys have to be renamed, which needs their complete arguments.
     held: Vec<Held>,
     /// Bytes of arguments that were held so far.
     kept: usize,
@@ -32,7 +32,7 @@ impl<D> Restoring<D> {
         Self {
             decoder,
             declarations: Arc::clone(declarations),
-            begun: false,
+            has_begun: false,
             held: Vec::new(),
             kept: 0,
         }
@@ -40,7 +40,7 @@ impl<D> Restoring<D> {
 
     /// Reports once what was left out of the request.
     fn begin(&mut self, events: &mut VecDeque<ModelEvent>) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.has_begun, true) {
             let notices = self.declarations.take_notices().iter().cloned();
             events.extend(notices.map(ModelEvent::Notice));
         }

@@ -1,14 +1,14 @@
-//! A JSON Schema in the form that every wire's declaration is written from.
+//! The form of a JSON Schema from which every wire's declaration is written.
 //!
-//! References are resolved, `allOf` is merged and every value has the type its keyword asks for.
-//! What has no field here is kept as a remark, which ends up in a description.
+//! References are resolved, `allOf` is merged and every value has the type its keyword requires.
+//! What has no field here becomes a remark, which is added to a description.
 
 use serde_json::Number;
 
 use super::json::Json;
 use super::parse::MAX_SCHEMA_NODES;
 
-/// Products of alternatives beyond this are not worth their tokens.
+/// More combinations of alternatives are not worth their tokens.
 ///
 /// Limit: further alternatives are described instead of declared.
 const MAX_ALTERNATIVES: usize = 16;
@@ -41,8 +41,8 @@ impl Kinds {
         (Self::NULL, "null"),
     ];
 
-    /// The type called `name`, by the names of JSON Schema and those that authors of tools use by
-    /// mistake. `None` is a name that says nothing, such as `any`.
+    /// Returns the type called `name`, in JSON Schema or by authors' common mistakes. `None` for a
+    /// name without a meaning, such as `any`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "string" | "str" | "text" | "date" | "datetime" | "file" | "path" => Self::STRING,
@@ -98,24 +98,24 @@ impl Kinds {
         self == Self::NONE
     }
 
-    /// The single types that make up the set, with their names.
+    /// Returns the single types in the set, with their names.
     pub(crate) fn single(self) -> impl Iterator<Item = (Self, &'static str)> {
         let mut rest = self;
         Self::NAMES.into_iter().filter(move |(kind, _)| {
-            let is_in = !kind.is_empty() && rest.contains(*kind);
-            if is_in {
+            let is_member = !kind.is_empty() && rest.contains(*kind);
+            if is_member {
                 rest = rest.without(*kind);
             }
-            is_in
+            is_member
         })
     }
 }
 
-/// What fields an object may have beside its properties.
+/// Which fields an object may have in addition to its properties.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Additional {
-    /// The schema does not say; they are allowed.
-    Unsaid,
+    /// The schema does not specify it; they are allowed.
+    Unspecified,
     Allowed,
     Forbidden,
     /// Allowed with values of this form.
@@ -146,11 +146,11 @@ pub(crate) struct Schema {
     pub(crate) multiple_of: Option<Number>,
     pub(crate) any_of: Vec<Schema>,
     pub(crate) remarks: Vec<String>,
-    /// More is known about the value than was read: the schema is recursive or too deep.
+    /// Whether only a part of the schema was read, because it is recursive or too deep.
     pub(crate) is_cut: bool,
 }
 
-/// The least and the most.
+/// A minimum and a maximum.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Range<T> {
     pub(crate) min: Option<T>,
@@ -182,7 +182,7 @@ impl<T: Clone> Range<T> {
 }
 
 impl Schema {
-    /// Allows everything.
+    /// Returns a schema that allows everything.
     pub(crate) fn any() -> Self {
         Self {
             title: None,
@@ -193,7 +193,7 @@ impl Schema {
             examples: None,
             properties: Vec::new(),
             required: Vec::new(),
-            additional: Additional::Unsaid,
+            additional: Additional::Unspecified,
             properties_count: Range::default(),
             items: None,
             items_count: Range::default(),
@@ -210,7 +210,7 @@ impl Schema {
         }
     }
 
-    /// Allows nothing.
+    /// Returns a schema that allows nothing.
     pub(crate) fn never() -> Self {
         Self {
             kinds: Kinds::NONE,
@@ -234,7 +234,7 @@ impl Schema {
         }
     }
 
-    /// Narrows this to what `other` allows as well: what `allOf` means.
+    /// Narrows this to what `other` also allows, as `allOf` does.
     pub(crate) fn narrow(&mut self, other: Self) {
         self.kinds = self.kinds.and(other.kinds);
         self.narrow_texts(other.title, other.description);
@@ -301,8 +301,8 @@ impl Schema {
 
     fn narrow_additional(&mut self, other: Additional) {
         // Parts of an `allOf` that each forbid what the others add would allow nothing, which no
-        // author means: the properties of all parts count as known.
-        let mine = std::mem::replace(&mut self.additional, Additional::Unsaid);
+        // author intends: the properties of all parts count as known.
+        let mine = std::mem::replace(&mut self.additional, Additional::Unspecified);
         self.additional = match (mine, other) {
             (Additional::Forbidden, _) | (_, Additional::Forbidden) => Additional::Forbidden,
             (Additional::Of(mut mine), Additional::Of(other)) => {
@@ -311,7 +311,7 @@ impl Schema {
             }
             (Additional::Of(schema), _) | (_, Additional::Of(schema)) => Additional::Of(schema),
             (Additional::Allowed, _) | (_, Additional::Allowed) => Additional::Allowed,
-            (Additional::Unsaid, Additional::Unsaid) => Additional::Unsaid,
+            (Additional::Unspecified, Additional::Unspecified) => Additional::Unspecified,
         };
     }
 
@@ -371,7 +371,7 @@ impl Schema {
         }
     }
 
-    /// How many schemas this is made of.
+    /// Returns the number of schemas in this one.
     fn weight(&self) -> usize {
         let within = |schemas: &[Schema]| schemas.iter().map(Self::weight).sum::<usize>();
         let properties: usize = self.properties.iter().map(|(_, s)| s.weight()).sum();
@@ -383,14 +383,15 @@ impl Schema {
         1 + properties + items + additional + within(&self.any_of)
     }
 
-    /// One schema for what any of `alternatives` allows.
+    /// Returns one schema that allows what any of `alternatives` allows.
     pub(crate) fn union(alternatives: Vec<Schema>) -> Self {
         let mut distinct: Vec<Schema> = Vec::new();
         for alternative in alternatives {
             if alternative.is_never() {
                 continue;
             }
-            // Nothing but values: a list of values says it better than a list of schemas.
+            // Alternatives that differ only in values are merged: a list of values is clearer than
+            // a list of schemas.
             let known = distinct.iter_mut().find(|known| {
                 **known == alternative
                     || (known.values.is_some()
@@ -438,8 +439,8 @@ impl Schema {
         }
     }
 
-    /// The object whose properties are those of this and of its alternatives, for places where a
-    /// wire takes no alternatives. What is lost is said in a remark.
+    /// Merges the properties of the alternatives into this object, for wires that accept no
+    /// alternatives there. A remark describes what is lost.
     #[must_use]
     pub(crate) fn flattened(mut self) -> Self {
         if self.any_of.is_empty() {
@@ -477,7 +478,7 @@ impl Schema {
             let union = Self::union(schemas);
             match self.properties.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, known)) => {
-                    // Where no alternative fits what is said outside of them, that stands.
+                    // Where no alternative fits the outer schema, the outer schema is kept.
                     let mut both = known.clone();
                     both.narrow(union);
                     if !both.is_never() {
@@ -495,7 +496,7 @@ impl Schema {
         self
     }
 
-    /// Says which arguments go together.
+    /// Describes which arguments belong together.
     fn choice(&self, alternatives: &[Schema]) -> Option<String> {
         let mut sets: Vec<String> = Vec::new();
         for alternative in alternatives {

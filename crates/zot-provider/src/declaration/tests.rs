@@ -154,7 +154,7 @@ fn all_of_is_merged_completely() {
 }
 
 #[test]
-fn what_google_refuses_is_said_in_its_words() {
+fn what_google_refuses_goes_into_descriptions() {
     check(
         Dialect::Gemini,
         &json!({"$schema": "x", "type": "object", "additionalProperties": false,
@@ -399,7 +399,7 @@ fn openai_takes_so_many_tools_and_so_long_descriptions() {
     let parameters = serde_json::to_value(&first.parameters).unwrap();
     let rest = parameters["description"].as_str().unwrap();
     assert_eq!(format!("{} {rest}", first.description), words);
-    // Compatible servers have limits of their own.
+    // Compatible servers have other limits.
     let declarations = Declarations::new(Dialect::OpenAi, "vllm", &tools);
     assert_eq!(declarations.tools.len(), 130);
 }
@@ -566,7 +566,7 @@ proptest! {
     }
 
     #[test]
-    fn any_names_are_told_apart(names in prop::collection::hash_set(".{0,80}", 0..8)) {
+    fn any_names_are_distinguished(names in prop::collection::hash_set(".{0,80}", 0..8)) {
         let tools: Vec<_> = names.iter().map(|name| tool(name, &json!({}))).collect();
         for (wire, dialect, provider) in DIALECTS {
             let declarations = Declarations::new(dialect, provider, &tools);

@@ -1,18 +1,18 @@
-//! Declarations in JSON Schema, as Anthropic and OpenAI take it.
+//! Declarations in JSON Schema, as Anthropic and OpenAI accept it.
 //!
-//! Both take nearly all of it below the top level; what is written is the part that no server
-//! compatible with either refuses: no references, no `allOf`, `oneOf`, `not` or conditions, no
-//! tuples, and `items` wherever there may be an array (OpenAI: "array schema missing items").
+//! Both accept nearly all of it below the top level; this writes only the part that no compatible
+//! server refuses: no references, no `allOf`, `oneOf`, `not` or conditions, no tuples, and `items`
+//! wherever there may be an array (OpenAI: "array schema missing items").
 
 use super::json::{Fields, Json};
 use super::keys::Keys;
 use super::parse::MAX_SCHEMA_NODES;
 use super::schema::{Additional, Kinds, Range, Schema};
 
-/// Whether an object without properties says so.
+/// How an object without properties is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EmptyObjects {
-    AsTheyAre,
+    Unchanged,
     /// OpenAI has refused others: "object schema missing properties".
     WithProperties,
 }
@@ -34,7 +34,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The parameters of a tool: an object, without alternatives at this level.
+    /// Writes the parameters of a tool: an object, without alternatives at this level.
     pub(super) fn root(mut self, schema: &Schema) -> Json {
         self.write(schema, 0).into()
     }
@@ -60,12 +60,12 @@ impl<'a> Writer<'a> {
         if schema.kinds.meets(Kinds::NUMBER) {
             numbers(schema, &mut fields);
         }
-        let goes_on = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
+        let goes_deeper = depth < self.max_depth && self.nodes < MAX_SCHEMA_NODES;
         if schema.kinds.meets(Kinds::ARRAY) {
             let items = schema
                 .items
                 .as_ref()
-                .filter(|items| goes_on && !items.is_never());
+                .filter(|items| goes_deeper && !items.is_never());
             match items {
                 Some(items) => {
                     let items = self.write(items, depth + 1);
@@ -82,9 +82,9 @@ impl<'a> Writer<'a> {
             }
         }
         if schema.kinds.meets(Kinds::OBJECT) {
-            self.object(schema, depth, goes_on, &mut fields);
+            self.object(schema, depth, goes_deeper, &mut fields);
         }
-        if !schema.any_of.is_empty() && goes_on {
+        if !schema.any_of.is_empty() && goes_deeper {
             let mut choices = Vec::new();
             for choice in schema.any_of.iter().filter(|choice| !choice.is_never()) {
                 choices.push(self.write(choice, depth + 1).into());
@@ -96,9 +96,9 @@ impl<'a> Writer<'a> {
         fields
     }
 
-    fn object(&mut self, schema: &Schema, depth: usize, goes_on: bool, fields: &mut Fields) {
+    fn object(&mut self, schema: &Schema, depth: usize, goes_deeper: bool, fields: &mut Fields) {
         let mut properties = Fields::default();
-        for (name, property) in schema.properties.iter().filter(|_| goes_on) {
+        for (name, property) in schema.properties.iter().filter(|_| goes_deeper) {
             if !property.is_never() {
                 let property = self.write(property, depth + 1);
                 properties.push(self.keys.wire(name).to_owned(), property.into());
@@ -107,7 +107,7 @@ impl<'a> Writer<'a> {
         let shows_empty = self.empty_objects == EmptyObjects::WithProperties
             && schema.kinds == Kinds::OBJECT
             && schema.any_of.is_empty();
-        let is_closed = goes_on && schema.additional == Additional::Forbidden;
+        let is_closed = goes_deeper && schema.additional == Additional::Forbidden;
         let required: Vec<Json> = schema
             .required
             .iter()
@@ -122,11 +122,11 @@ impl<'a> Writer<'a> {
             fields.insert("required", required);
         }
         match &schema.additional {
-            Additional::Of(further) if goes_on => {
+            Additional::Of(further) if goes_deeper => {
                 let further = self.write(further, depth + 1);
                 fields.insert("additionalProperties", further);
             }
-            Additional::Forbidden if goes_on => fields.insert("additionalProperties", false),
+            Additional::Forbidden if goes_deeper => fields.insert("additionalProperties", false),
             Additional::Allowed => fields.insert("additionalProperties", true),
             _ => {}
         }
@@ -194,7 +194,7 @@ fn counts(range: &Range<u64>, min: &str, max: &str, fields: &mut Fields) {
     }
 }
 
-/// A description with remarks after it.
+/// Returns the description followed by the remarks.
 pub(crate) fn described(description: Option<&str>, remarks: &[String]) -> Option<String> {
     if remarks.is_empty() {
         return description.map(str::to_owned);

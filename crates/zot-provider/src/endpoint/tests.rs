@@ -104,7 +104,7 @@ fn every_wire_adds_its_own_version_and_operation() {
 }
 
 #[test]
-fn versions_are_told_from_names() {
+fn versions_are_distinguished_from_names() {
     for version in [
         "v1",
         "v4",

@@ -1,4 +1,4 @@
-//! Errors inside an answer.
+//! Errors inside a response.
 
 use serde::Deserialize;
 use zot_conversation::ModelError;

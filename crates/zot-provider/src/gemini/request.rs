@@ -1,4 +1,4 @@
-//! What is sent.
+//! Writes requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::declaration::{
 };
 use crate::json;
 
-/// Stands for a result without text.
+/// The text of a result without text.
 const NO_TEXT: &str = "(no output)";
 
-/// What Google accepts in place of the signature of a call that one of its models did not make.
+/// The value Google accepts as the signature of a call that none of its models made.
 const FOREIGN_CALL_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The first generation that insists on signatures and takes a level instead of a budget.
+/// The first generation that requires signatures and takes a level instead of a budget.
 const FIRST_STRICT_GENERATION: u32 = 3;
 
-/// The least every model of the budget generation accepts.
+/// The smallest budget that every model of the budget generation accepts.
 ///
 /// Limit: with less, thinking is left out.
 const MIN_GEMINI_THINKING_BUDGET: u64 = 512;
 
-/// Thinking counts against the output limit; this much is left for the answer where possible.
+/// Thinking counts against the output limit; this much is left for the response where possible.
 ///
 /// Limit: thinking gets less, so that this many tokens remain for the response.
 const GEMINI_ANSWER_RESERVE: u64 = 4096;
@@ -40,14 +40,14 @@ pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
     declarations: DeclarationCache,
-    /// What the cached messages were written for.
+    /// The generation for which the cached messages were written.
     generation: Generation,
 }
 
 /// How a model treats thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Generation {
-    /// A budget of tokens; signatures are welcome.
+    /// A budget of tokens; signatures are optional.
     Budget,
     /// A level; the first call of each step must carry a signature.
     #[default]
@@ -68,7 +68,7 @@ impl Generation {
     }
 }
 
-/// What messages are written by.
+/// How messages are written.
 #[derive(Clone, Copy)]
 struct Terms<'a> {
     provider: &'a str,
@@ -104,8 +104,8 @@ impl RequestCache {
             let tools = declarations.of(request.tools);
             write_head(request.system, tools, buffer);
         }));
-        // A result must name the function; the name is in the message before. New messages are
-        // asked for in order, so one walk finds each one's predecessor.
+        // A result must name the function; the name is in the previous message. New messages are
+        // serialised in order, so one walk finds each one's predecessor.
         let mut walk = request.messages.iter();
         let mut before: Option<&Arc<Message>> = None;
         let mut at: Option<&Arc<Message>> = None;
@@ -187,7 +187,7 @@ fn thinking_budget(effort: ReasoningEffort, max_output: u64) -> u64 {
 
 fn thinking_level(effort: ReasoningEffort, model: &str) -> &'static str {
     match effort {
-        // The large models do not go below it.
+        // The large models accept nothing lower.
         ReasoningEffort::None | ReasoningEffort::Minimal if model.contains("-pro") => "low",
         ReasoningEffort::None | ReasoningEffort::Minimal => "minimal",
         ReasoningEffort::Low => "low",
@@ -341,7 +341,7 @@ fn user_part(block: &ContentBlock) -> Option<Part<'_>> {
 
 fn model_parts<'a>(terms: Terms<'a>, message: &'a Message) -> Vec<Part<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
-    // A signature whose call comes next.
+    // A signature whose call follows.
     let mut awaited: Option<&'a Reasoning> = None;
     for block in &message.content {
         match block {
@@ -375,8 +375,8 @@ fn model_parts<'a>(terms: Terms<'a>, message: &'a Message) -> Vec<Part<'a>> {
     parts
 }
 
-/// Puts back a signed thought, or the signature of the text before it. Thoughts without a
-/// signature are summaries for people.
+/// Sends back a signed thought, or the signature of the text before it. Thoughts without a
+/// signature are summaries for people and are not sent.
 fn push_reasoning<'a>(reasoning: &'a Reasoning, parts: &mut Vec<Part<'a>>) {
     if let Some(signature) = reasoning.signature.as_deref() {
         parts.push(Part {

@@ -1,5 +1,5 @@
-//! What is received: chunks of whole parts. There is no end marker; the chunk with a finish reason
-//! is the last that matters.
+//! Decodes responses: chunks of whole parts. The wire has no end marker; the chunk with a finish
+//! reason is the last one that matters.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ struct Content<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// Parts of the provider's own tools and media hold none of this and are passed over.
+/// Parts of the provider's own tools and media have none of these fields and are skipped.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
@@ -81,7 +81,7 @@ struct PromptFeedback {
 struct WireUsage {
     #[serde(default, deserialize_with = "lenient::count")]
     prompt_token_count: Option<u64>,
-    /// The results of the provider's own tools, which count as input beside the prompt.
+    /// The results of the provider's own tools, which count as input in addition to the prompt.
     #[serde(default, deserialize_with = "lenient::count")]
     tool_use_prompt_token_count: Option<u64>,
     #[serde(default, deserialize_with = "lenient::count")]
@@ -102,10 +102,10 @@ impl WireUsage {
             .cached_content_token_count
             .unwrap_or_default()
             .min(prompt);
-        let answer = self.candidates_token_count.unwrap_or_default();
+        let response = self.candidates_token_count.unwrap_or_default();
         Usage {
             input: prompt - cached,
-            output: answer.saturating_add(self.thoughts_token_count.unwrap_or_default()),
+            output: response.saturating_add(self.thoughts_token_count.unwrap_or_default()),
             cache_read: cached,
             ..Usage::default()
         }
@@ -240,10 +240,10 @@ impl GeminiDecoder {
             | "OTHER" => {
                 let separator = message.map_or("", |_| ": ");
                 let message = message.unwrap_or_default();
-                let cause = format_args!("the answer ended with {reason}{separator}{message}");
+                let cause = format_args!("the response ended with {reason}{separator}{message}");
                 return Err(stream_error(&self.endpoint.provider, cause));
             }
-            // STOP, and what is yet to be invented.
+            // STOP, and future values.
             _ if self.called_tools => StopReason::ToolUse,
             _ => StopReason::End,
         };
@@ -253,7 +253,7 @@ impl GeminiDecoder {
 }
 
 impl Decoder for GeminiDecoder {
-    /// Everything is told as it comes.
+    /// Nothing is buffered: every part becomes an event at once.
     fn buffered_bytes(&self) -> usize {
         0
     }
@@ -273,7 +273,7 @@ impl Decoder for GeminiDecoder {
             return Ok(Progress::More);
         };
         self.last_was_malformed = false;
-        // We never ask for more than one.
+        // We never request more than one.
         let candidate = chunk.candidates.into_iter().next();
         let (content, reason, message) = match candidate {
             Some(candidate) => (
@@ -292,7 +292,7 @@ impl Decoder for GeminiDecoder {
             self.usage = usage;
             events.push_back(ModelEvent::Usage(usage));
         }
-        // What comes beside an error was said, and cost something.
+        // Content and usage next to an error are reported before it.
         if let Some(error) = chunk.error {
             return Err(ErrorObject::parse(error.get()).into_error(&self.endpoint));
         }
@@ -320,7 +320,7 @@ impl Decoder for GeminiDecoder {
                 Ok(())
             }
             _ => {
-                let cause = cut.unwrap_or("the answer ended without a finishReason");
+                let cause = cut.unwrap_or("the response ended without a finishReason");
                 Err(broke_off(&self.endpoint.provider, cause, self.skipped))
             }
         }

@@ -1,6 +1,6 @@
 //! The chunked transfer coding, decoded in place.
 //!
-//! Pure: how the bytes are cut does not change the result.
+//! Pure: how the bytes are split does not change the result.
 
 /// Trailers are skipped up to this length.
 ///

@@ -32,7 +32,7 @@ const MAX_INTERIM_RESPONSES: u32 = 32;
 /// Limit: the rest follows in the next write.
 const MAX_WRITE_SLICES: usize = 32;
 
-/// What a connection runs over.
+/// The stream that a connection uses.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -42,10 +42,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 pub(crate) enum ExchangeError {
     /// Not a byte of a response arrived: the request may be sent again.
     #[error("{0}")]
-    Unanswered(io::Error),
+    NoResponse(io::Error),
     #[error("{0}")]
     Broken(io::Error),
-    #[error("not an HTTP answer: {0}")]
+    #[error("not an HTTP response: {0}")]
     Malformed(String),
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct ResponseHead {
     pub(crate) status: StatusCode,
     pub(crate) retry: RetryHeaders,
     pub(crate) location: Option<String>,
-    /// The coding of a compressed body, which we never ask for.
+    /// The coding of a compressed body, which we never request.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
 }
 
-/// How the end of a body is found.
+/// How the end of a body is detected.
 #[derive(Debug)]
 pub(super) enum Framing {
     Chunked(ChunkedDecoder),
@@ -75,7 +75,7 @@ pub(crate) struct Connection {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// The request was sent whole, so another may follow.
+    /// Whether the whole request was sent, so that another may follow.
     clean: bool,
     /// How many interim responses this request has had.
     interim: u32,
@@ -131,7 +131,7 @@ impl Connection {
                 Err(error) => error,
             };
             return Poll::Ready(Err(match self.buffered().is_empty() {
-                true => ExchangeError::Unanswered(failed.take().unwrap_or(error)),
+                true => ExchangeError::NoResponse(failed.take().unwrap_or(error)),
                 false => ExchangeError::Broken(error),
             }));
         }
@@ -158,7 +158,7 @@ impl Connection {
         Pin::new(&mut self.io).poll_flush(context)
     }
 
-    /// Reads once behind what is buffered; zero at the end of the stream.
+    /// Appends one read to the buffer; returns zero at the end of the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.start == self.end {
             self.start = 0;
@@ -205,7 +205,7 @@ impl Connection {
             self.interim += 1;
             if self.interim > MAX_INTERIM_RESPONSES {
                 return Err(ExchangeError::Malformed(format!(
-                    "more than {MAX_INTERIM_RESPONSES} interim answers (MAX_INTERIM_RESPONSES)"
+                    "more than {MAX_INTERIM_RESPONSES} interim responses (MAX_INTERIM_RESPONSES)"
                 )));
             }
         }
@@ -241,13 +241,13 @@ impl Connection {
         }))
     }
 
-    /// Whether another request may be sent after a response that was read to its end.
+    /// Returns whether another request may be sent after a response that was read to its end.
     pub(super) fn is_reusable(&self) -> bool {
         self.clean && self.start == self.end
     }
 
-    /// Whether the server has closed an idle connection or sent data without a request, as far as is
-    /// known.
+    /// Returns whether the server is known to have closed an idle connection or sent data without a
+    /// request.
     pub(super) fn is_stale(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         self.poll_fill(&mut context).is_ready()
@@ -289,7 +289,7 @@ impl Framing {
     }
 }
 
-/// Tolerates the habits of old servers and gateways where they are unambiguous.
+/// Tolerates obsolete forms of old servers and gateways where they are unambiguous.
 fn parser() -> httparse::ParserConfig {
     let mut parser = httparse::ParserConfig::default();
     parser.allow_obsolete_multiline_headers_in_responses(true);
@@ -353,7 +353,7 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
         Some(length) => Framing::Length(length),
         None => Framing::UntilClose,
     };
-    // Both framings at once is how requests are smuggled: trust the connection no further.
+    // Both framings at once are a sign of request smuggling: do not reuse the connection.
     keep_alive &= !(chunked && length.is_some());
     Ok(ResponseHead {
         status,

@@ -68,7 +68,7 @@ impl Dialler {
     /// Connects to the host of `uri` through a tunnel that `proxy` opens.
     async fn tunnel(&self, uri: Uri, proxy: &Proxy) -> Result<Connection, SendError> {
         let tls = self.tls().await?;
-        // The way to the proxy may itself be encrypted: its own scheme decides.
+        // The connection to the proxy may itself be encrypted, depending on its scheme.
         let first_hop = HttpsConnector::from((self.plain.clone(), Arc::clone(&tls)));
         let mut tunnel = Tunnel::new(proxy.uri.clone(), first_hop);
         if let Some(authorization) = &proxy.authorization {

@@ -1,4 +1,4 @@
-//! Small exchanges besides model calls: lists of models, tokens of logins.
+//! Small exchanges other than model calls: lists of models, tokens of logins.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -34,10 +34,10 @@ pub enum FetchError {
     #[error("{0}")]
     Unreachable(String),
     #[error(
-        "the answer is longer than {MAX_FETCHED_BYTES} bytes, or in a form that was not asked for"
+        "the response is longer than {MAX_FETCHED_BYTES} bytes, or in a form that was not asked for"
     )]
     Unreadable,
-    #[error("no answer within {FETCH_TIMEOUT:?}")]
+    #[error("no response within {FETCH_TIMEOUT:?}")]
     TooSlow,
 }
 
@@ -69,8 +69,8 @@ impl HttpClient {
         body: &RequestBody,
     ) -> Result<Fetched, FetchError> {
         let exchange = async {
-            let answer = self.send(method, uri, headers, body).await;
-            read_whole(answer.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
+            let response = self.send(method, uri, headers, body).await;
+            read_whole(response.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
         };
         match timeout(FETCH_TIMEOUT, exchange).await {
             Ok(fetched) => fetched,
@@ -87,12 +87,12 @@ pub(crate) fn plain_headers() -> HeaderMap {
     headers
 }
 
-async fn read_whole(answer: Response) -> Result<Fetched, FetchError> {
-    if answer.compression.is_some() {
+async fn read_whole(response: Response) -> Result<Fetched, FetchError> {
+    if response.compression.is_some() {
         return Err(FetchError::Unreadable);
     }
-    let status = answer.status.as_u16();
-    let (mut body, mut bytes) = (answer.body, Vec::new());
+    let status = response.status.as_u16();
+    let (mut body, mut bytes) = (response.body, Vec::new());
     loop {
         let piece =
             poll_fn(|context| body.poll_data(context, |data| bytes.extend_from_slice(data)));

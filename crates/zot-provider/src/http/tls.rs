@@ -110,7 +110,7 @@ fn add_extra(
     }
 }
 
-/// Whether the handshake was refused, as opposed to a connection that broke.
+/// Returns whether the handshake was refused, as opposed to a connection that broke.
 pub(super) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! `$ZOT_HOME/models-cache.json`. A file that cannot be read counts as none: it can be made again.
+//! `$ZOT_HOME/models-cache.json`. An unreadable file counts as missing: it can be fetched again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use zot_files::Lock;
 use super::LiveModel;
 use crate::catalog::Deprecation;
 
-/// How long a list is believed to be current. An older one is still better than none.
+/// How long a list counts as current. An older one is still better than none.
 ///
 /// Limit: the provider is asked for its models again.
 pub const MAX_MODEL_LIST_AGE: Duration = Duration::from_secs(6 * 3600);
@@ -29,24 +29,24 @@ pub struct CacheError {
     source: io::Error,
 }
 
-/// What providers last said.
+/// The latest lists of all providers.
 #[derive(Debug, Default)]
 pub struct ModelCache {
     providers: BTreeMap<String, RememberedModels>,
 }
 
-/// What one provider last said.
+/// The latest list of one provider.
 #[derive(Debug, Clone)]
 pub struct RememberedModels {
     pub models: Vec<LiveModel>,
     fetched: SystemTime,
-    /// Whose list it is: another address is another server.
+    /// The address that the list came from: another address is another server.
     base_url: String,
 }
 
 impl RememberedModels {
     pub fn is_current(&self) -> bool {
-        // A clock that was set back makes nothing current for years.
+        // A list from the future is not current: the clock was set back.
         SystemTime::now()
             .duration_since(self.fetched)
             .is_ok_and(|age| age < MAX_MODEL_LIST_AGE)
@@ -82,7 +82,7 @@ struct ModelRecord {
 }
 
 impl ModelCache {
-    /// Reads the file, if it is there and one of ours.
+    /// Reads the file, if it exists and is valid.
     pub fn load(path: &Path) -> Self {
         let text = zot_files::read_limited(path, MAX_MODELS_CACHE_BYTES)
             .ok()
@@ -97,13 +97,13 @@ impl ModelCache {
         }
     }
 
-    /// What `provider` said, if it was asked at that address.
+    /// Returns the list of `provider`, if it came from that address.
     pub fn get(&self, provider: &str, base_url: &str) -> Option<&RememberedModels> {
         let remembered = self.providers.get(provider)?;
         (remembered.base_url == base_url).then_some(remembered)
     }
 
-    /// Writes down what `provider` said just now, beside what others said.
+    /// Saves the list that `provider` just returned, and keeps those of the others.
     pub fn remember(
         path: &Path,
         provider: &str,

@@ -15,17 +15,17 @@ pub struct Plan {
     pub provider: String,
     /// The base URL without user information.
     pub base_url: String,
-    /// Where requests for the model are sent to, where it is known.
+    /// Where requests for the model are sent, if the model is known.
     pub request_url: Option<String>,
     pub host: String,
     pub port: u16,
     /// Whether the connection is encrypted.
     pub secure: bool,
-    /// The only host that is contacted, where there is one; it contacts `host`.
+    /// The proxy, if any: the only host that is contacted; it contacts `host`.
     pub proxy: Option<PlannedProxy>,
     /// Why a proxy that is set is not used.
     pub bypass: Option<Bypass>,
-    /// Whose signature on the server's certificate is accepted; empty where nothing is encrypted.
+    /// The certificates that are trusted; empty where nothing is encrypted.
     pub certificates: Vec<CertificateSource>,
     /// Where the key comes from, for example `$OPENAI_API_KEY`; never the key.
     pub key_source: Option<String>,
@@ -129,7 +129,7 @@ impl Plan {
         })
     }
 
-    /// The plan for requests of that wire for `model`.
+    /// Adds the address of requests for `model` on that wire.
     pub fn for_requests(mut self, wire: Wire, endpoint: &Endpoint, model: &str) -> Self {
         self.request_url = wire.request_url(endpoint, model).ok();
         self

@@ -24,7 +24,7 @@ pub struct ProbeStep {
 pub enum ProbeStage {
     Lookup,
     Connect,
-    /// TLS, through the proxy's tunnel where there is one.
+    /// TLS, through the proxy's tunnel if any.
     Handshake,
 }
 
@@ -95,6 +95,6 @@ async fn within<T>(
 ) -> Result<T, String> {
     match timeout(limit, attempt).await {
         Ok(outcome) => outcome.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer within {limit:?}")),
+        Err(_) => Err(format!("no response within {limit:?}")),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Route {
     Through(Proxy),
 }
 
-/// A proxy to go through.
+/// The proxy that a connection uses.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     /// Without user information.
@@ -43,8 +43,8 @@ pub(crate) struct Proxy {
     pub(crate) variable: &'static str,
 }
 
-/// A proxy variable with an unusable value. Bypassing the proxy might reveal what it is there to hide,
-/// so this is an error. The value is not shown: it may hold a password.
+/// A proxy variable with an unusable value. Bypassing the proxy might reveal what it is meant to
+/// hide, so this is an error. The value is not shown: it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProxyError {
     #[error("{variable} is not the address of a proxy: write it like http://host:port or unset it")]
@@ -59,13 +59,13 @@ pub(crate) enum ProxyError {
 }
 
 impl NetworkSettings {
-    /// The settings of this process.
+    /// Reads the settings from the environment of this process.
     pub fn from_environment() -> Self {
         Self::read(&|name| std::env::var(name).ok())
     }
 
-    /// Reads the settings from `environment`. A variable in upper case wins over the same in lower
-    /// case; an empty one counts as not set.
+    /// Reads the settings from `environment`. An upper-case variable takes precedence over its
+    /// lower-case form; an empty one counts as not set.
     pub fn read(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let first = |variables: &[&'static str]| {
             variables.iter().find_map(|&variable| {
@@ -73,7 +73,8 @@ impl NetworkSettings {
                 (!value.is_empty()).then_some(Setting { variable, value })
             })
         };
-        // Under CGI the server sets HTTP_PROXY to what a stranger sent as the header `Proxy`.
+        // Under CGI the server sets HTTP_PROXY to the client's `Proxy` header, which is not
+        // trusted.
         let http_variables: &[&'static str] = match environment("REQUEST_METHOD") {
             Some(_) => &["http_proxy"],
             None => &["HTTP_PROXY", "http_proxy"],
@@ -89,7 +90,7 @@ impl NetworkSettings {
         }
     }
 
-    /// How `target` is reached. Loopback addresses are never reached through a proxy.
+    /// Returns how `target` is reached. Loopback addresses are never reached through a proxy.
     pub(crate) fn route(&self, target: &Uri) -> Result<Route, ProxyError> {
         let proxy = match target.scheme_str() {
             Some("https") => &self.https_proxy,
@@ -124,19 +125,20 @@ impl NetworkSettings {
         }
     }
 
-    /// The file that replaces the system's certificates, and the variable that names it.
+    /// Returns the file that replaces the system's certificates, and the variable that names it.
     pub(crate) fn certificate_file(&self) -> Option<(&'static str, &Path)> {
         self.certificate_file.as_ref().map(Setting::path)
     }
 
-    /// The directories that replace the system's certificates, and the variable that names them.
+    /// Returns the directories that replace the system's certificates, and the variable that names
+    /// them.
     pub(crate) fn certificate_directories(&self) -> Option<(&'static str, Vec<PathBuf>)> {
         let setting = self.certificate_directories.as_ref()?;
         let directories = std::env::split_paths(&setting.value).collect();
         Some((setting.variable, directories))
     }
 
-    /// The file whose certificates are trusted as well, and the variable that names it.
+    /// Returns the file whose certificates are trusted as well, and the variable that names it.
     pub(crate) fn extra_certificates(&self) -> Option<(&'static str, &Path)> {
         self.extra_certificates.as_ref().map(Setting::path)
     }
@@ -149,7 +151,7 @@ impl Setting {
 }
 
 impl Proxy {
-    /// The address as it may be shown.
+    /// Returns the address without credentials.
     pub(crate) fn shown(&self) -> String {
         let scheme = self.uri.scheme_str().unwrap_or_default();
         let authority = self.uri.authority().map_or("", |part| part.as_str());
@@ -157,7 +159,7 @@ impl Proxy {
     }
 }
 
-/// Whether `host`, as it stands in an address, is this machine.
+/// Returns whether `host`, in the form used in addresses, is this machine.
 fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

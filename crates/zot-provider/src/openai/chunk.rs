@@ -18,7 +18,7 @@ pub(super) struct Chunk<'a> {
     pub(super) choice: Option<Choice<'a>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    /// Groq's place for the counts.
+    /// Where Groq puts the counts.
     #[serde(default, borrow, deserialize_with = "lenient::optional")]
     x_groq: Option<GroqExtras<'a>>,
     #[serde(borrow)]
@@ -32,7 +32,7 @@ struct GroqExtras<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// The text of a chunk that says nothing else, as it stands in the chunk.
+    /// Returns the text of a chunk that holds nothing else, borrowed from the chunk.
     pub(super) fn only_text(&self) -> Option<&'a str> {
         let choice = self.choice.as_ref()?;
         let delta = choice.delta.as_ref()?;
@@ -54,7 +54,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The error object, of the chunk or of its choice.
+    /// Returns the error object, of the chunk or of its choice.
     pub(super) fn error(&self) -> Option<&'a RawValue> {
         let of_choice = self.choice.as_ref().and_then(|choice| choice.error);
         let errors = [self.error, of_choice];
@@ -64,12 +64,12 @@ impl<'a> Chunk<'a> {
             .find(|error| !matches!(error.get(), "null" | "false" | "\"\"" | "{}"))
     }
 
-    /// The counts, wherever they are.
+    /// Returns the token counts, from any of the fields that servers use.
     pub(super) fn usage(&self) -> Option<Usage> {
         let of_choice = self.choice.as_ref().and_then(|choice| choice.usage);
         let of_groq = self.x_groq.as_ref().and_then(|extras| extras.usage);
-        let places = [self.usage, of_choice, of_groq];
-        places.into_iter().flatten().find_map(usage::read)
+        let fields = [self.usage, of_choice, of_groq];
+        fields.into_iter().flatten().find_map(usage::read)
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Choice<'a> {
     /// Some servers put the counts here.
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    /// OpenRouter's place for an error of the server behind it.
+    /// Where OpenRouter puts an error of the server behind it.
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -107,20 +107,20 @@ pub(super) struct Delta<'a> {
     pub(super) refusal: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "calls")]
     pub(super) tool_calls: Vec<CallDelta<'a>>,
-    /// The name of `tool_calls` before there could be several.
+    /// The older form of `tool_calls`, for a single call.
     #[serde(default, borrow, deserialize_with = "lenient::optional")]
     pub(super) function_call: Option<FunctionDelta<'a>>,
 }
 
 impl<'a> Delta<'a> {
-    /// What the model thinks, under whichever name: servers that use two repeat the text.
+    /// Returns the thinking, under any of its names: servers that use two repeat the text.
     pub(super) fn thinking(&self) -> Option<&Cow<'a, str>> {
         let names = [&self.reasoning_content, &self.reasoning, &self.thinking];
         names.into_iter().find(|text| !text.is_empty())
     }
 }
 
-/// The text of an answer: a string, or a list of parts as Mistral's reasoning models send it.
+/// The text of a response: a string, or a list of parts from Mistral's reasoning models.
 pub(super) enum Content<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<ContentPart>),
@@ -155,7 +155,7 @@ pub(super) struct FunctionDelta<'a> {
     pub(super) arguments: Cow<'a, str>,
 }
 
-/// Reads the first element of an array; we never ask for more than one choice.
+/// Reads the first element of an array; we never request more than one choice.
 fn first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Choice<'de>>, D::Error> {
     struct First;
 
@@ -290,8 +290,7 @@ fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Content<'de>, D
 }
 
 impl ContentPart {
-    /// Reads a part by what it holds; references, images and what is yet to be invented hold
-    /// nothing to show.
+    /// Reads a part by its content; references, images and future kinds hold nothing to show.
     fn read(part: &Value) -> Option<Self> {
         if let Some(thinking) = part.get("thinking") {
             return Some(Self::Thinking(joined_text(thinking)));
@@ -307,7 +306,8 @@ impl ContentPart {
     }
 }
 
-/// The text of a string, of a part, or of a list of either: Mistral's `thinking` is such a list.
+/// Returns the text of a string, of a part, or of a list of either: Mistral's `thinking` is such a
+/// list.
 fn joined_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -16,11 +16,12 @@ use crate::second_chance::SecondChance;
 /// Limit: for further models of a server, each request finds out the wire again.
 const MAX_MOVED_MODELS: usize = 64;
 
-/// A client of one endpoint that moves to the other wire when the server says that a model belongs
-/// there.
+/// A client of one endpoint that switches to the other wire when the server refuses a model on the
+/// first.
 ///
-/// OpenAI answers 400 "… Please use /v1/responses instead." or 404 "This model is only supported in
-/// v1/responses and not in v1/chat/completions." Compatible servers may have no `/responses` at all.
+/// OpenAI responds with 400 "… Please use /v1/responses instead." or 404 "This model is only
+/// supported in v1/responses and not in v1/chat/completions." Compatible servers may have no
+/// `/responses` at all.
 pub(crate) struct EitherClient {
     chat: OpenAiClient,
     responses: ResponsesClient,
@@ -70,8 +71,8 @@ impl EitherClient {
         }
     }
 
-    /// Whether the server wants the request on the other wire.
-    fn belongs_elsewhere(wire: OpenAiWire, error: &ModelError) -> bool {
+    /// Returns whether the server expects the request on the other wire.
+    fn belongs_on_other_wire(wire: OpenAiWire, error: &ModelError) -> bool {
         if error.kind != ModelErrorKind::Invalid {
             return false;
         }
@@ -83,7 +84,7 @@ impl EitherClient {
         if message.contains(other) {
             return true;
         }
-        // A server without this path; one that lacks the model says so.
+        // The server lacks this path; a server that lacks the model mentions the model.
         let has_no_path = matches!(error.status, Some(404 | 405));
         wire == OpenAiWire::Responses && has_no_path && !message.contains("model")
     }
@@ -94,7 +95,7 @@ impl Model for EitherClient {
         let wire = self.wire_of(request.model);
         let attempt = move |wire| self.on(wire).stream(request);
         Box::pin(SecondChance::new(attempt(wire), move |refusal| {
-            Self::belongs_elsewhere(wire, refusal).then(|| {
+            Self::belongs_on_other_wire(wire, refusal).then(|| {
                 let wire = wire.other();
                 self.move_to(request.model, wire);
                 attempt(wire)
@@ -104,7 +105,7 @@ impl Model for EitherClient {
 
     fn tool_images(&self) -> ToolImages {
         let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
-        // An image twice on the wire that takes it is better than none on the other.
+        // Sending an image twice on one wire is better than losing it on the other.
         match moved.is_empty() {
             true => self.on(self.first).tool_images(),
             false => ToolImages::NeedMirror,

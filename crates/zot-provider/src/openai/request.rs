@@ -1,4 +1,4 @@
-//! What is sent.
+//! Writes requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
 
-/// Stands for a result without text: several servers refuse an empty one.
+/// The text of a result without text: several servers refuse an empty one.
 const NO_TEXT: &str = "(no output)";
 
 #[derive(Default)]
@@ -30,11 +30,11 @@ pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
     declarations: DeclarationCache,
-    /// What the ids in the cached messages were written for.
+    /// The rule for which the ids in the cached messages were written.
     id_rule: Option<IdRule>,
 }
 
-/// What messages are written by.
+/// How messages are written.
 #[derive(Clone, Copy)]
 struct Terms<'a> {
     provider: &'a str,
@@ -86,7 +86,7 @@ impl RequestCache {
         });
         let list = match request.system.is_empty() {
             true => List::Empty,
-            false => List::Begun,
+            false => List::Started,
         };
         body.finish(list, pieces);
         body
@@ -216,7 +216,7 @@ enum WireMessage<'a> {
     },
 }
 
-/// A plain string where possible: not every server takes parts.
+/// A plain string where possible: not every server accepts parts.
 enum Content<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
@@ -382,7 +382,7 @@ fn part(block: &ContentBlock) -> Option<Part<'_>> {
     }
 }
 
-/// The text blocks on lines of their own; borrowed when there is only one.
+/// Joins the text blocks with line feeds; borrows the text if there is only one.
 fn joined(content: &[ContentBlock]) -> Cow<'_, str> {
     let mut texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
@@ -397,7 +397,7 @@ fn joined(content: &[ContentBlock]) -> Cow<'_, str> {
     joined
 }
 
-/// What OpenRouter wants back as it came.
+/// Returns the details that OpenRouter expects back unchanged.
 fn reasoning_details<'a>(provider: &str, message: &'a Message) -> Vec<&'a RawValue> {
     let blocks = message.content.iter();
     blocks

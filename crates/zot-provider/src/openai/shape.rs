@@ -1,20 +1,20 @@
-//! A shortcut for the chunks that make up most of an answer.
+//! A shortcut for the chunks that make up most of a response.
 //!
-//! Chunks of one answer usually differ in nothing but their text. When a chunk equals an earlier,
-//! fully read one up to that text and after it, and the text needs no unescaping, then reading it
-//! again could only give the same result with the new text. Comparing costs a tenth of reading.
+//! Chunks of one response usually differ only in their text. When a chunk equals an earlier, fully
+//! parsed one before and after that text, and the text needs no unescaping, then parsing it could
+//! only give the same result with the new text. Comparing costs a tenth of parsing.
 
-/// What surrounded the text of an earlier chunk.
+/// The bytes around the text of an earlier chunk.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    /// Up to and including the quote before the text; empty when nothing was learnt.
+    /// Up to and including the quote before the text; empty if nothing was learnt.
     before: Vec<u8>,
     /// From the quote after the text on.
     after: Vec<u8>,
 }
 
 impl Shape {
-    /// Remembers `chunk`, which has `text`, a part of it, as its one meaningful value.
+    /// Remembers the shape of `chunk`, whose only meaningful value is `text`, a part of it.
     pub(super) fn learn(&mut self, chunk: &str, text: &str) {
         self.forget();
         let offset = (text.as_ptr().addr()).checked_sub(chunk.as_ptr().addr());
@@ -34,7 +34,7 @@ impl Shape {
         self.after.clear();
     }
 
-    /// The text of `chunk` when it has the shape that was learnt.
+    /// Returns the text of `chunk` if it has the learnt shape.
     pub(super) fn text<'a>(&self, chunk: &'a [u8]) -> Option<&'a str> {
         if self.before.is_empty() {
             return None;

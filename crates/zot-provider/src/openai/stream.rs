@@ -1,4 +1,4 @@
-//! What is received.
+//! Decodes responses.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -19,18 +19,18 @@ use crate::sse::SseEvent;
 
 const END_MARKER: &[u8] = b"[DONE]";
 
-/// A tool call under way.
+/// A tool call that has not ended.
 struct OpenCall {
     index: Option<u64>,
     id: ToolCallId,
-    /// Whether the server named it, or we did.
+    /// Whether the server assigned the id, not us.
     server_id: bool,
     /// Arguments that came before the name.
     early_arguments: String,
-    /// The name, once it is known.
+    /// Set when the name has arrived.
     name: Option<String>,
-    /// Whether the arguments so far are a whole object; kept only where it decides which call a
-    /// delta belongs to.
+    /// Whether the arguments so far are a whole object, which decides which call a delta belongs
+    /// to.
     arguments: Completeness,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct OpenAiDecoder {
     details: ReasoningDetails,
     calls: Vec<OpenCall>,
     stop: Option<StopReason>,
-    /// Whether the answer has text or calls.
-    said_something: bool,
-    /// The last chunk that was nothing but text.
+    /// Whether the response has text or calls.
+    has_content: bool,
+    /// The shape of the last chunk that held only text.
     shape: Shape,
     /// Bytes of reasoning details and of arguments that came before their name.
     kept: usize,
@@ -60,7 +60,7 @@ impl OpenAiDecoder {
             details: ReasoningDetails::default(),
             calls: Vec::new(),
             stop: None,
-            said_something: false,
+            has_content: false,
             shape: Shape::default(),
             kept: 0,
             skipped: 0,
@@ -74,13 +74,13 @@ impl OpenAiDecoder {
         choice: Choice<'_>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        // A whole message says nothing new where there were deltas.
-        let whole = choice.message.filter(|_| !self.said_something);
+        // After deltas a whole message only repeats them.
+        let whole = choice.message.filter(|_| !self.has_content);
         if let Some(delta) = choice.delta.or(whole.map(|message| *message)) {
             self.delta(delta, events);
         }
         let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) else {
-            // A document is whole: some servers give no reason then.
+            // A document is complete even without a reason, which some servers omit.
             if self.is_document && self.stop.is_none() {
                 self.close(events);
                 self.stop = Some(self.complete_stop());
@@ -89,7 +89,7 @@ impl OpenAiDecoder {
         };
         match finish(&reason) {
             Finish::Failed => {
-                let cause = format_args!("the provider ended the answer with \"{reason}\"");
+                let cause = format_args!("the provider ended the response with \"{reason}\"");
                 Err(ModelError {
                     kind: ModelErrorKind::Unavailable,
                     ..stream_error(&self.endpoint.provider, cause)
@@ -101,7 +101,7 @@ impl OpenAiDecoder {
                 self.stop = Some(stop);
                 Ok(())
             }
-            // Several servers say `stop` after tool calls, and some say `tool_calls` without one.
+            // Several servers send `stop` after tool calls, and some send `tool_calls` without one.
             Finish::Complete => {
                 self.close(events);
                 self.stop = Some(self.complete_stop());
@@ -119,9 +119,9 @@ impl OpenAiDecoder {
 
     fn delta(&mut self, delta: Delta<'_>, events: &mut VecDeque<ModelEvent>) {
         let thinking = delta.thinking().map(|text| text.clone().into_owned());
-        let is_said = thinking.is_some();
+        let has_thinking = thinking.is_some();
         self.think(thinking.unwrap_or_default(), events);
-        for detail in delta.reasoning_details.iter().filter(|_| !is_said) {
+        for detail in delta.reasoning_details.iter().filter(|_| !has_thinking) {
             let text = ReasoningDetails::text(detail).unwrap_or_default();
             self.think(text.to_owned(), events);
         }
@@ -163,7 +163,7 @@ impl OpenAiDecoder {
         if text.is_empty() {
             return;
         }
-        self.said_something = true;
+        self.has_content = true;
         self.close_reasoning(events);
         events.push_back(ModelEvent::TextDelta(text));
     }
@@ -180,10 +180,10 @@ impl OpenAiDecoder {
     }
 
     fn call_delta(&mut self, delta: CallDelta<'_>, events: &mut VecDeque<ModelEvent>) {
-        self.said_something = true;
+        self.has_content = true;
         let function = delta.function.unwrap_or_default();
         let known = self.find_call(delta.index, &delta.id, &function.name);
-        // The limit on blocks counts those that have a name; all are looked through for every delta.
+        // The limit on blocks counts only those with a name, but all are searched for every delta.
         if known.is_none() && self.calls.len() > MAX_RESPONSE_BLOCKS {
             return;
         }
@@ -223,8 +223,8 @@ impl OpenAiDecoder {
         }
     }
 
-    /// The call a delta continues. Servers leave out the index, the id or both, and some number
-    /// every call 0: a new id together with a name always begins a new call.
+    /// Finds the call that a delta continues. Servers omit the index, the id or both, and some
+    /// number every call 0: a new id together with a name always begins a new call.
     fn find_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let by_id = |id: &str| {
             self.calls
@@ -241,7 +241,7 @@ impl OpenAiDecoder {
             if renamed && !name.is_empty() {
                 return by_id(id);
             }
-            // Two calls numbered alike, neither with an id: the first has all its arguments.
+            // Two calls with the same index and no id: the first has all its arguments.
             let is_next = id.is_empty() && !known.server_id && known.is_followed_by(name);
             return (!is_next).then_some(position);
         }
@@ -256,7 +256,7 @@ impl OpenAiDecoder {
     /// Ends the reasoning and every call, in the order of their indices.
     fn close(&mut self, events: &mut VecDeque<ModelEvent>) {
         self.close_reasoning(events);
-        // They may come until the end, those of a call with the call.
+        // Details may arrive until the end, those of a call together with the call.
         if let Some(details) = self.details.take() {
             events.push_back(ModelEvent::Reasoning(Reasoning {
                 provider: self.endpoint.provider.clone(),
@@ -274,22 +274,22 @@ impl OpenAiDecoder {
         }
     }
 
-    /// The end as the wire marks it. Servers that give no reason before it have said all they
-    /// wanted to, if they have said anything.
+    /// Handles the wire's end marker. A response without a finish reason is complete if it has any
+    /// content.
     fn end_marker(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<Progress, ModelError> {
         let stop = match self.stop {
             Some(stop) => stop,
-            None if self.said_something && !self.last_was_malformed => {
+            None if self.has_content && !self.last_was_malformed => {
                 self.close(events);
                 self.complete_stop()
             }
-            None => return Err(self.incomplete("the answer ended without a finish_reason")),
+            None => return Err(self.incomplete("the response ended without a finish_reason")),
         };
         events.push_back(ModelEvent::Stop(stop));
         Ok(Progress::Done)
     }
 
-    /// An error whose fields are not wrapped in `error`, as older versions of vLLM send it.
+    /// Reads an error whose fields are not wrapped in `error`, as older versions of vLLM send it.
     fn bare_error(&self, data: &str) -> Option<ModelError> {
         let document = serde_json::from_str(data).ok()?;
         let secret = self.endpoint.secret();
@@ -302,8 +302,8 @@ impl OpenAiDecoder {
 }
 
 impl OpenCall {
-    /// Whether a delta with this name, and without an id, begins another call. Some servers repeat
-    /// the name in every delta.
+    /// Returns whether a delta with this name, and without an id, begins another call. Some servers
+    /// repeat the name in every delta.
     fn is_followed_by(&self, name: &str) -> bool {
         match &self.name {
             _ if name.is_empty() => false,
@@ -328,11 +328,11 @@ impl OpenCall {
     }
 }
 
-/// Follows the braces of arguments as they arrive.
+/// Counts the braces of arguments as they arrive.
 #[derive(Default)]
 struct Completeness {
     depth: u32,
-    begun: bool,
+    has_begun: bool,
     in_string: bool,
     escaped: bool,
 }
@@ -346,7 +346,7 @@ impl Completeness {
                 b'"' => self.in_string = !self.in_string,
                 _ if self.in_string => {}
                 b'{' => {
-                    self.begun = true;
+                    self.has_begun = true;
                     self.depth += 1;
                 }
                 b'}' => self.depth = self.depth.saturating_sub(1),
@@ -356,7 +356,7 @@ impl Completeness {
     }
 
     fn is_complete(&self) -> bool {
-        self.begun && self.depth == 0
+        self.has_begun && self.depth == 0
     }
 }
 
@@ -403,7 +403,7 @@ impl Decoder for OpenAiDecoder {
         {
             return Err(error);
         }
-        // What comes beside an error was said, and cost something.
+        // Content and usage next to an error are reported before it.
         let chosen = match chunk.choice {
             Some(choice) => self.choice(choice, events),
             None => Ok(()),
@@ -423,13 +423,14 @@ impl Decoder for OpenAiDecoder {
         cut: Option<&str>,
         events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        // After a finish_reason only counts and the marker follow: the answer itself is whole.
+        // After a finish_reason only counts and the end marker follow: the response itself is
+        // complete.
         match self.stop {
             Some(stop) if !self.last_was_malformed => {
                 events.push_back(ModelEvent::Stop(stop));
                 Ok(())
             }
-            _ => Err(self.incomplete(cut.unwrap_or("the answer ended without a finish_reason"))),
+            _ => Err(self.incomplete(cut.unwrap_or("the response ended without a finish_reason"))),
         }
     }
 
@@ -450,14 +451,14 @@ impl Decoder for OpenAiDecoder {
 
 /// What a `finish_reason` means.
 enum Finish {
-    /// The model said all it wanted to.
+    /// The model finished its response.
     Complete,
     Stopped(StopReason),
     Failed,
 }
 
-/// Reads a reason, in the words of the servers that are compatible with OpenAI's and of those they
-/// stand in front of. OpenAI, Mistral, DeepSeek, Zhipu and vLLM document lists of their own.
+/// Interprets a reason as compatible servers, and the servers behind them, write it. OpenAI,
+/// Mistral, DeepSeek, Zhipu and vLLM each document a list.
 fn finish(reason: &str) -> Finish {
     match reason.to_ascii_lowercase().as_str() {
         "length"
@@ -485,8 +486,7 @@ fn finish(reason: &str) -> Finish {
         | "insufficient_system_resource"
         | "malformed_function_call"
         | "unexpected_tool_call" => Finish::Failed,
-        // stop, tool_calls, function_call, eos, stop_sequence, end_turn, and what is yet to be
-        // invented.
+        // stop, tool_calls, function_call, eos, stop_sequence, end_turn, and future values.
         _ => Finish::Complete,
     }
 }

@@ -1,4 +1,4 @@
-//! The shape of `providers.json`, ours and the user's.
+//! The format of `providers.json`, built in and the user's.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ const MAX_PROVIDERS_FILE_BYTES: u64 = 1 << 20;
 pub(super) enum ProvidersError {
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The JSON error lists what is known and ends with the line and the column.
+    /// The JSON error lists the known names, the line and the column.
     #[error(
         "{}: {problem}: correct the file, or move it away to use the built-in providers",
         .path.display()
@@ -112,7 +112,7 @@ struct Fields<'a> {
     oauth: Option<OAuthEntry>,
 }
 
-/// The aliases are what the original zot, and files written for it, call them.
+/// The aliases are the names in the original zot and in files written for it.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 enum WireName {
     #[serde(rename = "anthropic", alias = "anthropic-messages", alias = "messages")]
@@ -140,7 +140,7 @@ enum WireName {
     Gemini,
 }
 
-/// The wire of that name, without quirks.
+/// Returns the wire of that name, without quirks.
 pub(super) fn wire_named(name: &str) -> Option<Wire> {
     let name: StrDeserializer<'_, serde::de::value::Error> = name.into_deserializer();
     let named = WireName::deserialize(name).ok()?;
@@ -207,7 +207,7 @@ enum CallIdName {
     NineAlphanumerics,
 }
 
-/// Reads an object as the list of its entries: the order is the order in which keys are tried.
+/// Reads an object as the list of its entries, whose order is the order in which keys are tried.
 fn in_order<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<(Text<'de>, Fields<'de>)>, D::Error> {
@@ -240,7 +240,7 @@ enum Problem {
     OAuth(&'static str),
 }
 
-/// The built-in table; its texts are borrowed from the program itself.
+/// Parses the built-in table; its strings are borrowed from the executable.
 pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<ProviderEntry>> {
     let file: ProvidersFile<'static> = serde_json::from_str(json)?;
     Ok(file
@@ -250,7 +250,7 @@ pub(super) fn parse_builtin(json: &'static str) -> serde_json::Result<Vec<Provid
         .collect())
 }
 
-/// The content of the file at `path`, if there is one.
+/// Reads the file at `path`, if it exists.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
     match zot_files::read_existing(path, MAX_PROVIDERS_FILE_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -265,7 +265,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ProvidersError> {
 /// Entries that are not used, by their names.
 type Refused = Vec<(String, ProvidersError)>;
 
-/// `known` with the entries of the file at `path` added or, where the name is known, applied.
+/// Returns `known` with the entries of the file at `path` added, or applied to the entry of the
+/// same name.
 pub(super) fn merge(
     path: &Path,
     json: &[u8],
@@ -359,7 +360,7 @@ impl Problem {
     }
 }
 
-/// The entry that `fields` describe, on top of `before`.
+/// Returns the entry that `fields` describe, on top of `before`.
 fn entry<'a>(
     name: Cow<'static, str>,
     fields: Fields<'a>,

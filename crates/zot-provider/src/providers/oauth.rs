@@ -1,4 +1,4 @@
-//! How to log in at a provider, as the user's `providers.json` describes it; none is built in.
+//! How to log in at a provider, from the user's `providers.json`; none is built in.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct OAuthEntry {
     /// Further parameters of the browser's address.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Where the provider insists on one; otherwise any that is free.
+    /// The port that the provider requires; otherwise any free one.
     #[serde(default)]
     pub redirect_port: u16,
     #[serde(default = "default_redirect_path")]

@@ -1,4 +1,4 @@
-//! Which wire a model is used on.
+//! Which wire a model uses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::endpoint::Endpoint;
 use crate::http::HttpClient;
 use crate::openai::{EitherClient, OpenAiQuirks};
 
-/// What decides which of OpenAI's two wires a model is used on.
+/// What decides which of OpenAI's two wires a model uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireChoice {
     /// The catalog's entry of the model, for OpenAI itself.
@@ -22,9 +22,9 @@ pub enum WireChoice {
 /// The wire, or wires, for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// This wire and no other.
+    /// Only this wire.
     Fixed(Wire),
-    /// `first`, until the server says that the model belongs on the other one.
+    /// `first`, until the server refuses the model there and names the other one.
     Either {
         first: OpenAiWire,
         quirks: OpenAiQuirks,
@@ -39,12 +39,12 @@ impl ProviderEntry {
             Wire::OpenAiResponses => OpenAiQuirks::COMPATIBLE,
             Wire::Anthropic | Wire::Gemini => return Route::Fixed(self.wire),
         };
-        // The catalog has a wire for every model of OpenAI, which says nothing of other providers
-        // nor where the user has chosen one for all models.
-        let said = model
+        // The catalog has a wire for every model of OpenAI, which does not apply to other
+        // providers, nor where the user has chosen one for all models.
+        let configured = model
             .wire
             .filter(|_| model.provider == self.name && self.name != "openai");
-        match (forced.or(said), self.wire_choice) {
+        match (forced.or(configured), self.wire_choice) {
             (Some(wire), _) => Route::Fixed(wire.with(quirks)),
             (None, WireChoice::Provider) => Route::Fixed(self.wire),
             (None, WireChoice::Model) => Route::Either {
@@ -65,7 +65,7 @@ impl OpenAiWire {
 }
 
 impl Route {
-    /// The wire that is tried first.
+    /// Returns the wire that is tried first.
     pub fn wire(self) -> Wire {
         match self {
             Self::Fixed(wire) => wire,
@@ -73,7 +73,7 @@ impl Route {
         }
     }
 
-    /// The same, for a server of which it is only known that it speaks chat completions.
+    /// Tries chat completions first, for a server that is only known to support those.
     pub fn chat_first(self) -> Self {
         match self {
             Self::Either { quirks, .. } => Self::Either {
@@ -84,7 +84,7 @@ impl Route {
         }
     }
 
-    /// The same, unless `base_url` already ends in the operation of one wire.
+    /// Uses a single wire if `base_url` already ends in its operation.
     pub fn to(self, base_url: &str) -> Self {
         let Self::Either { quirks, .. } = self else {
             return self;

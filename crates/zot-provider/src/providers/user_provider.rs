@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::{KeyRequirement, OpenAiQuirks, ProviderEntry, Wire, WireChoice};
 use crate::catalog::UserProvider;
 
-/// Describes a provider that only this file defines; one without an address cannot be used.
+/// Creates the entry of a provider that only this file defines; without an address it cannot be
+/// used.
 pub(super) fn entry(user: &UserProvider) -> Option<ProviderEntry> {
     let name: Cow<'static, str> = Cow::Owned(user.name.clone());
     Some(ProviderEntry {
@@ -47,7 +48,7 @@ pub(super) fn change(entry: &mut ProviderEntry, user: &UserProvider) {
     }
 }
 
-/// `my-company` has its key in `MY_COMPANY_API_KEY`.
+/// Returns the variable for the key: `MY_COMPANY_API_KEY` for `my-company`.
 fn key_variable(name: &str) -> String {
     let mut variable: String = name
         .chars()

@@ -1,4 +1,4 @@
-//! Errors inside an answer.
+//! Errors inside a response.
 
 use serde::Deserialize;
 use zot_conversation::ModelError;
@@ -28,7 +28,7 @@ impl ErrorObject {
             serde_json::Value::Null => None,
             other => Some(other.to_string()),
         });
-        // The type of an error event is `error`, which says nothing.
+        // The type of an error event is `error`, which is of no use.
         let kind = self.kind.filter(|kind| kind != "error");
         event_error(
             &endpoint.provider,

@@ -1,4 +1,4 @@
-//! The shape of the events.
+//! The fields of the events.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::error::ErrorObject;
 use crate::lenient;
 
-/// Every field the events in use have. A tagged enum would make serde copy each event before
+/// Every field of the events that are used. A tagged enum would make serde copy each event before
 /// reading it.
 #[derive(Deserialize)]
 pub(super) struct WireEvent<'a> {
@@ -25,7 +25,7 @@ pub(super) struct WireEvent<'a> {
     pub(super) item: Option<Box<WireItem>>,
     #[serde(default, borrow, deserialize_with = "lenient::optional")]
     pub(super) response: Option<Box<WireResponse<'a>>>,
-    /// Beside an error, where it belongs to no response.
+    /// Present next to an error that belongs to no response.
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
 }
@@ -107,7 +107,7 @@ pub(super) struct WireResponse<'a> {
     pub(super) incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    /// The items once more, as a whole.
+    /// All items again, complete.
     #[serde(default, deserialize_with = "lenient::list")]
     pub(super) output: Vec<WireItem>,
 }

@@ -1,4 +1,4 @@
-//! What is sent.
+//! Writes requests.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::http::Delivery;
 use crate::json;
 use crate::sampling;
 
-/// Stands for a result without content, which is refused.
+/// The text of a result without content, which would be refused.
 const NO_OUTPUT: &str = "(no output)";
 
 /// Marks a failed call: the wire has no field for it.
@@ -30,11 +30,11 @@ pub(super) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
     declarations: DeclarationCache,
-    /// What the cached messages were written for.
+    /// The generation for which the cached messages were written.
     replay: Replay,
 }
 
-/// Whether reasoning items go back: models that do not reason refuse them.
+/// Whether reasoning items are sent back: models that do not reason refuse them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Replay {
     #[default]
@@ -55,7 +55,7 @@ impl Replay {
     }
 }
 
-/// What messages are written by.
+/// How messages are written.
 #[derive(Clone, Copy)]
 struct Terms<'a> {
     provider: &'a str,
@@ -182,7 +182,7 @@ enum Tool<'a> {
         name: &'a str,
         description: &'a str,
         parameters: &'a Parameters,
-        /// Left out it means yes, and then most schemas are refused.
+        /// Defaults to true if omitted, and then most schemas are refused.
         strict: bool,
     },
 }
@@ -236,7 +236,7 @@ enum Summary<'a> {
     SummaryText { text: &'a str },
 }
 
-/// A plain string where possible: not every compatible server takes parts.
+/// A plain string where possible: not every compatible server accepts parts.
 enum Output<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
@@ -338,7 +338,7 @@ fn write_assistant(terms: Terms<'_>, message: &Message, buffer: &mut Vec<u8>) {
     }
 }
 
-/// The phase of the message whose text stands before `block`.
+/// Returns the phase of the message whose text precedes `block`.
 fn phase(provider: &str, block: &ContentBlock) -> Option<String> {
     let ContentBlock::Reasoning(reasoning) = block else {
         return None;
@@ -350,8 +350,8 @@ fn phase(provider: &str, block: &ContentBlock) -> Option<String> {
     serde_json::from_str::<MessageDetails>(details).ok()?.phase
 }
 
-/// The item as it came. Without encrypted content the server would look for it in vain, because
-/// nothing is stored there.
+/// Returns the item unchanged. Without encrypted content it cannot be sent, because the server
+/// stores nothing.
 fn reasoning_item<'a>(provider: &str, reasoning: &'a Reasoning) -> Option<Item<'a>> {
     if reasoning.provider != provider {
         return None;

@@ -1,4 +1,4 @@
-//! What is received: output items, each opened, filled by deltas and closed.
+//! Decodes responses: output items, each opened, filled by deltas and closed.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::error::broke_off;
 use crate::sse::SseEvent;
 use crate::usage;
 
-/// Compatible servers close with the chat wire's end marker, which means nothing here.
+/// Compatible servers end with the chat wire's end marker, which is ignored here.
 const CHAT_END_MARKER: &[u8] = b"[DONE]";
 
 /// Between two parts of a reasoning summary.
@@ -28,7 +28,7 @@ const PART_BREAK: &str = "\n\n";
 struct OpenItem {
     index: Option<u64>,
     kind: OpenKind,
-    /// Whether its content came in deltas, so that the finished item brings nothing new.
+    /// Whether its content came in deltas, so that the finished item adds nothing.
     streamed: bool,
 }
 
@@ -43,10 +43,10 @@ pub(super) struct ResponsesDecoder {
     endpoint: Arc<Endpoint>,
     open: Vec<OpenItem>,
     called_tools: bool,
-    /// Whether the last text was that of a message that nothing marks the end of.
+    /// Whether the last text belongs to a message without an end mark.
     after_message: bool,
-    /// Whether any item or text came before the end.
-    said_something: bool,
+    /// Whether any item or text arrived before the end.
+    has_content: bool,
     /// Events that were not JSON.
     skipped: u64,
 }
@@ -58,7 +58,7 @@ impl ResponsesDecoder {
             open: Vec::new(),
             called_tools: false,
             after_message: false,
-            said_something: false,
+            has_content: false,
             skipped: 0,
         }
     }
@@ -69,7 +69,7 @@ impl ResponsesDecoder {
         item: &WireItem,
         events: &mut VecDeque<ModelEvent>,
     ) {
-        self.said_something = true;
+        self.has_content = true;
         let kind = match item.kind {
             ItemKind::Message => {
                 if self.after_message {
@@ -93,8 +93,8 @@ impl ResponsesDecoder {
                 OpenKind::Call(id)
             }
         };
-        // They are looked through for every delta: a server that opens item after item must not make
-        // that long.
+        // This list is searched for every delta: a server that opens item after item must not make
+        // it long.
         if self.open.len() > MAX_RESPONSE_BLOCKS {
             self.open.remove(0);
         }
@@ -105,8 +105,8 @@ impl ResponsesDecoder {
         });
     }
 
-    /// Marks the end of a message, so that the next is another one and this one goes back as what it
-    /// was: "preserve and resend phase on all assistant messages" (OpenAI's API reference, `phase`).
+    /// Marks the end of a message, which separates it from the next and keeps its phase: "preserve
+    /// and resend phase on all assistant messages" (OpenAI's API reference, `phase`).
     fn end_of_message(&self, phase: Option<String>) -> ModelEvent {
         ModelEvent::Reasoning(Reasoning {
             provider: self.endpoint.provider.clone(),
@@ -115,7 +115,7 @@ impl ResponsesDecoder {
         })
     }
 
-    /// Where the item of a delta is; servers that number nothing mean the last one.
+    /// Finds the item of a delta; without an index it is the last one.
     fn position(&self, index: Option<u64>) -> Option<usize> {
         match index {
             Some(_) => self.open.iter().rposition(|item| item.index == index),
@@ -129,7 +129,7 @@ impl ResponsesDecoder {
     }
 
     fn text(&mut self, index: Option<u64>, delta: Cow<'_, str>, events: &mut VecDeque<ModelEvent>) {
-        self.said_something = true;
+        self.has_content = true;
         if let Some(item) = self.item(index) {
             item.streamed = true;
         }
@@ -150,11 +150,11 @@ impl ResponsesDecoder {
     }
 
     fn thinking_part(&mut self, index: Option<u64>, events: &mut VecDeque<ModelEvent>) {
-        let begun = matches!(
+        let has_begun = matches!(
             self.item(index),
             Some(OpenItem { kind: OpenKind::Reasoning(text), .. }) if !text.is_empty()
         );
-        if begun {
+        if has_begun {
             self.thinking(index, PART_BREAK, events);
         }
     }
@@ -179,15 +179,15 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The arguments as a whole, of use only where no delta came.
+    /// Uses the complete arguments if no delta arrived.
     fn whole_arguments(
         &mut self,
         index: Option<u64>,
         whole: Option<Cow<'_, str>>,
         events: &mut VecDeque<ModelEvent>,
     ) {
-        let unsaid = self.item(index).is_some_and(|item| !item.streamed);
-        if let Some(whole) = whole.filter(|whole| unsaid && !whole.is_empty()) {
+        let unreported = self.item(index).is_some_and(|item| !item.streamed);
+        if let Some(whole) = whole.filter(|whole| unreported && !whole.is_empty()) {
             self.arguments(index, whole, events);
         }
     }
@@ -216,7 +216,7 @@ impl ResponsesDecoder {
         self.close(open, Some(item), events);
     }
 
-    /// Ends `open`, adding what only the finished item tells.
+    /// Ends `open`, and adds what only the finished item contains.
     fn close(&mut self, open: OpenItem, item: Option<WireItem>, events: &mut VecDeque<ModelEvent>) {
         match open.kind {
             OpenKind::Other => {}
@@ -287,13 +287,10 @@ impl ResponsesDecoder {
             self.close(open, None, events);
         }
         let incomplete = response.as_deref().and_then(incomplete_reason);
-        // Servers that do not stream the items send them with the end alone.
+        // Servers that do not stream the items send them with the final event.
         let output = response.map(|response| response.output);
-        let unsaid = output
-            .into_iter()
-            .flatten()
-            .filter(|_| !self.said_something);
-        for item in unsaid.collect::<Vec<WireItem>>() {
+        let unreported = output.into_iter().flatten().filter(|_| !self.has_content);
+        for item in unreported.collect::<Vec<WireItem>>() {
             self.finish_item(None, item, events);
         }
         incomplete.unwrap_or(match self.called_tools {
@@ -310,7 +307,7 @@ impl ResponsesDecoder {
 }
 
 impl Decoder for ResponsesDecoder {
-    /// Everything is told as it comes.
+    /// Nothing is buffered: every part becomes an event at once.
     fn buffered_bytes(&self) -> usize {
         0
     }
@@ -380,7 +377,7 @@ impl Decoder for ResponsesDecoder {
         cut: Option<&str>,
         _events: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        let cause = cut.unwrap_or("the answer ended without response.completed");
+        let cause = cut.unwrap_or("the response ended without response.completed");
         Err(broke_off(&self.endpoint.provider, cause, self.skipped))
     }
 
@@ -399,7 +396,7 @@ impl Decoder for ResponsesDecoder {
             self.count(usage, events);
             return Err(self.failure(data, Some(response)));
         }
-        // Any object can be read as a response, but only an answer has items or a status.
+        // Any object can be deserialised as a response, but only a real one has items or a status.
         if response.output.is_empty() && response.status.is_none() {
             self.skipped += 1;
             return self.end(None, events);
@@ -412,7 +409,7 @@ impl Decoder for ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    /// The error of the response, or of the event itself.
+    /// Returns the error of the response, or of the event itself.
     fn failure(&self, data: &str, response: Option<Box<WireResponse<'_>>>) -> ModelError {
         let failed = response
             .and_then(|response| response.error)
@@ -428,19 +425,19 @@ impl ResponsesDecoder {
     }
 }
 
-/// Servers may say so only by the status of a response that they call completed.
+/// Returns whether a response failed: some servers show it only in the status of a completed one.
 fn has_failed(response: Option<&WireResponse<'_>>) -> bool {
     let status = response.and_then(|response| response.status.as_deref());
     matches!(status, Some("failed" | "cancelled"))
 }
 
-/// Why a response ended early, if it did. The details decide as much as the status: OpenAI also sends
-/// `response.completed` with the status `incomplete`.
+/// Returns why a response ended early, if it did. The details count as well as the status: OpenAI
+/// also sends `response.completed` with the status `incomplete`.
 fn incomplete_reason(response: &WireResponse<'_>) -> Option<StopReason> {
     let details = response.incomplete_details.as_ref();
     match details.and_then(|details| details.reason.as_deref()) {
         Some("content_filter") => Some(StopReason::Refused),
-        // max_output_tokens, and whatever else ends an answer early.
+        // max_output_tokens, and anything else that ends a response early.
         Some(_) => Some(StopReason::Length),
         None if response.status.as_deref() == Some("incomplete") => Some(StopReason::Length),
         None => None,

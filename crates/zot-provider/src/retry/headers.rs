@@ -45,8 +45,8 @@ impl RetryHeaders {
         precise.or_else(|| retry_after(self.get("retry-after")?, now))
     }
 
-    /// When the limit that was reached is lifted, from OpenAI's `x-ratelimit-reset-tokens`,
-    /// Anthropic's `anthropic-ratelimit-requests-reset` and headers like them. Only of use where the
+    /// Returns how long until the exhausted limit resets, from OpenAI's `x-ratelimit-reset-tokens`,
+    /// Anthropic's `anthropic-ratelimit-requests-reset` and headers like them. Only used if the
     /// server names no wait.
     pub(crate) fn limit_reset(&self, now: Timestamp) -> Option<Duration> {
         let resets = self.0.iter().filter_map(|(name, value)| {
@@ -101,12 +101,12 @@ fn reset(value: &str, now: Timestamp) -> Option<Duration> {
     }
 }
 
-/// A moment in the past means now.
+/// Returns the time until `moment`; zero if it has passed.
 fn until(moment: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(moment.duration_since(now)).unwrap_or_default()
 }
 
-/// Reads a duration as Go writes it: `1h2m3.5s`, `17ms`.
+/// Reads a duration in Go's format: `1h2m3.5s`, `17ms`.
 fn spelled_out(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut total = 0.0;

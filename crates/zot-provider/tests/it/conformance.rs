@@ -128,7 +128,7 @@ impl Subject {
         collect(self.client.stream(self.request(messages))).await
     }
 
-    /// Asks what `directive` makes the server answer.
+    /// Asks what `directive` makes the server send.
     async fn ask(&self, directive: &str) -> Outcome {
         self.send(&[user(directive)]).await
     }
@@ -171,7 +171,7 @@ async fn collect(mut stream: ModelStream<'_>) -> Outcome {
 }
 
 impl Outcome {
-    /// The events of an answer that is complete and well formed.
+    /// The events of a response that is complete and well formed.
     #[track_caller]
     fn complete(self) -> Vec<ModelEvent> {
         assert!(self.error.is_none(), "{:?}", self.error);
@@ -283,7 +283,7 @@ fn without_ids(events: &[ModelEvent]) -> Vec<ModelEvent> {
         ModelEvent::ToolCallEnd { id } => ModelEvent::ToolCallEnd { id: number(id) },
         ModelEvent::Reasoning(block) => {
             let mut block = block.clone();
-            // Only a call's own id may differ between two answers.
+            // Only a call's own id may differ between two responses.
             if block
                 .id
                 .as_deref()

@@ -1,4 +1,4 @@
-//! Servers that answer in ways the protocol allows and few expect, or does not allow at all.
+//! Servers that respond in ways the protocol allows and few expect, or does not allow at all.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn whole_answer(text: &str) -> String {
     delta(text) + STOP + DONE
 }
 
-/// Asks a server that answers one request with `answer` and closes.
+/// Asks a server that responds to one request with `answer` and closes.
 async fn ask_for(answer: &str) -> (Vec<ModelEvent>, Option<zot_conversation::ModelError>) {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
@@ -57,7 +57,7 @@ async fn interim_heads_may_be_larger_than_the_final_one_leaves_room_for() {
 }
 
 #[tokio::test]
-async fn an_interim_answer_does_not_stop_the_request() {
+async fn an_interim_response_does_not_stop_the_request() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let messages = long_message();
@@ -108,7 +108,7 @@ async fn heads_without_end_are_refused() {
         ask_for(&format!("HTTP/1.1 200 OK\r\n{many}\r\n")).await,
         ModelErrorKind::Connection,
     );
-    assert!(message.contains("not an HTTP answer"), "{message}");
+    assert!(message.contains("not an HTTP response"), "{message}");
     for start in ["HTTP/1.1 200 OK\r\nx: ", "HTTP/1.1 200 "] {
         let server = Server::start().await;
         let client = openai(&server, Timeouts::default());
@@ -124,7 +124,7 @@ async fn heads_without_end_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_goes_on_after_its_end_is_complete() {
+async fn a_response_that_continues_after_its_end_is_complete() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let serve = async {
@@ -139,7 +139,7 @@ async fn an_answer_that_goes_on_after_its_end_is_complete() {
 }
 
 #[tokio::test]
-async fn what_follows_an_answer_does_not_become_the_next_one() {
+async fn what_follows_a_response_does_not_become_the_next_one() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let first = format!(
@@ -195,7 +195,7 @@ async fn large_refusals_are_cut() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_an_error() {
+async fn an_empty_response_is_an_error() {
     for head in [
         "HTTP/1.1 204 X\r\n\r\n",
         "HTTP/1.1 200 X\r\ncontent-length: 0\r\n\r\n",
@@ -218,7 +218,7 @@ async fn heads_the_protocol_allows_are_understood() {
         "HTTP/1.0 200 OK\r\n\r\n".to_owned(),
         "HTTP/1.1 200\r\n\r\n".to_owned(),
         "HTTP/1.1 200 OK\nx: y\n\n".to_owned(),
-        // Interim answers, with and without headers.
+        // Interim responses, with and without headers.
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".to_owned(),
         "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".to_owned(),
         // A header over several lines, as was once allowed.
@@ -256,17 +256,20 @@ async fn a_redirect_names_where_to() {
 }
 
 #[tokio::test]
-async fn compression_nobody_asked_for_is_named() {
+async fn unrequested_compression_is_named() {
     let head = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x08";
     let message = assert_failed(ask_for(head).await, ModelErrorKind::Stream);
     assert!(
-        message.contains("compressed its answer (gzip)"),
+        message.contains("compressed its response (gzip)"),
         "{message}"
     );
     let head = "HTTP/1.1 401 X\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n\x1f\x08";
     let message = assert_failed(ask_for(head).await, ModelErrorKind::Unauthorized);
     assert!(message.starts_with("openai: http 401: "), "{message}");
-    assert!(message.contains("compressed its answer (br)"), "{message}");
+    assert!(
+        message.contains("compressed its response (br)"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -109,13 +109,13 @@ impl Peer {
         .await;
     }
 
-    /// Accepts a request with a chunked answer and leaves it open.
+    /// Accepts a request with a chunked response and leaves it open.
     pub(crate) async fn begin(&mut self) {
         self.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
             .await;
     }
 
-    /// A complete answer that says `text`.
+    /// a complete response that says `text`.
     pub(crate) async fn say(&mut self, text: &str) {
         self.begin().await;
         self.send_chunk(&delta(text)).await;

@@ -166,7 +166,7 @@ async fn refusals_carry_status_and_body() {
 }
 
 #[tokio::test]
-async fn failures_before_the_answer_are_retried_twice() {
+async fn failures_before_the_response_are_retried_twice() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let serve = async {
@@ -192,7 +192,7 @@ async fn failures_before_the_answer_are_retried_twice() {
             peer.request().await;
         }
     };
-    // A client of its own: the connection above would only count as a stale one.
+    // A separate client: the connection above would only count as a stale one.
     let client = openai(&server, Timeouts::default());
     let (answer, ()) = tokio::join!(ask(&client), serve);
     assert!(answer.0.is_empty());
@@ -337,7 +337,7 @@ async fn a_silent_stream_times_out() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_times_out() {
+async fn a_server_that_never_responds_times_out() {
     let server = Server::start().await;
     let timeouts = Timeouts {
         headers: Duration::from_millis(50),
@@ -351,7 +351,7 @@ async fn a_server_that_never_answers_times_out() {
     };
     let (answer, ()) = tokio::join!(ask(&client), serve);
     let message = assert_failed(answer, ModelErrorKind::Connection);
-    assert!(message.ends_with("no answer within 50ms"), "{message}");
+    assert!(message.ends_with("no response within 50ms"), "{message}");
 }
 
 #[tokio::test]
@@ -383,7 +383,7 @@ async fn connections_are_reused_and_stale_ones_replaced() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_complete_but_not_reused() {
+async fn a_response_without_an_end_is_complete_but_not_reused() {
     let server = Server::start().await;
     let client = openai(&server, Timeouts::default());
     let serve = async {
@@ -410,7 +410,7 @@ async fn dropping_the_stream_closes_the_connection() {
         peer.request().await;
         peer
     };
-    // Before the answer.
+    // Before the response.
     let peer = tokio::select! {
         peer = serve => peer,
         _ = next(&mut stream) => panic!("nothing was answered"),

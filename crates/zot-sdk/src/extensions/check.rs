@@ -1,7 +1,7 @@
 //! What an extension does when it is tried out.
 
 pub use zot_extension_check::{
-    CommandAction, ExtensionFrame, Farewell, Finding, Heard, HostFrame, Introduction,
+    CommandAction, ExtensionFrame, ExtensionOutput, Finding, HostFrame, Introduction,
     IntroductionError, LaunchError, PanelContent, RawJson, RegisteredCommand, RegisteredTool,
-    Stage, Verdict,
+    ShutdownReport, Stage, Verdict,
 };

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use zot_extension_check::{CommandAction, ExtensionFrame, Heard, Introduction, Stage, Trial};
+use zot_extension_check::{
+    CommandAction, ExtensionFrame, ExtensionOutput, Introduction, Stage, Trial,
+};
 use zot_extension_contract::{Manifest, READY_GRACE};
 
 use crate::runtime::VERSION;
@@ -21,7 +23,7 @@ use watch::Snapshot;
 const WATCH_INTERVAL: Duration = Duration::from_millis(300);
 
 /// How long one wait for the extension lasts; there is always another.
-const HEAR_TIME: Duration = Duration::from_secs(3600);
+const RECEIVE_TIME: Duration = Duration::from_secs(3600);
 
 /// What happened to an extension that is being developed.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub enum DevEvent<'a> {
     /// It runs, and registered this.
     Started(&'a Introduction),
     /// It sent a frame or wrote a line.
-    Heard(&'a Heard),
+    Output(&'a ExtensionOutput),
     /// A permission it asks for is not enforced here.
     Shortfall(&'a str),
     /// It does not run; the next save starts it again.
@@ -78,7 +80,7 @@ pub async fn develop(
     bench.start().await?;
     loop {
         tokio::select! {
-            heard = next_heard(&mut bench.running) => bench.hear(heard).await?,
+            output = next_output(&mut bench.running) => bench.handle_output(output).await?,
             line = next_line(&mut lines) => match line {
                 Some(line) => bench.obey(&line).await?,
                 None => lines = None,
@@ -89,11 +91,11 @@ pub async fn develop(
 }
 
 /// Waits for what the extension sends next, for ever when it does not run. Cancel-safe.
-async fn next_heard(running: &mut Option<Running>) -> Heard {
+async fn next_output(running: &mut Option<Running>) -> ExtensionOutput {
     match running {
         Some(running) => loop {
-            if let Some(heard) = running.trial.hear(Instant::now() + HEAR_TIME).await {
-                return heard;
+            if let Some(output) = running.trial.receive(Instant::now() + RECEIVE_TIME).await {
+                return output;
             }
         },
         None => std::future::pending().await,
@@ -147,11 +149,11 @@ impl Bench<'_, '_> {
         let deadline = Instant::now() + manifest.start_time();
         let show = &mut *self.show;
         // Shown at once: what it says may explain why it never gets to its hello.
-        let mut aside = |heard: Heard| {
-            let _ = show(DevEvent::Heard(&heard));
+        let mut on_other = |output: ExtensionOutput| {
+            let _ = show(DevEvent::Output(&output));
         };
         match trial
-            .introduce(deadline, deadline + READY_GRACE, &mut aside)
+            .introduce(deadline, deadline + READY_GRACE, &mut on_other)
             .await
         {
             Ok(introduction) => {
@@ -163,7 +165,7 @@ impl Bench<'_, '_> {
                 Ok(())
             }
             Err(error) => {
-                trial.shut_down(&mut aside).await;
+                trial.shut_down(&mut on_other).await;
                 self.stopped(error.to_string())
             }
         }
@@ -173,24 +175,24 @@ impl Bench<'_, '_> {
         (self.show)(DevEvent::Stopped { problem })
     }
 
-    async fn hear(&mut self, heard: Heard) -> io::Result<()> {
+    async fn handle_output(&mut self, output: ExtensionOutput) -> io::Result<()> {
         let Some(running) = &mut self.running else {
             return Ok(());
         };
-        match heard {
-            Heard::Frame(frame) => {
+        match output {
+            ExtensionOutput::Frame(frame) => {
                 note_panel(&frame, &mut self.panel);
                 let frame = running.introduction.add(frame.clone()).unwrap_or(frame);
-                (self.show)(DevEvent::Heard(&Heard::Frame(frame)))
+                (self.show)(DevEvent::Output(&ExtensionOutput::Frame(frame)))
             }
-            Heard::StdoutClosed | Heard::Silence => {
+            ExtensionOutput::StdoutClosed | ExtensionOutput::StreamsClosed => {
                 let status = self.shut_down().await;
                 self.panel = None;
                 let how = status
                     .unwrap_or("it closed its standard output and had to be killed".to_owned());
                 self.stopped(format!("the extension ended ({how})"))
             }
-            heard => (self.show)(DevEvent::Heard(&heard)),
+            output => (self.show)(DevEvent::Output(&output)),
         }
     }
 
@@ -231,11 +233,11 @@ impl Bench<'_, '_> {
     async fn shut_down(&mut self) -> Option<String> {
         let running = self.running.take()?;
         let show = &mut *self.show;
-        let mut aside = |heard: Heard| {
-            let _ = show(DevEvent::Heard(&heard));
+        let mut on_other = |output: ExtensionOutput| {
+            let _ = show(DevEvent::Output(&output));
         };
-        let farewell = running.trial.shut_down(&mut aside).await;
-        farewell.status.map(|status| status.to_string())
+        let report = running.trial.shut_down(&mut on_other).await;
+        report.status.map(|status| status.to_string())
     }
 }
 

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use zot_extension_check::{Introduction, Stage, look_at};
-use zot_extension_contract::{Found, LoadProblem, SearchPaths, Source, Standing, discover};
+use zot_extension_check::{Introduction, Stage, inspect};
+use zot_extension_contract::{
+    Activation, FoundExtension, LoadProblem, SearchPaths, Source, discover,
+};
 
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 
 /// How long an extension may take to say what it has.
-const LOOK_TIME: Duration = Duration::from_secs(3);
+const INSPECTION_TIME: Duration = Duration::from_secs(3);
 
 /// Whether enabled extensions are started to learn their commands and tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub struct ExtensionList {
 /// An extension with a usable manifest.
 #[derive(Debug, Clone)]
 pub struct ListedExtension {
-    pub found: Found,
+    pub found: FoundExtension,
     pub state: ExtensionState,
     /// What it said when it was started.
     pub introduction: Option<Introduction>,
@@ -69,7 +71,7 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
     let discovery = discover(&paths);
     let mut looks = JoinSet::new();
     for (index, found) in discovery.found.iter().enumerate() {
-        if starting == Starting::Skip || found.standing != Standing::Enabled {
+        if starting == Starting::Skip || found.activation != Activation::Enabled {
             continue;
         }
         let found = found.clone();
@@ -82,7 +84,7 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
                 .manifest
                 .data_dir(&found.directory, &workspace.zot_home),
         };
-        looks.spawn(async move { (index, look_at(&found, &stage, LOOK_TIME).await) });
+        looks.spawn(async move { (index, inspect(&found, &stage, INSPECTION_TIME).await) });
     }
     let found = discovery.found.into_iter().map(ListedExtension::new);
     let mut found: Vec<ListedExtension> = found.collect();
@@ -109,12 +111,12 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
 }
 
 impl ListedExtension {
-    fn new(found: Found) -> Self {
+    fn new(found: FoundExtension) -> Self {
         Self {
-            state: match &found.standing {
-                Standing::Enabled => ExtensionState::Enabled,
-                Standing::Disabled => ExtensionState::Disabled,
-                Standing::Shadowed { by } => ExtensionState::Shadowed { by: by.clone() },
+            state: match &found.activation {
+                Activation::Enabled => ExtensionState::Enabled,
+                Activation::Disabled => ExtensionState::Disabled,
+                Activation::Shadowed { by } => ExtensionState::Shadowed { by: by.clone() },
             },
             found,
             introduction: None,

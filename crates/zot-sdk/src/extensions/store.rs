@@ -1,5 +1,5 @@
 //! Extensions as they are installed, removed, enabled and disabled.
 
 pub use zot_extension_store::{
-    GitError, IfTaken, Origin, OriginError, Staged, Store, StoreError, Switch, Switched,
+    GitError, OnConflict, Origin, OriginError, Staged, Store, StoreError, Switch, Switched,
 };

@@ -108,7 +108,7 @@ impl Runtime {
             Some(host) => {
                 let is_key = matches!(action, PanelAction::Key { .. });
                 let frame = action.into_frame();
-                host.tell_panel(extension, &frame)?;
+                host.send_to_panel(extension, &frame)?;
                 if let (true, HostFrame::PanelClose { panel_id }) = (is_key, frame) {
                     // The client sent a key and need not know which one closes.
                     host.close_panel(extension, panel_id);

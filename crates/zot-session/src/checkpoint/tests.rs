@@ -17,7 +17,7 @@ fn change(checkpoints: &Checkpoints, path: &Path, after: &str) {
         .keep("write", path, before, after.as_bytes())
         .unwrap();
     fs::write(path, after).unwrap();
-    checkpoints.note_made(number, path);
+    checkpoints.record_made(number, path);
 }
 
 fn at(second: i64) -> Timestamp {

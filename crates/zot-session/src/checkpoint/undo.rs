@@ -1,7 +1,7 @@
-//! Brings files back.
+//! Restores files.
 //!
-//! Every file is walked to without following a link and must be the one that was changed; what is
-//! checked and what is replaced is the same open file. Files that are refused do not keep the others
+//! Every path is walked without following links and must lead to the file that was changed; the
+//! file that is checked is the one that is replaced. A refused file does not prevent the others
 //! from being restored.
 
 use std::collections::HashMap;
@@ -16,25 +16,25 @@ use super::{Change, Checkpoints, MAX_CHECKPOINT_BYTES, Made, Record, digest_of};
 /// What to do with a file that someone else changed after the tools did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfChanged {
-    /// Leave it alone.
+    /// Leave it unchanged.
     Refuse,
-    /// Bring it back, and keep what is there now.
+    /// Restore it, and keep a copy of its current content.
     Overwrite,
 }
 
 /// What an undo did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Undone {
-    /// The times of the prompts whose changes were looked at, the newest first.
+    /// The times of the prompts whose changes were undone, newest first.
     pub prompts: Vec<Timestamp>,
     pub files: Vec<UndoneFile>,
 }
 
-/// What became of one file.
+/// The outcome for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoneFile {
     pub path: PathBuf,
-    /// How many changes of it were to be undone.
+    /// How many of its changes the undo covers.
     pub changes: usize,
     pub outcome: FileOutcome,
 }
@@ -42,20 +42,20 @@ pub struct UndoneFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOutcome {
     Restored,
-    /// There was none before.
+    /// Removed, because it did not exist before.
     Removed,
-    /// It was what it had been.
+    /// It already had its earlier content.
     Unchanged,
-    /// Brought back over something else, which is kept here.
+    /// Restored over other content, which is kept here.
     Overwritten {
         kept: PathBuf,
     },
-    /// Left alone: it is not what the tools made it.
+    /// Left unchanged: it was changed after the tools did.
     ChangedSince,
-    /// Left alone: what it was is not known.
+    /// Left unchanged: its earlier content is not known.
     NotKept,
-    /// Left alone, whatever was asked for: a link, or something that is not a regular file, stands
-    /// where the file was, or it has become another file's second name.
+    /// Left unchanged in any case: the path is now a link, or not a regular file, or a hard link to
+    /// another file.
     Refused {
         reason: String,
     },
@@ -65,7 +65,7 @@ pub enum FileOutcome {
 }
 
 impl FileOutcome {
-    /// Whether the change is dealt with.
+    /// Returns whether the change is undone.
     pub fn is_done(&self) -> bool {
         matches!(
             self,
@@ -74,12 +74,12 @@ impl FileOutcome {
     }
 }
 
-/// The changes of one file that are to be undone together.
+/// The changes of one file that are undone together.
 struct Span {
     first: Change,
     last: Change,
     numbers: Vec<u64>,
-    /// The file that the last change left, if that was noted.
+    /// The identity of the file after the last change, if it was recorded.
     made: Option<Made>,
 }
 
@@ -127,7 +127,7 @@ impl Checkpoints {
             let Some(span) = spans.remove(&path) else {
                 continue;
             };
-            let outcome = self.bring_back(&span, if_changed).unwrap_or_else(failed);
+            let outcome = self.restore(&span, if_changed).unwrap_or_else(failed);
             if outcome.is_done() {
                 self.append(&Record::Undone {
                     numbers: span.numbers.clone(),
@@ -143,13 +143,13 @@ impl Checkpoints {
         Ok(undone)
     }
 
-    fn bring_back(&self, span: &Span, if_changed: IfChanged) -> Result<FileOutcome, WalkError> {
+    fn restore(&self, span: &Span, if_changed: IfChanged) -> Result<FileOutcome, WalkError> {
         if !span.first.kept {
             return Ok(FileOutcome::NotKept);
         }
         let mut file = WalkedFile::find(&span.first.path)?;
         let present = match file.content(MAX_CHECKPOINT_BYTES) {
-            // No tool made it as large, and it could not be kept.
+            // No tool writes files this large, and a copy could not be kept.
             Err(WalkError::TooLarge { .. }) if if_changed == IfChanged::Refuse => {
                 return Ok(FileOutcome::ChangedSince);
             }
@@ -198,10 +198,10 @@ impl Checkpoints {
 const HARD_LINK: &str = "it is a hard link to another file than the one that was changed; --force \
                          replaces this name only";
 
-/// How the file may be written to; `None` when it is another file that has further names.
+/// Returns how the file may be written; `None` if it is another file with several hard links.
 ///
-/// A file that had several names when it was changed was changed under all of them, and is restored
-/// so. Names that were added since keep what they hold.
+/// A file that had several hard links when it was changed is restored under all of them. Links that
+/// were added since keep their content.
 fn replacement(file: &WalkedFile, made: Option<Made>) -> Option<Replacement> {
     if file.links() <= 1 {
         return Some(Replacement::Rename);

@@ -9,10 +9,11 @@ use crate::TurnUsage;
 const HEIGHT: f64 = 72.0;
 const WIDTH: f64 = 720.0;
 
-/// More turns are drawn together, so that a bar can be seen.
+/// With more turns, several share a bar, so that bars stay visible.
 const MAX_BARS: usize = 240;
 
-/// Bars for the tokens of each turn and a line for the cost so far; nothing when nothing was spent.
+/// Draws bars for the tokens of each turn and a line for the cost so far; returns nothing if
+/// nothing was spent.
 pub(super) fn chart(turns: &[TurnUsage]) -> String {
     let most = |of: fn(&TurnUsage) -> u64| turns.iter().map(of).max().unwrap_or_default();
     let tallest = most(|turn| turn.usage.prompt_tokens() + turn.usage.output);

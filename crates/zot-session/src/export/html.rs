@@ -11,10 +11,10 @@ use super::rendered::rendered;
 use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
-/// The images that are shown. Others, SVG before all, could hold more than an image.
+/// The image types that are shown. Others, above all SVG, could contain scripts.
 const SHOWN_IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// A session as a page.
+/// Renders a session as a page.
 pub fn html(session: &Session) -> String {
     let meta = &session.meta;
     let mut prompts = session
@@ -59,7 +59,7 @@ pub fn html(session: &Session) -> String {
     page
 }
 
-/// Text that HTML takes for text, in elements and in attributes.
+/// Escapes text for HTML elements and attributes.
 pub(super) fn escaped(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -69,7 +69,8 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => output.push_str("&gt;"),
             '"' => output.push_str("&quot;"),
             '\'' => output.push_str("&#39;"),
-            // Some characters turn the order of those after them around, and hide what is said.
+            // Bidirectional controls reorder the characters after them, which can hide the real
+            // text.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => output.push('\u{fffd}'),
             letter if letter.is_control() && !matches!(letter, '\n' | '\t') => {
                 output.push('\u{fffd}');
@@ -81,19 +82,19 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 fn add_message(page: &mut String, number: usize, message: &Message, edits: &Edits<'_>) {
-    let (class, who) = match message.role {
+    let (class, author) = match message.role {
         Role::User if message.is_image_mirror() => ("tool", ""),
         Role::User => ("user", "User"),
         Role::Assistant => ("assistant", "Assistant"),
         Role::Tool => ("tool", ""),
     };
     let _ = writeln!(page, "<section class=\"{class}\" id=\"m{number}\">");
-    if !who.is_empty() {
-        let _ = writeln!(page, "<h2>{who}<a href=\"#m{number}\">{number}</a></h2>");
+    if !author.is_empty() {
+        let _ = writeln!(page, "<h2>{author}<a href=\"#m{number}\">{number}</a></h2>");
     }
     for block in &message.content {
         match (message.role, block) {
-            // What a model writes is Markdown; what a user typed is shown as it was typed.
+            // A model writes Markdown; what a user typed is shown verbatim.
             (Role::Assistant, ContentBlock::Text(text)) => {
                 let _ = writeln!(page, "<div class=\"markdown\">{}</div>", rendered(text));
             }

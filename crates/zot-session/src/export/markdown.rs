@@ -7,7 +7,7 @@ use zot_conversation::{ContentBlock, Role, ToolResult};
 use super::{Edits, gist, minute, pretty, spent};
 use crate::Session;
 
-/// A session as a Markdown document; tool calls are folded where that is rendered.
+/// Renders a session as a Markdown document; tool calls are folded where HTML is supported.
 pub fn markdown(session: &Session) -> String {
     let mut text = String::new();
     let meta = &session.meta;
@@ -92,7 +92,7 @@ fn add_result(text: &mut String, result: &ToolResult, edits: &Edits<'_>) {
     folded(text, summary, language, &content);
 }
 
-/// A block that opens when it is clicked, fenced by more backticks than it has in a row.
+/// Adds a block that opens on a click, fenced by more backticks than it contains in a row.
 fn folded(text: &mut String, summary: &str, language: &str, content: &str) {
     let longest = content
         .split(|letter| letter != '`')

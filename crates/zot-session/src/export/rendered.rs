@@ -1,7 +1,7 @@
-//! Markdown as HTML, for what a model said.
+//! Renders a model's Markdown as HTML.
 //!
-//! Everything is escaped: markup that is in the text is shown, not used. Nothing is fetched, so an
-//! image is a link to it, and a link leads somewhere only if following it runs nothing.
+//! Everything is escaped: markup in the text is shown, not interpreted. Nothing is fetched, so an
+//! image becomes a link, and only links with safe schemes are active.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagE
 
 use super::html::escaped;
 
-/// What a link may begin with.
+/// The schemes that a link may have.
 const SAFE_SCHEMES: [&str; 3] = ["http:", "https:", "mailto:"];
 
-/// `text` as HTML.
+/// Renders `text` as HTML.
 pub(super) fn rendered(text: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -26,11 +26,11 @@ pub(super) fn rendered(text: &str) -> String {
 #[derive(Default)]
 struct Writer {
     html: String,
-    /// Of the table that is being written, and which column comes next.
+    /// The alignments of the current table, and the next column.
     alignments: Vec<Alignment>,
     column: usize,
     is_header: bool,
-    /// Links within each other: whether they lead somewhere.
+    /// The open links, nested: whether each is active.
     links: Vec<bool>,
 }
 
@@ -47,7 +47,7 @@ impl Writer {
             Event::TaskListMarker(is_done) => {
                 self.html.push_str(if is_done { "☑ " } else { "☐ " });
             }
-            // Markup that somebody wrote is text, as is what is not asked for.
+            // HTML in the text is shown as text, and so is what the options do not enable.
             Event::Html(text)
             | Event::InlineHtml(text)
             | Event::InlineMath(text)
@@ -88,7 +88,7 @@ impl Writer {
                 self.begin_link(&dest_url);
                 self.html.push_str("(an image) ");
             }
-            // What the options do not ask for is a paragraph.
+            // What the options do not enable becomes a paragraph.
             _ => self.html.push_str("<p>"),
         }
     }
@@ -149,16 +149,16 @@ impl Writer {
         self.push(format_args!("<{name}{class}>"));
     }
 
-    /// A link within a link, as an image in one is, leads nowhere of its own.
+    /// Begins a link. One inside another link, such as an image, is not active.
     fn begin_link(&mut self, url: &str) {
-        let leads = is_safe(url) && !self.links.contains(&true);
-        if leads {
+        let is_active = is_safe(url) && !self.links.contains(&true);
+        if is_active {
             self.push(format_args!(
                 "<a href=\"{}\" rel=\"noopener noreferrer nofollow\">",
                 escaped(url)
             ));
         }
-        self.links.push(leads);
+        self.links.push(is_active);
     }
 
     fn push(&mut self, text: std::fmt::Arguments<'_>) {
@@ -167,8 +167,8 @@ impl Writer {
     }
 }
 
-/// Whether a link may lead there. Browsers leave blanks and control characters out of a scheme, so
-/// an address that has some is none.
+/// Returns whether a link may be active. Browsers ignore blanks and control characters in a scheme,
+/// so an address that has any is not safe.
 fn is_safe(url: &str) -> bool {
     let lower = url.to_ascii_lowercase();
     !url.contains(|c: char| c.is_control() || c.is_whitespace())

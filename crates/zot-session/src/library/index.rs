@@ -1,7 +1,8 @@
-//! Remembers what is in the files, so that a list of ten thousand is a list of ten thousand `stat`s.
+//! Remembers the summaries of files, so that listing ten thousand sessions takes ten thousand
+//! `stat`s only.
 //!
-//! `sessions/index.jsonl` can be deleted at any time: it is made again. An entry counts only while
-//! the size and the time of its file are those it was made from.
+//! `sessions/index.jsonl` can be deleted at any time: it is rebuilt. An entry is valid only while
+//! the size and modification time of its file are unchanged.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,17 +24,17 @@ use super::{Found, Scope, Summary};
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 const FILE: &str = "index.jsonl";
 
-/// The shape of the entries; one of another version is not read.
+/// The format of the entries; those of another version are ignored.
 const VERSION: u32 = 2;
 
-/// Fewer files are read by one thread.
+/// Fewer files are read by a single thread.
 const WORTH_A_THREAD: usize = 32;
 
-/// A summary without most of its names, which would be half of the file.
+/// A summary without most of its field names, which would take half of the file.
 #[derive(Serialize, Deserialize)]
 struct Row<'a> {
     v: u32,
-    /// Below the sessions directory.
+    /// The path below the sessions directory.
     #[serde(borrow)]
     file: Cow<'a, str>,
     bytes: u64,
@@ -50,7 +51,7 @@ struct Row<'a> {
     damaged: bool,
 }
 
-/// The id, the working directory, the provider, the model, when it began, the title.
+/// The id, the working directory, the provider, the model, the start time, the title.
 #[derive(Serialize, Deserialize)]
 struct Texts<'a>(
     #[serde(borrow)] Cow<'a, str>,
@@ -91,7 +92,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The summary of the file at `path`.
+    /// Returns the summary of the file at `path`.
     fn summary(self, path: PathBuf, modified: SystemTime) -> Summary {
         let Texts(id, cwd, provider, model, started, title) = self.texts;
         let [
@@ -124,10 +125,10 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The summaries of `files`, from the index where it is right.
+/// Returns the summaries of `files`, from the index where it is valid.
 ///
-/// An index that is damaged, or too large to be one, is made anew. One that is not even a regular
-/// file was put there by somebody, and is theirs to remove.
+/// A damaged or oversized index is rebuilt. One that is not a regular file was put there by
+/// someone, who must remove it.
 pub(super) fn summaries(
     root: &Path,
     files: Vec<Found>,
@@ -153,7 +154,7 @@ pub(super) fn summaries(
             _ => stale.push(file),
         }
     }
-    // What is left belongs to other directories, or to files that are gone.
+    // What is left belongs to other directories or deleted files.
     let gone = scope == Scope::All && !known.is_empty();
     let outdated = gone || !stale.is_empty();
     fresh.extend(read(&stale));
@@ -161,15 +162,15 @@ pub(super) fn summaries(
         if scope == Scope::All {
             known.clear();
         }
-        // A list is worth showing although it could not be remembered.
+        // The list is shown even if it could not be stored.
         let _ = store(root, &fresh, known.values());
     }
-    // A process that was killed right after it made the file leaves one without a message.
+    // A process that was killed right after creating the file leaves one without a message.
     fresh.retain(|summary| summary.messages > 0 || summary.damaged);
     Ok(fresh)
 }
 
-/// The entries of an index by the files they are about.
+/// Returns the entries of an index by their files.
 fn rows(index: &[u8]) -> HashMap<String, Row<'_>> {
     let lines = index.split(|byte| *byte == b'\n');
     lines
@@ -179,7 +180,7 @@ fn rows(index: &[u8]) -> HashMap<String, Row<'_>> {
         .collect()
 }
 
-/// Replaces the index. Of two processes that do so at once, one wins and the other's work is redone.
+/// Replaces the index. If two processes do so at once, one wins and the other's work is redone.
 fn store<'a>(
     root: &Path,
     summaries: &[Summary],
@@ -204,7 +205,7 @@ fn store<'a>(
     .map(drop)
 }
 
-/// Reads files side by side.
+/// Reads files concurrently.
 fn read(files: &[Found]) -> Vec<Summary> {
     let threads = match files.len() {
         0..WORTH_A_THREAD => 1,
@@ -215,7 +216,7 @@ fn read(files: &[Found]) -> Vec<Summary> {
     let work = || {
         let mut own = Vec::new();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // Deleted meanwhile, or not ours to read: not in the list.
+            // Deleted in the meantime, or not readable: not in the list.
             own.extend(Summary::read(&file.path, file.modified).ok());
         }
         let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a list shows of a session, read without keeping the session in memory.
+//! The summary of a session in a list, read without keeping the session in memory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ pub struct Summary {
     pub id: String,
     pub path: PathBuf,
     pub cwd: String,
-    /// Of the model it was held with last, like the provider.
+    /// The provider of the model that was used last.
     pub provider: String,
     pub model: String,
     pub started: String,
-    /// When it was last added to.
+    /// When it was last changed.
     pub modified: Timestamp,
     pub messages: u64,
     /// Messages of the user.
     pub prompts: u64,
-    /// What the user called it, or the beginning of the first prompt.
+    /// The user's title, or the beginning of the first prompt.
     pub title: String,
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -42,12 +42,12 @@ pub struct Summary {
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_point: Option<u64>,
-    /// Whether something in the file is not as it should be; `zot sessions show` says what.
+    /// Whether the file is damaged; `zot sessions show` describes how.
     pub damaged: bool,
     pub bytes: u64,
 }
 
-/// A record as far as a summary needs it.
+/// The parts of a record that a summary needs.
 #[derive(Deserialize)]
 struct Glance {
     #[serde(rename = "type")]
@@ -125,7 +125,7 @@ impl Summary {
                     self.title = title(&message.value.text());
                 }
             }
-            // A conversation that came from elsewhere as a whole.
+            // A conversation that was imported as a whole.
             ("replaced" | "compaction", _) if self.messages == 0 => {
                 if let Line::Replaced(messages) = line::parse(bytes)? {
                     let prompts = messages.iter().filter(|m| m.value.is_prompt());
@@ -185,7 +185,8 @@ impl Summary {
     }
 }
 
-/// Whether a user message repeats what tools returned. Most can be told without parsing them.
+/// Returns whether a user message repeats what tools returned. Most can be decided without parsing
+/// them.
 fn is_mirror(bytes: &[u8]) -> Result<bool, String> {
     if memmem::find(bytes, IMAGE_MIRROR_HEADING.as_bytes()).is_none() {
         return Ok(false);
@@ -196,7 +197,7 @@ fn is_mirror(bytes: &[u8]) -> Result<bool, String> {
     }
 }
 
-/// The beginning of a text on one line.
+/// Returns the beginning of a text on one line.
 fn title(text: &str) -> String {
     let mut title = String::new();
     for word in text.split_whitespace() {

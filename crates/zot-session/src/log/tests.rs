@@ -140,7 +140,7 @@ fn a_failed_write_is_reported_and_leaves_whole_records_only() {
     *log.state.lock().unwrap() = State::Open(OpenLog {
         file,
         end: before.len() as u64,
-        owed: Vec::new(),
+        pending: Vec::new(),
         nameless: false,
         model: ("openai".to_owned(), "gpt-4o".to_owned()),
     });

@@ -6,7 +6,7 @@ fn message(role: &str, text: &str) -> String {
     )
 }
 
-/// However little of the end is read, what is told is a part of what was said last.
+/// However little of the end is read, the result is a part of the last prompts.
 #[test]
 fn the_last_prompts_are_found_in_any_part_of_the_end() {
     let file = tempfile::NamedTempFile::new().unwrap();

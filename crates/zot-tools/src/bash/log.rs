@@ -1,23 +1,23 @@
-//! The file that keeps an output too long for its result.
+//! The file that keeps an output which is too long for its result.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::file::{Place, create_private, random_hex, reason};
+use crate::file::{Location, create_private, random_hex, reason};
 
-/// What a file keeps at most; the rest of the output is lost.
+/// The most bytes a file keeps; the rest of the output is lost.
 ///
 /// Limit: the file with the full output ends here.
 const MAX_BASH_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Where to make such a file.
+/// Where to create such a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LogDirectory<'a> {
-    /// In a directory that is made if need be.
+    /// In a directory that is created if necessary.
     Anywhere(&'a Path),
-    /// In a directory that commands can change, too: links in the way are not followed.
+    /// In a directory that commands can change as well: links are not followed.
     InJail(&'a Path),
 }
 
@@ -30,7 +30,7 @@ pub(super) struct OutputLog {
 }
 
 impl OutputLog {
-    /// Makes a file only its owner can read.
+    /// Creates a file that only its owner can read.
     pub(super) fn create(directory: LogDirectory<'_>) -> Self {
         let name = format!("zot-bash-{}.log", random_hex());
         let (path, file) = match directory {
@@ -38,12 +38,12 @@ impl OutputLog {
                 let path = directory.join(name);
                 let mut builder = DirBuilder::new();
                 let made = builder.recursive(true).mode(0o700).create(directory);
-                let place = Place::Anywhere(path.clone());
-                (path, made.and_then(|()| create_private(&place)))
+                let location = Location::Anywhere(path.clone());
+                (path, made.and_then(|()| create_private(&location)))
             }
             LogDirectory::InJail(directory) => {
                 let path = directory.join(&name);
-                let file = create_private(&Place::Below {
+                let file = create_private(&Location::Below {
                     shown: path.clone(),
                     root: directory.to_owned(),
                     inside: name.into(),
@@ -72,7 +72,7 @@ impl OutputLog {
         }
     }
 
-    /// Where to find what the result leaves out.
+    /// Describes where to find what the result leaves out.
     pub(super) fn describe(&self) -> String {
         let path = self.path.display();
         match &self.file {

@@ -1,7 +1,7 @@
 //! Collects an output of any length in little memory: its beginning, its end, and a file.
 //!
-//! A model needs the end of a long output most (the verdict of a build), and then its beginning
-//! (the first error), so that both are shown.
+//! A model most needs the end of a long output (the result of a build), and then its beginning (the
+//! first error), so both are shown.
 
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 use crate::utf8::{complete_len, to_text};
@@ -13,7 +13,7 @@ const HEAD_LINES: usize = MAX_RESULT_LINES / 5;
 const TAIL_BYTES: usize = MAX_RESULT_BYTES - HEAD_BYTES;
 const TAIL_LINES: usize = MAX_RESULT_LINES - HEAD_LINES;
 
-/// The end is cut back to `TAIL_BYTES` only when it has grown to this, to move few bytes.
+/// The end is cut to `TAIL_BYTES` only when it has grown to this length, to move few bytes.
 ///
 /// Limit: only the end of a longer output stays in memory.
 const RECENT_BYTES: usize = 4 * TAIL_BYTES;
@@ -23,14 +23,14 @@ pub(super) struct CollectedOutput<'a> {
     log: Option<OutputLog>,
     /// The first bytes, at most `HEAD_BYTES`.
     head: Vec<u8>,
-    /// What came after `head`, or the end of it.
+    /// What followed `head`, or the end of it.
     recent: Vec<u8>,
     total_bytes: u64,
     newlines: u64,
 }
 
 impl<'a> CollectedOutput<'a> {
-    /// Collects; `log_directory` is where the whole goes if it gets too long.
+    /// Creates a collector; an output that is too long is written to `log_directory`.
     pub(super) fn new(log_directory: LogDirectory<'a>) -> Self {
         Self {
             log_directory,
@@ -63,7 +63,7 @@ impl<'a> CollectedOutput<'a> {
         }
     }
 
-    /// The whole output if it fits into a result, else its beginning, a note, and its end.
+    /// Returns the whole output if it fits into a result, else its beginning, a note, and its end.
     pub(super) fn into_text(self) -> String {
         let Some(log) = &self.log else {
             return to_text(&[self.head, self.recent].concat());
@@ -102,7 +102,8 @@ impl<'a> CollectedOutput<'a> {
     }
 }
 
-/// Where the shown beginning of `bytes` ends: after a line if there is one, else a character.
+/// Returns where the shown beginning of `bytes` ends: after a line if possible, else after a
+/// character.
 fn head_end(bytes: &[u8]) -> usize {
     let within = &bytes[..bytes.len().min(HEAD_BYTES)];
     memchr::memchr_iter(b'\n', within)
@@ -111,7 +112,7 @@ fn head_end(bytes: &[u8]) -> usize {
         .map_or_else(|| complete_len(within), |newline| newline + 1)
 }
 
-/// Where the shown end of `bytes` starts: at a line if there is one, else at a character.
+/// Returns where the shown end of `bytes` starts: at a line if possible, else at a character.
 fn tail_start(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(TAIL_BYTES);
     // The newline that ends the last line does not start another.

@@ -1,20 +1,20 @@
-//! Keeps a command that floods its output from flooding everyone who watches.
+//! Limits the rate at which a command's output is reported.
 
 use std::time::Instant;
 
 use zot_conversation::Progress;
 
-/// What may be passed on at once, before the rate matters.
+/// How much may be forwarded at once, before the rate applies.
 ///
 /// Limit: progress is left out and counted.
 const PROGRESS_BURST_BYTES: f64 = 256.0 * 1024.0;
 
-/// What may be passed on in the long run: more than anyone can read.
+/// How much may be forwarded in the long run: more than anyone can read.
 ///
 /// Limit: progress is left out and counted.
 const PROGRESS_BYTES_PER_SECOND: f64 = 64.0 * 1024.0;
 
-/// Passes progress on up to a rate, and says how much it left out.
+/// Forwards progress up to a rate, and reports how much it left out.
 pub(super) struct Throttle<'a> {
     progress: &'a dyn Progress,
     allowance: f64,
@@ -32,7 +32,7 @@ impl<'a> Throttle<'a> {
         }
     }
 
-    /// Whether `bytes` more may be passed on now. If not they count as left out.
+    /// Returns whether `bytes` more may be forwarded now. If not, they count as left out.
     pub(super) fn admits(&mut self, bytes: usize) -> bool {
         let now = Instant::now();
         let earned = (now - self.since).as_secs_f64() * PROGRESS_BYTES_PER_SECOND;
@@ -47,7 +47,7 @@ impl<'a> Throttle<'a> {
         admitted
     }
 
-    /// Passes `text` on, after a note if something was left out before it.
+    /// Forwards `text`, after a note if something was left out before it.
     pub(super) async fn report(&mut self, text: String) {
         self.finish().await;
         if !text.is_empty() {
@@ -55,7 +55,7 @@ impl<'a> Throttle<'a> {
         }
     }
 
-    /// Says how much was left out since the last text that was passed on.
+    /// Reports how much was left out since the last forwarded text.
     pub(super) async fn finish(&mut self) {
         if self.left_out > 0 {
             let note = format!("\n... [{} bytes not shown]\n", self.left_out);

@@ -1,4 +1,4 @@
-//! The diff an edit answers with: three lines of context, `...` where lines are left out.
+//! The diff that an edit returns: three lines of context, `...` where lines are left out.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use crate::utf8::to_text;
 
 const CONTEXT_LINES: usize = 3;
 
-/// After this long the diff may be coarser than it could be.
+/// After this time a coarser diff is accepted.
 ///
 /// Limit: the diff of an edit gets coarser.
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
-/// The differences between two versions of a file. Line ends and byte order marks do not show.
+/// Returns the differences between two versions of a file, ignoring line ends and byte order marks.
 ///
-/// The text behind the last newline counts as a line of its own, even when it is empty, and nothing
-/// marks lines left out in front of the first change: both are part of the recorded format.
+/// The text after the last newline counts as a line, even if it is empty, and nothing marks lines
+/// left out before the first change: both are part of the recorded format.
 pub(crate) fn unified(original: &[u8], edited: &[u8]) -> String {
     let (original, edited) = (NormalizedText::new(original), NormalizedText::new(edited));
     let old: Vec<&[u8]> = original.bytes.split(|&byte| byte == b'\n').collect();

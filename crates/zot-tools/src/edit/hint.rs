@@ -1,6 +1,6 @@
-//! Says what a model probably meant when its old text is not in the file.
+//! Suggests what a model probably meant when its old text is not in the file.
 //!
-//! A hint is given only when there is something worth saying; it is bounded in time and size.
+//! A hint is given only when it is useful; it is bounded in time and size.
 
 use std::time::{Duration, Instant};
 
@@ -21,18 +21,18 @@ const MAX_HINT_LINE_BYTES: usize = 400;
 /// Limit: the hint shows no more.
 const MAX_HINT_LINES: usize = 20;
 
-/// Shorter new texts are found in a file by chance.
+/// Shorter new texts may be in a file by chance.
 const MIN_ALREADY_THERE: usize = 8;
 
-/// How alike two lines must be, from 0 to 1, for one to be taken for the other.
+/// How similar two lines must be, from 0 to 1, to count as a match.
 const MIN_RATIO: f32 = 0.75;
 
-/// How long to look for a similar line.
+/// How long to search for a similar line.
 ///
 /// Limit: an edit that matched nothing gets no hint.
 const HINT_SEARCH_TIME: Duration = Duration::from_millis(50);
 
-/// One or more lines of help for an `old` that `text` does not hold.
+/// Returns one or more lines of help for an `old` that `text` does not contain.
 pub(super) fn for_missing(text: &[u8], old: &[u8], new: &[u8]) -> Option<String> {
     if text.len() > MAX_HINT_FILE_BYTES {
         return None;
@@ -72,13 +72,12 @@ fn white_space(lines: &[&str], old_lines: &[&str]) -> Option<String> {
     let count = wanted.len().min(MAX_HINT_LINES);
     Some(format!(
         "the file differs only in white space at {}:\n{}",
-        place(start, wanted.len()),
+        line_range(start, wanted.len()),
         lines[start..start + count].join("\n")
     ))
 }
 
-/// Finds where the most lines from the start of the old text are, and what comes instead of the
-/// first that is not.
+/// Finds the longest match of the first lines of the old text, and the line where the file differs.
 fn common_start(lines: &[&str], old_lines: &[&str]) -> Option<String> {
     let (first, rest) = old_lines.split_first()?;
     if rest.is_empty() || first.trim().is_empty() {
@@ -101,7 +100,7 @@ fn common_start(lines: &[&str], old_lines: &[&str]) -> Option<String> {
     };
     Some(format!(
         "the beginning of oldText is at {}, {found}",
-        place(start, length)
+        line_range(start, length)
     ))
 }
 
@@ -141,7 +140,7 @@ fn squeeze(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn place(start: usize, count: usize) -> String {
+fn line_range(start: usize, count: usize) -> String {
     match count {
         0 | 1 => format!("line {}", start + 1),
         _ => format!("lines {}-{}", start + 1, start + count),

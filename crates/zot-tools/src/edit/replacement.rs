@@ -1,4 +1,4 @@
-//! Finds each old text exactly once and puts the new one in its place.
+//! Finds each old text exactly once and replaces it with the new one.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::hint;
 use super::text::{BYTE_ORDER_MARK, NormalizedText, normalize};
 
-/// One replacement a model asked for.
+/// One replacement that a model requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replacement {
     pub(super) old: String,
@@ -41,11 +41,11 @@ fn hint_line(hint: &Option<String>) -> String {
         .map_or_else(String::new, |hint| format!("\n{hint}"))
 }
 
-/// `original` with all `replacements` made, each against the original text.
+/// Returns `original` with all `replacements` made, each against the original text.
 ///
-/// Line ends do not matter for finding: a model that writes plain newlines matches CR LF, and what
-/// it writes gets the line ends of the place it goes to. Everything not replaced stays as it is,
-/// byte for byte, text that is not UTF-8 included.
+/// Line ends are ignored when matching: plain newlines match CR LF, and the new text gets the line
+/// ends of the text around it. Everything else stays unchanged, byte for byte, including text that
+/// is not UTF-8.
 pub(super) fn apply(
     file: &str,
     original: &[u8],
@@ -84,7 +84,7 @@ pub(super) fn apply(
     Ok(edited)
 }
 
-/// What goes where in the original.
+/// New content for a range of the original.
 struct Change<'a> {
     range: Range<usize>,
     content: Cow<'a, [u8]>,
@@ -97,7 +97,7 @@ fn locate<'a>(
     replacement: &'a Replacement,
 ) -> Result<Change<'a>, EditError> {
     let (mut old, mut new) = (replacement.old.as_bytes(), replacement.new.as_bytes());
-    // `read` shows the byte order mark, so that a model may copy it; it is not ours to replace.
+    // `read` shows the byte order mark, so a model may copy it; it is never replaced.
     if text.has_mark()
         && let Some(rest) = old.strip_prefix(BYTE_ORDER_MARK)
         && !rest.is_empty()

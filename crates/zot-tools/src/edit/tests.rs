@@ -29,7 +29,7 @@ fn edited(original: &str, edits: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn recorded_variants() {
     let workspace = Workspace::recorded();
-    // Flat table: a file, edits and what the original answered.
+    // Flat table: a file, edits and what the original returned.
     for (path, edits, expected) in [
         (
             "a.txt",

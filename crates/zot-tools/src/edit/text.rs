@@ -1,11 +1,11 @@
-//! A file's text as models see it: without byte order mark, with plain newlines.
+//! A file's text without byte order mark, with plain newlines.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Normalised text that knows where each of its bytes came from.
+/// Normalised text that can map its positions back to the original.
 pub(super) struct NormalizedText<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     /// Length of the byte order mark in front.
@@ -34,13 +34,13 @@ impl<'a> NormalizedText<'a> {
         !self.shortened.is_empty()
     }
 
-    /// Where a range of `bytes` lies in the original.
+    /// Returns the range in the original for a range of `bytes`.
     pub(super) fn original_range(&self, range: &Range<usize>) -> Range<usize> {
         self.original_position(range.start)..self.original_position(range.end)
     }
 
-    /// Whether new lines in place of `range` should end in CR LF: as the first line end inside it
-    /// does, or the nearest one before it, or the first of the file.
+    /// Returns whether new lines that replace `range` should end in CR LF: like the first line end
+    /// inside it, or the nearest one before it, or the first of the file.
     pub(super) fn ends_lines_with_carriage_return(&self, range: &Range<usize>) -> bool {
         let inside = memchr::memchr(b'\n', &self.bytes[range.clone()]).map(|at| range.start + at);
         let newline = inside
@@ -59,7 +59,7 @@ impl<'a> NormalizedText<'a> {
     }
 }
 
-/// `bytes` with every CR LF made a plain newline; `found` hears where those are in the result.
+/// Replaces every CR LF with a plain newline; `found` is called with their positions in the result.
 pub(super) fn normalize(bytes: &[u8], mut found: impl FnMut(usize)) -> Cow<'_, [u8]> {
     let mut pairs = memchr::memmem::find_iter(bytes, b"\r\n").peekable();
     if pairs.peek().is_none() {

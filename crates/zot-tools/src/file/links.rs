@@ -1,4 +1,4 @@
-//! Follows all links of a path, also of one that is not there yet.
+//! Follows all links of a path, even one that does not exist yet.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::MAX_LINKS;
 
-/// Where the absolute `path` leads to, without links and `..`.
+/// Returns where the absolute `path` leads, without links and `..`.
 ///
-/// What does not exist, and what lies behind it, is taken by its name. This decides nothing on its
-/// own: when a link is too much or has just been made, whoever walks the result will run into it.
+/// Components that do not exist, and those after them, are kept by name. This is not a check: a
+/// link that is one too many or was just created makes a later walk of the result fail.
 pub(crate) fn follow(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<OsString> = names(path).collect();
     let mut reached = PathBuf::from("/");

@@ -1,4 +1,4 @@
-//! Replaces the content of a file so that a reader sees the old or the new text, never a part.
+//! Replaces the content of a file so that a reader sees either the old or the new text.
 
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod};
 use rustix::io::Errno;
 
-use super::place::Anchor;
-use super::{CAREFULLY, FileError, Place, require_regular};
+use super::location::Anchor;
+use super::{CAREFULLY, FileError, Location, require_regular};
 
 /// As many links in a row as Linux follows.
 ///
 /// Limit: a longer chain of symbolic links is refused.
 pub(crate) const MAX_LINKS: usize = 40;
 
-/// Writes `content` to `place`, making missing parent directories.
+/// Writes `content` to `location`, and creates missing parent directories.
 ///
 /// A link is followed, as ordinary writing would. An existing file must be writable and keeps its
 /// permissions and owner. It is replaced by renaming a synced temporary file, except where that
 /// would break something (hard links, an owner we cannot give the new file) or is impossible (a
 /// directory we may not write to, a file that is a mount point): then it is overwritten in place.
-pub(crate) fn replace(place: &Place, content: &[u8]) -> Result<(), FileError> {
-    let path = place.shown();
-    let target = place.anchor_for_writing()?;
+pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileError> {
+    let path = location.shown();
+    let target = location.anchor_for_writing()?;
     let existing = match target.stat() {
         Ok(stat) => Some((writable(path, &target, &stat)?, stat)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -53,13 +53,13 @@ pub(crate) fn replace(place: &Place, content: &[u8]) -> Result<(), FileError> {
     overwrite(&mut file, content).map_err(FileError::during("write", path))
 }
 
-/// A name no one else will pick.
+/// Returns a name that no one else will choose.
 pub(crate) fn random_hex() -> String {
     // The hasher's keys come from the system's random source; names are created exclusively anyway.
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
-/// Creates what is missing above `path`, naming the component in the way when there is one.
+/// Creates missing directories above `path`; an error names the component that is not a directory.
 pub(super) fn make_parents(path: &Path) -> Result<(), FileError> {
     let Some(parent) = path.parent() else {
         return Ok(());
@@ -82,7 +82,7 @@ pub(super) fn make_parents(path: &Path) -> Result<(), FileError> {
         .map_err(FileError::during("mkdir", parent))
 }
 
-/// The path at the end of a chain of links; it need not exist.
+/// Returns the path at the end of a chain of links; it need not exist.
 pub(super) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -109,7 +109,8 @@ fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<File, FileError
         .map_err(FileError::during("open", path))
 }
 
-/// A temporary file with the owner and permissions of the file it will replace, if we can make one.
+/// Creates a temporary file with the owner and permissions of the file it will replace, if
+/// possible.
 fn stand_in<'a>(target: &'a Anchor, stat: &Stat) -> Option<Temporary<'a>> {
     let temporary = Temporary::create(target, Mode::RUSR | Mode::WUSR).ok()?;
     let own = temporary.file.metadata().ok()?;
@@ -122,12 +123,12 @@ fn stand_in<'a>(target: &'a Anchor, stat: &Stat) -> Option<Temporary<'a>> {
     Some(temporary)
 }
 
-/// Overwrites without a copy to fall back on, so room is made sure of before the old content goes.
+/// Overwrites without a backup, so space is reserved before the old content is lost.
 fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
     let length = content.len() as u64;
     if length > file.metadata()?.len() {
         match fallocate(&*file, FallocateFlags::empty(), 0, length) {
-            // Not every file system can tell.
+            // Not every file system supports it.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
             Err(error) => return Err(error.into()),
         }

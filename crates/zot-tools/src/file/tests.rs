@@ -2,11 +2,11 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use super::{FileError, Place, open_regular, reason};
+use super::{FileError, Location, open_regular, reason};
 use crate::test_support::make_fifo;
 
 fn replace(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    super::replace(&Place::Anywhere(path.to_owned()), content)
+    super::replace(&Location::Anywhere(path.to_owned()), content)
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -129,8 +129,8 @@ fn only_regular_files_are_opened() {
         (Path::new("/dev/zero"), "is a device, not a regular file"),
         (directory.path(), "is a directory"),
     ] {
-        let place = Place::Anywhere(path.to_owned());
-        let error = open_regular(&place).unwrap_err().to_string();
+        let location = Location::Anywhere(path.to_owned());
+        let error = open_regular(&location).unwrap_err().to_string();
         assert_eq!(error, format!("{} {expected}", path.display()));
     }
 }

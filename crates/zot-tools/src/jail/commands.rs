@@ -11,19 +11,19 @@ use zot_process::launch::{
 use super::Walls;
 use crate::file::reason;
 
-/// How well this system keeps commands in a jail.
+/// How well this system can confine commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandConfinement {
-    /// In every respect that is asked for.
+    /// In every respect.
     Full,
-    /// But for what this says.
+    /// Except for this gap.
     Partial(String),
     /// Not at all, for this reason: `bash` is refused.
     Impossible(String),
 }
 
 impl CommandConfinement {
-    /// What holds on this system.
+    /// Returns the confinement that this system supports.
     pub fn here() -> Self {
         Self::from(launch::enforcement(&confinement(FileAccess::default())).files)
     }
@@ -57,15 +57,15 @@ pub(crate) enum NotConfined {
     Refused(#[from] ConfineError),
 }
 
-/// Makes `command`, whose directory is set, run within `walls`. Returns its temporary directory, too.
+/// Confines `command`, whose directory is set, to `walls`. Also returns its temporary directory.
 pub(crate) fn confine(
     mut command: Command,
     walls: &Walls,
 ) -> Result<(Confined, &Path), NotConfined> {
     require_possible(CommandConfinement::here(), walls)?;
     let scratch = walls.scratch().map_err(NotConfined::Scratch)?;
-    // The user's home is out of reach, and programs fail over files there that they see and cannot
-    // open. They get an empty one.
+    // The user's home is out of reach, and programs fail on files there that they see but cannot
+    // open, so they get an empty one.
     command.env("TMPDIR", scratch).env("HOME", scratch);
     let access = FileAccess {
         read: walls.readable.clone(),

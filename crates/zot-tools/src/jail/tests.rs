@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Access, Jail};
-use crate::file::Place;
+use crate::file::Location;
 use crate::path::{PathError, PathResolver};
 use crate::test_support::Workspace;
 
@@ -126,7 +126,7 @@ fn paths_that_stay_inside_are_found() {
     ];
     for (requested, expected) in cases {
         match resolver.locate(requested, Access::Change) {
-            Ok(Place::Below { root, inside, .. }) => {
+            Ok(Location::Below { root, inside, .. }) => {
                 assert_eq!(root, directories.inside, "{requested}");
                 assert_eq!(inside, Path::new(expected), "{requested}");
             }
@@ -146,7 +146,7 @@ fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
     let resolver = PathResolver::new(&link, None).within(Arc::clone(&jail));
     resolver.locate("file", Access::Change).unwrap();
 
-    // The jail stays where it was, whoever changes the link.
+    // The jail stays where it was, even if the link is changed.
     fs::remove_file(&link).unwrap();
     symlink(&directories.outside, &link).unwrap();
     resolver.locate("file", Access::Read).unwrap_err();
@@ -175,10 +175,10 @@ fn a_link_that_is_put_in_the_way_afterwards_ends_it() {
     symlink(outside.join("file"), inside.join("file")).unwrap();
     fs::remove_dir_all(inside.join("sub")).unwrap();
     symlink(outside, inside.join("sub")).unwrap();
-    for place in [file, below, fresh, far] {
-        crate::file::open_regular(&place).unwrap_err();
-        crate::file::create_private(&place).unwrap_err();
-        crate::file::replace(&place, b"new").unwrap_err();
+    for location in [file, below, fresh, far] {
+        crate::file::open_regular(&location).unwrap_err();
+        crate::file::create_private(&location).unwrap_err();
+        crate::file::replace(&location, b"new").unwrap_err();
     }
     let mut names: Vec<_> = fs::read_dir(outside)
         .unwrap()

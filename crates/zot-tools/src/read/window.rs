@@ -3,9 +3,9 @@
 use crate::limits::{MAX_RESULT_BYTES, MAX_RESULT_BYTES_TEXT, MAX_RESULT_LINES};
 use crate::utf8::{complete_len, to_text};
 
-/// The wanted lines, as far as they have been seen.
+/// The requested lines, as far as they have been read.
 pub(super) struct LineWindow {
-    /// Lines still to pass over.
+    /// Lines still to skip.
     skip: u64,
     /// The number of the line that `text[line_start..]` belongs to, counted from 1.
     line: u64,
@@ -13,7 +13,7 @@ pub(super) struct LineWindow {
     /// Whole lines in `text`.
     lines: usize,
     wanted: usize,
-    /// Whether the end of the window is our limit and not what the caller asked for.
+    /// Whether the end of the window is our limit, not the caller's.
     capped: bool,
     text: Vec<u8>,
     cut: Option<Cut>,
@@ -26,7 +26,7 @@ pub(super) enum Progress {
     Complete,
 }
 
-/// Why the window ends before the caller's wish.
+/// Why the window ends before the caller's limit.
 enum Cut {
     Lines,
     Bytes,
@@ -35,7 +35,7 @@ enum Cut {
 }
 
 impl LineWindow {
-    /// A window from line `offset` on, of `limit` lines; zero and less mean "not given".
+    /// Creates a window of `limit` lines from line `offset` on; zero and less mean "not given".
     pub(super) fn new(offset: Option<i64>, limit: Option<i64>) -> Self {
         let offset = offset.unwrap_or(1).max(1).unsigned_abs();
         let limit = limit
@@ -54,9 +54,9 @@ impl LineWindow {
         }
     }
 
-    /// Takes the next bytes of the file.
+    /// Processes the next bytes of the file.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Progress {
-        let mut rest = self.pass_over(chunk);
+        let mut rest = self.skip_lines(chunk);
         while !rest.is_empty() {
             if self.lines == self.wanted {
                 self.cut = self.capped.then_some(Cut::Lines);
@@ -83,7 +83,7 @@ impl LineWindow {
         }
     }
 
-    /// The lines, each ended by a newline, and a note when a limit cut them short.
+    /// Returns the lines, each ended by a newline, and a note if a limit cut them off.
     pub(super) fn into_text(self) -> String {
         let mut text = to_text(&self.text);
         if !text.is_empty() && !text.ends_with('\n') {
@@ -107,8 +107,8 @@ impl LineWindow {
         text
     }
 
-    /// What is left of `chunk` behind the lines to skip.
-    fn pass_over<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
+    /// Skips lines and returns the rest of `chunk`.
+    fn skip_lines<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         if self.skip == 0 {
             return chunk;
         }

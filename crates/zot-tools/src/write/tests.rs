@@ -42,7 +42,7 @@ async fn recorded_variants() {
     assert_eq!(workspace.content("new/deep/x.txt"), b"hello\n");
     assert_eq!(workspace.content("a.txt"), b"overwritten");
     assert_eq!(workspace.content("e2.txt"), b"");
-    // What ordinary writing makes of the umask is right for us too.
+    // The umask applies as for ordinary writing.
     std::fs::create_dir(workspace.path("plain")).unwrap();
     std::fs::write(workspace.path("plain/file"), "").unwrap();
     let mode = |name| std::fs::metadata(workspace.path(name)).unwrap().mode() & 0o777;

@@ -23,7 +23,7 @@ pub(super) struct Printer {
 
 struct Shown {
     tracker: Tracker,
-    /// Names of tools that run, for the line that tells of their end.
+    /// Names of running tools, for the line that reports their end.
     tools: BTreeMap<String, String>,
 }
 

@@ -5,7 +5,7 @@ mod tests;
 
 use crate::{AgentState, Status};
 
-/// An agent at work that says nothing for so long may be stuck.
+/// How long an agent at work may be silent before it may be stuck.
 pub(super) const SILENT_AFTER_MS: u64 = 30_000;
 
 /// What agents are ordered by: the group, and within it what stays the same for as long as the agent is in

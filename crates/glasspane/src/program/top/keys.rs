@@ -46,7 +46,7 @@ impl Keys {
                 Parsed::Incomplete => break,
             }
         }
-        // Nobody presses escape and then types on at once.
+        // A person does not press escape and type on immediately.
         if self.pending == [0x1b] {
             self.pending.clear();
             keys.push(Key::Escape);

@@ -8,7 +8,7 @@ use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
 use crate::{AgentState, Retry, Status, Usage};
 
-/// Name and width of a column; the last one, which says what the agent does, takes the rest.
+/// Name and width of a column; the last one, with what the agent does, takes the rest.
 const COLUMNS: [(&str, usize, Align); 9] = [
     ("AGENT", 18, Align::Left),
     ("SOURCE", 11, Align::Left),
@@ -26,7 +26,7 @@ const EXPENDABLE: [&str; 6] = ["TURNS", "TOOLS", "TOKENS", "SOURCE", "ERR", "COS
 const LAST_COLUMNS: usize = 32;
 const GAP: usize = 2;
 
-/// Lines that are no agents: the sums, the heads, and the foot.
+/// Lines other than agents: the totals, the header, and the footer.
 const FRAME_ROWS: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub(super) enum Sort {
     Label,
     Tokens,
     Cost,
-    /// Who changed last.
+    /// The agent that changed last.
     Changed,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Thread {
     open: HashSet<String>,
     /// Permissions that were asked for: the item by the id of the request.
     requests: HashMap<String, Option<String>>,
-    /// Whether the failure of this turn was told: its end says it again.
+    /// Whether the failure of this turn was reported: its end repeats it.
     failure_told: bool,
 }
 

@@ -37,7 +37,7 @@ struct Child {
 }
 
 impl Children {
-    /// Keeps what a call that starts an agent says about it.
+    /// Keeps the description of an agent from the call that starts it.
     pub(super) fn note_call(&mut self, block: &Value) {
         let name = text(block, "name").unwrap_or("");
         let Some(id) = text(block, "id").filter(|_| STARTS_AN_AGENT.contains(&name)) else {
@@ -56,7 +56,7 @@ impl Children {
         let Some(child) = self.child(id, &mut found) else {
             return;
         };
-        // Its call was answered and it goes on: in the background, or because it was sent another message.
+        // Its call has a result but it continues: in the background, or because it was sent another message.
         if std::mem::take(&mut child.over) {
             child.in_background = true;
             push(&mut found, Event::new(Kind::AgentStart));
@@ -78,7 +78,7 @@ impl Children {
         self.tell(id, found, findings);
     }
 
-    /// What is told about the tasks of an agent; some of them are agents.
+    /// Handles reports about the tasks of an agent; some of them are agents.
     pub(super) fn task(&mut self, subtype: &str, object: &Value, findings: &mut Vec<Finding>) {
         let task = text(object, "task_id").unwrap_or("");
         let known = self.tasks.get(task).cloned();
@@ -113,7 +113,7 @@ impl Children {
         let in_background = child.in_background;
         self.tell(&id, found, findings);
         match (subtype, status) {
-            // The call of one in the foreground has a result, which says more.
+            // The call of one in the foreground has a result, which is more detailed.
             ("task_notification", Some(status)) if in_background => {
                 self.end(&id, Outcome::of_status(status), &summary, findings);
             }
@@ -147,7 +147,7 @@ impl Children {
         }
     }
 
-    /// The call that started a child has a result: its end, unless it goes on in the background.
+    /// Handles the result of the call that started a child: its end, unless it continues in the background.
     pub(super) fn call_answered(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
         let details = object.get("tool_use_result").unwrap_or(&Value::Null);
         let launched = matches!(

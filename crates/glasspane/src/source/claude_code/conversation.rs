@@ -29,7 +29,7 @@ pub(super) struct Conversation {
     pub(super) blocks: HashMap<u64, String>,
     /// Whether text and thinking of this message came in pieces.
     pub(super) streamed: bool,
-    /// Whether the model has said anything.
+    /// Whether the model has sent anything.
     pub(super) has_spoken: bool,
 }
 
@@ -75,7 +75,7 @@ impl Conversation {
     pub(super) fn message_seen(&mut self, message: &Value, findings: &mut Vec<Finding>) {
         let id = owned(message, "id");
         let known = self.counted.iter().any(|(counted, _)| *counted == id);
-        // A message that goes on after the results of its first tools is still the same turn.
+        // A message that continues after the results of its first tools is still the same turn.
         if !known {
             self.streamed = false;
             self.end_turn("tool_use", findings);
@@ -136,7 +136,7 @@ impl Conversation {
         self.finished = self.finished.with_cost(dollars, CostBasis::Told);
     }
 
-    /// Only the sum is known: of which kind of tokens the rest is, is not told.
+    /// Only the total is known, not which kind of tokens the rest is.
     pub(super) fn count_total(&mut self, total: u64, findings: &mut Vec<Finding>) {
         let missing = total.saturating_sub(self.used().tokens());
         if missing > 0 {
@@ -212,7 +212,7 @@ impl Conversation {
         push(findings, Event::tool_start(id, name));
     }
 
-    /// Nothing of this query will be told any more.
+    /// Clears the state of this query: nothing more will be reported for it.
     pub(super) fn forget(&mut self) {
         self.message = None;
         self.counted.clear();
@@ -221,7 +221,7 @@ impl Conversation {
     }
 }
 
-/// What a message says, as text.
+/// Returns the text of a message.
 pub(super) fn said(object: &Value) -> String {
     content(object.pointer("/message/content"))
 }
@@ -232,7 +232,7 @@ pub(super) fn read_usage(usage: &Value) -> Usage {
         count(usage, "cache_creation_input_tokens"),
     );
     let (input, output) = (count(usage, "input_tokens"), count(usage, "output_tokens"));
-    // Qwen tells a total, which shows that it counts cached tokens as input as well.
+    // Qwen reports a total, which shows that it counts cached tokens as input, too.
     let total = usage.get("total_tokens").and_then(Value::as_u64);
     let included = total == Some(input.saturating_add(output));
     Usage {

@@ -1,4 +1,4 @@
-//! Pieces of text, which are most of what zot says, without a tree of JSON for each.
+//! Parses deltas of text, which are most of zot's output, without building a JSON tree for each.
 
 #[cfg(test)]
 mod tests;

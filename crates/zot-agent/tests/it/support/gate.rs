@@ -20,7 +20,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Called by whoever is to be held up.
+    /// Called by the task that is to be held up.
     pub(crate) async fn pass(self) {
         self.reached.add_permits(1);
         self.open.acquire().await.unwrap().forget();

@@ -1,4 +1,4 @@
-//! A model that answers from scripts, one for each call.
+//! A model that responds from scripts, one for each call.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -32,12 +32,12 @@ pub(crate) fn accepted() -> Script {
     Script::default().event(ModelEvent::Start)
 }
 
-/// A whole answer of one piece of text, with usage 3/2.
+/// A whole response of one piece of text, with usage 3/2.
 pub(crate) fn answer(text: &str) -> Script {
     accepted().text(text).usage(3, 2).stop(StopReason::End)
 }
 
-/// A whole answer that only calls tools, with usage 3/2.
+/// A whole response that only calls tools, with usage 3/2.
 pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Script {
     calls
         .iter()

@@ -41,7 +41,7 @@ where
     })
 }
 
-/// Changes something: answers with the arguments it was given.
+/// Changes something: returns the arguments it was given.
 pub(crate) fn echo() -> Arc<dyn Tool> {
     tool("echo", ToolEffect::Changes, |invocation| {
         let arguments = invocation.arguments.to_string();

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::TokenKeeper;
 use crate::{AuthFile, OAuthClient, OAuthError, TokenAnswer, TokenTransport, Tokens};
 
-/// A provider that renews with a number, and counts how often.
+/// A provider that numbers its tokens and counts requests.
 struct Provider {
     asked: AtomicUsize,
     answer: fn(usize) -> Result<TokenAnswer, String>,
@@ -23,7 +23,7 @@ impl TokenTransport for Arc<Provider> {
             assert!(form.contains("grant_type=refresh_token"), "{form}");
             assert!(form.contains("client_id=zot-test"), "{form}");
             let count = self.asked.fetch_add(1, Ordering::SeqCst);
-            // Long enough for the others to come by.
+            // Long enough for the other requests to arrive.
             tokio::time::sleep(Duration::from_millis(20)).await;
             (self.answer)(count)
         })
@@ -86,7 +86,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn many_who_need_it_at_once_renew_it_once() {
+fn concurrent_callers_renew_a_login_once() {
     let setting = Setting::new(Duration::from_secs(60), renews);
     block_on(async {
         let keepers: Vec<TokenKeeper> = (0..4).map(|_| setting.keeper()).collect();
@@ -110,14 +110,14 @@ fn many_who_need_it_at_once_renew_it_once() {
 }
 
 #[test]
-fn what_still_lasts_is_not_renewed() {
+fn a_login_that_is_still_valid_is_not_renewed() {
     let setting = Setting::new(Duration::from_secs(3600), renews);
     assert_eq!(block_on(setting.keeper().fresh()).unwrap().access(), "old");
     assert_eq!(setting.provider.asked.load(Ordering::SeqCst), 0);
 }
 
 #[test]
-fn a_provider_that_is_away_matters_only_after_the_end() {
+fn an_unreachable_provider_matters_only_after_expiry() {
     let away = |_| Err("no route".to_owned());
     let soon = Setting::new(Duration::from_secs(60), away);
     assert_eq!(block_on(soon.keeper().fresh()).unwrap().access(), "old");
@@ -127,7 +127,7 @@ fn a_provider_that_is_away_matters_only_after_the_end() {
 }
 
 #[test]
-fn a_refusal_and_a_logout_say_what_to_do() {
+fn a_refusal_and_a_logout_report_what_to_do() {
     let refuses = |_| Ok((400, br#"{"error":"invalid_grant"}"#.to_vec()));
     let refused = Setting::new(Duration::ZERO, refuses);
     let error = block_on(refused.keeper().fresh()).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::io;
 
 use zot_sdk::extensions::DevEvent;
 use zot_sdk::extensions::check::{
-    CommandAction, ExtensionFrame, Heard, Introduction, PanelContent,
+    CommandAction, ExtensionFrame, ExtensionOutput, Introduction, PanelContent,
 };
 
 use crate::output::write_line as say;
@@ -13,7 +13,7 @@ use crate::text::one_line;
 pub(super) fn write(event: DevEvent<'_>) -> io::Result<()> {
     match event {
         DevEvent::Started(introduction) => write_introduction(introduction),
-        DevEvent::Heard(heard) => write_heard(heard),
+        DevEvent::Output(output) => write_output(output),
         DevEvent::Shortfall(shortfall) => say(format_args!("! {}", one_line(shortfall))),
         DevEvent::Stopped { problem } => say(format_args!("! {problem}; waiting for a change")),
         DevEvent::Rejected { problem } => say(format_args!("! {problem}")),
@@ -54,17 +54,17 @@ fn write_registration(kind: &str, name: &str, description: &str) -> io::Result<(
     say(format_args!("+ {kind}{}{description}", one_line(name)))
 }
 
-fn write_heard(heard: &Heard) -> io::Result<()> {
-    match heard {
-        Heard::Frame(frame) => write_frame(frame),
-        Heard::Log(line) => say(format_args!("stderr: {}", line)),
-        Heard::Unusable { line, error } => say(format_args!(
+fn write_output(output: &ExtensionOutput) -> io::Result<()> {
+    match output {
+        ExtensionOutput::Frame(frame) => write_frame(frame),
+        ExtensionOutput::Log(line) => say(format_args!("stderr: {}", line)),
+        ExtensionOutput::Unusable { line, error } => say(format_args!(
             "! {}: {}",
             one_line(&error.to_string()),
             one_line(line)
         )),
-        Heard::TooLong => say(format_args!("! a line of more than 16 MiB was dropped")),
-        Heard::StdoutClosed | Heard::Silence => Ok(()),
+        ExtensionOutput::TooLong => say(format_args!("! a line of more than 16 MiB was dropped")),
+        ExtensionOutput::StdoutClosed | ExtensionOutput::StreamsClosed => Ok(()),
     }
 }
 

@@ -154,16 +154,16 @@ fn what_cannot_work_is_refused_and_leaves_nothing() {
         assert!(!said.contains(".zot-tmp"), "{directory}: {said}");
         assert_eq!(bench.store(), Vec::<String>::new(), "{directory}");
     };
-    refused("up", &manifest("../x"), "no name for an extension");
-    refused("slash", &manifest("a/b"), "no name for an extension");
-    refused("hidden", &manifest(".a"), "no name for an extension");
+    refused("up", &manifest("../x"), "not a valid extension name");
+    refused("slash", &manifest("a/b"), "not a valid extension name");
+    refused("hidden", &manifest(".a"), "not a valid extension name");
     refused("nameless", r#"{"exec":"./run.sh"}"#, "\"name\" is missing");
     refused("idle", r#"{"name":"idle"}"#, "\"exec\" is missing");
     refused("broken", "{", "parse manifest");
     refused(
         "gone",
         r#"{"name":"gone","exec":"./no"}"#,
-        "./no is not there",
+        "./no does not exist",
     );
     refused(
         "path",
@@ -208,7 +208,7 @@ fn links_that_lead_out_and_special_files_are_refused() {
     let socket = bench.good().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
     let said = bench.fail(1, &["install", "good", "--yes"]);
-    assert!(said.contains("neither a file"), "{said}");
+    assert!(said.contains("not a file, directory or link"), "{said}");
     assert!(bench.store().is_empty());
 }
 
@@ -218,7 +218,7 @@ fn the_directory_that_holds_the_store_is_refused() {
     let home = bench.0.home();
     super::write_extension(&home, &manifest("home"), GOOD);
     let said = bench.fail(1, &["install", home.to_str().unwrap(), "--yes"]);
-    assert!(said.contains("holds the directory"), "{said}");
+    assert!(said.contains("contains the directory"), "{said}");
     assert!(bench.store().is_empty());
 }
 
@@ -284,7 +284,7 @@ fn a_remote_that_cannot_be_had_leaves_nothing() {
     let said = bench.fail(1, &["install", &format!("{url}@{nobody}"), "--yes"]);
     assert!(said.contains("git could not fetch"), "{said}");
     let said = bench.fail(1, &["install", &format!("{url}@--upload-pack=x"), "--yes"]);
-    assert!(said.contains("no branch, tag or commit"), "{said}");
+    assert!(said.contains("not a valid branch, tag or commit"), "{said}");
     let empty = bench.0.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert_eq!(bench.store(), Vec::<String>::new());
@@ -375,6 +375,10 @@ fn enable_and_disable_change_one_word() {
             .count(),
         2
     );
-    assert!(bench.fail(1, &["enable", "../good"]).contains("no name"));
+    assert!(
+        bench
+            .fail(1, &["enable", "../good"])
+            .contains("not a valid extension name")
+    );
     assert!(bench.fail(1, &["enable", "nobody"]).contains("nobody"));
 }

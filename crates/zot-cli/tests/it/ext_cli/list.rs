@@ -178,7 +178,10 @@ fn mute_ones_are_waited_for_side_by_side() {
         "{:?}",
         start.elapsed()
     );
-    assert!(row(&table, "one")[2].contains("no hello"), "{table}");
+    assert!(
+        row(&table, "one")[2].contains("did not send hello"),
+        "{table}"
+    );
     assert!(testkit::process::with_command_line(&format!("sleep {marker}")).is_empty());
 }
 

@@ -67,7 +67,7 @@ fn a_good_one_passes_every_check() {
 #[test]
 fn faults_of_the_handshake() {
     fails("#!/bin/sh\nexit 7\n", "exit status: 7");
-    fails("#!/bin/sh\nsleep 100\n", "no hello");
+    fails("#!/bin/sh\nsleep 100\n", "did not send hello");
     fails("#!/bin/sh\necho welcome\ncat\n", "welcome");
     fails("#!/no/such/interpreter\n", "cannot be started");
     warns(
@@ -82,7 +82,7 @@ fn faults_of_the_handshake() {
 fn faults_of_registrations() {
     fails(
         &changed("\"name\":\"add\"", "\"name\":\" add\""),
-        "no name for a tool",
+        "not a valid tool name",
     );
     fails(
         &changed(
@@ -102,11 +102,11 @@ fn faults_of_registrations() {
     );
     fails(
         &changed("\"name\":\"greet\"", "\"name\":\"/greet\""),
-        "no name for a command",
+        "not a valid command name",
     );
     warns(
         &changed("\"name\":\"add\"", "\"name\":\"bash\""),
-        "zot has a tool",
+        "zot has a built-in tool",
     );
     warns(&changed("[\"tool_call\"]", "[\"turn_end\"]"), "turn_end");
 }
@@ -193,7 +193,7 @@ fn panels_get_keys() {
     );
     let (code, report) = report(&drawing);
     assert_eq!(code, Some(0), "{report}");
-    assert!(report.contains("key down: drawn anew"), "{report}");
+    assert!(report.contains("key down: redrawn"), "{report}");
     assert!(report.contains("key enter: closed"), "{report}");
     fails(
         &panel.replace(

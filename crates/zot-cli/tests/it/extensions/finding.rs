@@ -39,7 +39,7 @@ fn the_command_line_wins_over_the_project_and_that_over_the_user() {
         assert!(hidden.notes().is_empty(), "{:?}", hidden.directory());
     }
     let log = workdir.extension_log("one");
-    assert!(log.contains("hides another of its name"), "{log}");
+    assert!(log.contains("shadows another of its name"), "{log}");
     assert_eq!(zot.finish().code, Some(0));
 }
 

@@ -54,7 +54,7 @@ fn schemas_and_names_that_no_provider_takes_spoil_nothing_else() {
     for number in 0..4 {
         assert!(log.contains(&format!("schema_{number}")), "{log}");
     }
-    assert_eq!(log.matches("is no name for a tool").count(), 5, "{log}");
+    assert_eq!(log.matches("is not a valid tool name").count(), 5, "{log}");
 }
 
 #[test]

@@ -41,10 +41,10 @@ fn odd_names() {
     check_frames(
         "odd-names",
         &[
-            r#""\u{1b}[31mred" is no name for a tool"#,
-            r#""\u{1b}[31mred" is no name for a command"#,
-            r#""nul\0" is no name for a tool"#,
-            r#""../../etc" is no name for a tool"#,
+            r#""\u{1b}[31mred" is not a valid tool name"#,
+            r#""\u{1b}[31mred" is not a valid command name"#,
+            r#""nul\0" is not a valid tool name"#,
+            r#""../../etc" is not a valid tool name"#,
         ],
     );
 }

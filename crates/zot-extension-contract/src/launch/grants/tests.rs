@@ -6,7 +6,7 @@ use super::*;
 use crate::limits::EffectiveLimits;
 use crate::manifest::Manifest;
 
-/// A home of zot with an extension in it, and a project.
+/// A `$ZOT_HOME` with an extension, and a project.
 struct Scene {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -52,7 +52,7 @@ impl Scene {
         grants(&launch, manifest.permissions.as_ref().unwrap()).unwrap()
     }
 
-    /// Beside the data directory.
+    /// Returns the writable paths besides the data directory.
     fn written(&self, permissions: serde_json::Value) -> Vec<PathBuf> {
         self.grants(permissions).files.write.split_off(1)
     }
@@ -69,7 +69,7 @@ fn refused(grants: &Grants, reason: &str) {
 }
 
 #[test]
-fn a_link_made_in_an_earlier_life_grants_nothing() {
+fn a_link_created_in_an_earlier_run_grants_nothing() {
     let scene = Scene::new();
     fs::create_dir(scene.data_dir().join("cache")).unwrap();
     let cache = json!({"fs_write": ["$DATA_DIR/cache"]});
@@ -102,7 +102,7 @@ fn a_link_in_a_writable_directory_grants_nothing_below_the_same_base() {
         "{:?}",
         grants.refusals
     );
-    // Through a link that is not its own.
+    // Through a link that the extension did not create.
     symlink(scene.path("project/a"), scene.path("through")).unwrap();
     let through = scene.path("through/b");
     let grants = scene.grants(json!({"fs_read": [through], "fs_write": ["$CWD/a"]}));
@@ -119,7 +119,7 @@ fn links_stay_below_their_base() {
     assert_eq!(scene.written(inside), [scene.path("project/real")]);
     let leaving = scene.grants(json!({"fs_write": ["$CWD/leaving"]}));
     refused(&leaving, "out of the directory");
-    // Someone else's link in an absolute path is how that path is meant.
+    // A link in an absolute path is followed if the extension cannot have created it.
     symlink(scene.path("outside"), scene.path("alias")).unwrap();
     let alias = json!({"fs_write": [scene.path("alias")]});
     assert_eq!(scene.written(alias), [scene.path("outside")]);
@@ -157,7 +157,7 @@ fn what_zot_loads_cannot_be_written() {
 }
 
 #[test]
-fn the_project_can_be_written_and_the_gap_is_told() {
+fn the_project_can_be_written_and_the_gap_is_reported() {
     let scene = Scene::new();
     let project = json!({"fs_write": ["$CWD"]});
     let grants = scene.grants(project.clone());
@@ -207,10 +207,10 @@ fn relative_programs_are_programs_in_the_extension() {
     assert_eq!(grants.files.execute, Execution::Only(expected.to_vec()));
     let refusals = grants.refusals.join("\n");
     for reason in [
-        "./text is not granted: it is no executable file",
+        "./text is not granted: it is not an executable file",
         "./link is not granted: it leads out",
         "outside/tool is not granted: it leads out",
-        "./none is not granted: it is not there",
+        "./none is not granted: it does not exist",
     ] {
         assert!(refusals.contains(reason), "{refusals}");
     }

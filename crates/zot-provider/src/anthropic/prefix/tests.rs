@@ -75,7 +75,7 @@ impl Talk {
         (kept, chain.prefix(), chain.replayed(reader.provider))
     }
 
-    /// A prompt, and an answer that is thought about.
+    /// A prompt, and a response that is thought about.
     fn turn(&mut self, text: &str) {
         self.messages.push(user(text));
         let (_, prefix, _) = self.follow(&BINDING);
@@ -111,7 +111,7 @@ fn the_same_prefix_keeps_all_thinking() {
 }
 
 #[test]
-fn another_head_drops_all_and_begins_anew() {
+fn another_head_drops_all_and_starts_again() {
     let mut talk = three_turns();
     talk.head = "another system prompt";
     assert_eq!(talk.follow(&BINDING).0, [false; 3]);

@@ -66,8 +66,8 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
     let accepted = AcceptedThinking::default().of(request.model);
-    let asking = Asking::new(accepted.thinking, accepted.efforts, None);
-    let prepared = cache.body("anthropic", Delivery::Streamed, request, asking);
+    let thinking_form = ThinkingForm::new(accepted.thinking, accepted.efforts, None);
+    let prepared = cache.body("anthropic", Delivery::Streamed, request, thinking_form);
     String::from_utf8(prepared.body.to_vec()).unwrap()
 }
 

@@ -209,7 +209,7 @@ fn a_second_message_start_takes_nothing_back() {
 }
 
 #[test]
-fn a_call_that_is_told_twice_is_made_once() {
+fn a_call_that_is_sent_twice_runs_once() {
     let begin = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}"#;
     let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#;
     let end = r#"{"type":"content_block_stop","index":0}"#;

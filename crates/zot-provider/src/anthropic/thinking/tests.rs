@@ -15,14 +15,14 @@ fn request(model: &str) -> ModelRequest<'_> {
     }
 }
 
-fn asking(accepted: &AcceptedThinking, model: &str, learned: Option<Form>) -> Asking {
+fn thinking_form(accepted: &AcceptedThinking, model: &str, learned: Option<Form>) -> ThinkingForm {
     let accepted = accepted.of(model);
-    Asking::new(accepted.thinking, accepted.efforts, learned)
+    ThinkingForm::new(accepted.thinking, accepted.efforts, learned)
 }
 
 fn options(request: &ModelRequest<'_>) -> Value {
-    let asking = asking(&AcceptedThinking::default(), request.model, None);
-    let options = ThinkingOptions::new(request, asking, || true);
+    let thinking_form = thinking_form(&AcceptedThinking::default(), request.model, None);
+    let options = ThinkingOptions::new(request, thinking_form, || true);
     serde_json::to_value(options).unwrap()
 }
 
@@ -66,7 +66,7 @@ fn efforts_a_model_does_not_know_become_the_nearest_it_knows() {
 }
 
 #[test]
-fn nothing_is_said_about_thinking_unless_it_is_asked_for() {
+fn thinking_is_sent_only_on_request() {
     for model in ["claude-opus-4-5", "claude-opus-4-8", "claude-fable-5-2"] {
         let mut asked = request(model);
         asked.reasoning = None;
@@ -84,11 +84,12 @@ fn the_catalog_wins_over_the_name() {
     catalog.put(own);
     let accepted = catalog.accepted_thinking("anthropic");
     let asked = request("house-model");
-    let options = ThinkingOptions::new(&asked, asking(&accepted, asked.model, None), || true);
+    let options =
+        ThinkingOptions::new(&asked, thinking_form(&accepted, asked.model, None), || true);
     let expected = json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}});
     assert_eq!(serde_json::to_value(options).unwrap(), expected);
     // Under another provider it is another model.
-    let other = asking(&catalog.accepted_thinking("other"), "house-model", None);
+    let other = thinking_form(&catalog.accepted_thinking("other"), "house-model", None);
     assert_eq!(other.form, Form::Budget);
 }
 
@@ -96,8 +97,8 @@ fn the_catalog_wins_over_the_name() {
 fn a_model_of_the_older_kind_that_wants_an_effort_gets_a_common_one() {
     let accepted = AcceptedThinking::default();
     let asked = request("claude-opus-4-5");
-    let asking = asking(&accepted, asked.model, Some(Form::Adaptive));
-    let options = ThinkingOptions::new(&asked, asking, || true);
+    let thinking_form = thinking_form(&accepted, asked.model, Some(Form::Adaptive));
+    let options = ThinkingOptions::new(&asked, thinking_form, || true);
     let expected = json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}});
     assert_eq!(serde_json::to_value(options).unwrap(), expected);
 }

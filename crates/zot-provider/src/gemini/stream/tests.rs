@@ -143,7 +143,7 @@ fn failures() {
         (
             r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"bad call"}]}"#,
             ModelErrorKind::Stream,
-            "gemini: the answer ended with MALFORMED_FUNCTION_CALL: bad call",
+            "gemini: the response ended with MALFORMED_FUNCTION_CALL: bad call",
         ),
         (
             r#"{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}"#,
@@ -158,7 +158,7 @@ fn failures() {
         (
             r#"{"candidates":[]}"#,
             ModelErrorKind::Stream,
-            "gemini: stream broke off: the answer ended without a finishReason",
+            "gemini: stream broke off: the response ended without a finishReason",
         ),
     ] {
         let body = format!("data: {chunk}\n\n");
@@ -196,7 +196,7 @@ fn values_of_unexpected_types_cost_nothing_else() {
 }
 
 #[test]
-fn a_quota_for_the_day_is_told_from_one_for_the_minute() {
+fn a_quota_for_the_day_is_distinguished_from_one_for_the_minute() {
     for (quota, kind) in [
         (
             "quotaId: GenerateRequestsPerDayPerProject",

@@ -33,7 +33,7 @@ fn table() {
 }
 
 #[test]
-fn leaves_what_belongs_to_the_next_answer() {
+fn leaves_what_belongs_to_the_next_response() {
     let mut decoder = ChunkedDecoder::new();
     let consumed = decoder.decode(b"0\r\n\r\nHTTP", &mut |_| ());
     assert_eq!(consumed, Ok(5));

@@ -46,7 +46,7 @@ async fn reads_heads() {
 }
 
 #[tokio::test]
-async fn refuses_what_is_not_an_answer() {
+async fn refuses_what_is_not_a_response() {
     for head in [
         "SSH-2.0-OpenSSH\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
@@ -62,11 +62,11 @@ async fn refuses_what_is_not_an_answer() {
     let cut = answer("HTTP/1.1 200").await.unwrap_err();
     assert!(matches!(cut, ExchangeError::Broken(_)));
     let nothing = answer("").await.unwrap_err();
-    assert!(matches!(nothing, ExchangeError::Unanswered(_)));
+    assert!(matches!(nothing, ExchangeError::NoResponse(_)));
 }
 
 #[tokio::test]
-async fn takes_an_answer_that_comes_before_the_request_is_sent() {
+async fn takes_a_response_that_comes_before_the_request_is_sent() {
     let (client, mut server) = tokio::io::duplex(64);
     let mut connection = Connection::new(client);
     let mut body = RequestBody::default();

@@ -39,7 +39,7 @@ fn whole_details_stay_as_they_are() {
     let whole = json!({"type": "reasoning.text", "text": "all", "signature": null, "id": "x", "format": "unknown", "index": 0});
     assert_eq!(collected(std::slice::from_ref(&whole)), json!([whole]));
     assert_eq!(collected(&[]), Value::Null);
-    // Of an answer that is not streamed: two that look as if one continued the other.
+    // Of a response that is not streamed: two that look as if one continued the other.
     let alike = json!({"type": "reasoning.text", "text": "all", "id": null});
     let mut details = ReasoningDetails::default();
     details.add(vec![alike.clone(), alike.clone()]);

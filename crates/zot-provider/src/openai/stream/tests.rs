@@ -55,7 +55,7 @@ fn events(body: &[u8]) -> Vec<ModelEvent> {
     events
 }
 
-/// The events of an answer whose deltas hold these `tool_calls`.
+/// The events of a response whose deltas hold these `tool_calls`.
 fn call_events(tool_calls: &[&str]) -> Vec<ModelEvent> {
     let mut body = String::new();
     for calls in tool_calls {
@@ -120,7 +120,7 @@ fn every_split_and_every_cut() {
     for name in ["text", "tools", "text_tool", "length", "reasoning"] {
         let body = recording(name);
         let text = String::from_utf8(body.clone()).unwrap();
-        // A finish_reason makes the answer whole; the end of its line is at the next line feed.
+        // A finish_reason makes the response whole; the end of its line is at the next line feed.
         let reason = text.rfind("\"finish_reason\":\"").unwrap();
         let complete_from = reason + text[reason..].find('\n').unwrap();
         check_every_byte(&body, complete_from, decoder);
@@ -268,13 +268,13 @@ fn an_end_marker_without_a_reason_ends_what_was_said() {
             ModelEvent::Stop(StopReason::ToolUse),
         ]
     );
-    // Thinking alone is not an answer.
+    // Thinking alone is not a response.
     let thought = r#"{"choices":[{"delta":{"reasoning":"hm"}}]}"#;
     for chunks in [&[thought][..], &[], &[r#"{"choices":[]}"#]] {
         let error = streamed(chunks).1.unwrap();
         assert_eq!(error.kind, ModelErrorKind::Stream, "{chunks:?}");
     }
-    // An answer without the marker and without a reason may be cut anywhere.
+    // A response without the marker and without a reason may be cut anywhere.
     let cut = format!("data: {said}\n\n");
     assert!(replay(decoder(), &[cut.as_bytes()], None).1.is_some());
 }

@@ -149,7 +149,7 @@ fn arguments_that_come_only_at_the_end_are_kept_once() {
 }
 
 #[test]
-fn incomplete_answers_say_why() {
+fn incomplete_responses_say_why() {
     for (reason, expected) in [
         ("max_output_tokens", StopReason::Length),
         ("content_filter", StopReason::Refused),

@@ -81,7 +81,7 @@ fn the_limit_that_is_used_up_counts() {
         ("anthropic-ratelimit-tokens-reset", "1994-11-06T08:50:00Z"),
     ]);
     assert_eq!(anthropic.limit_reset(now()), Some(Duration::from_secs(5)));
-    // Too little was left of one of them, and nobody says of which.
+    // Too little was left of one of them, but it is not known of which.
     let unknown = headers(&[
         ("x-ratelimit-reset-requests", "1s"),
         ("x-ratelimit-reset-tokens", "6m0s"),

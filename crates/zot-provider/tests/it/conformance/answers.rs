@@ -1,4 +1,4 @@
-//! Whole answers: text, thinking, calls, counts, and why they end.
+//! Whole responses: text, thinking, calls, counts, and why they end.
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn nothing_said() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_at_the_output_limit() {
+async fn a_response_cut_at_the_output_limit() {
     for subject in subjects() {
         let events = subject.ask("length").await.complete();
         assert_eq!(text_of(&events), "cut off");
@@ -34,7 +34,8 @@ async fn an_answer_cut_at_the_output_limit() {
     }
 }
 
-/// The call is told as far as it came, and the reason is the limit: whoever runs calls can tell.
+/// The call is reported as far as it arrived, and the stop reason is the limit, so that it is not
+/// run.
 #[tokio::test]
 async fn a_call_cut_at_the_output_limit() {
     for subject in subjects() {

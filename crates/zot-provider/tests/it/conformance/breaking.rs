@@ -25,7 +25,7 @@ async fn dropping_the_stream_at_any_event_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn dropping_the_stream_before_the_answer_begins() {
+async fn dropping_the_stream_before_the_response_begins() {
     for subject in subjects() {
         let messages = [user("hang")];
         let mut stream = subject.client.stream(subject.request(&messages));
@@ -70,7 +70,7 @@ async fn a_connection_cut_at_any_byte_is_an_error_that_keeps_what_came() {
                 None => {
                     assert_eq!(events.last().cloned(), stop);
                     let from = *whole_from.get_or_insert(cut);
-                    // What follows the end of an answer is a few hundred bytes of counts.
+                    // What follows the end of a response is a few hundred bytes of counts.
                     if events == whole && cut > from + 400 {
                         break;
                     }
@@ -84,7 +84,7 @@ async fn a_connection_cut_at_any_byte_is_an_error_that_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_without_its_end_marker() {
+async fn a_response_that_ends_without_its_end_marker() {
     for subject in subjects() {
         let outcome = subject.ask("cut").await;
         assert_eq!(text_of(&outcome.events), "alpha beta gamm ");

@@ -41,7 +41,7 @@ fn take_retries(outcome: &mut Outcome) -> usize {
     before - outcome.events.len()
 }
 
-/// An account without credit is told from one that asks too often, and is not asked again.
+/// An account without credit is distinguished from a rate limit, and the request is not sent again.
 #[tokio::test]
 async fn an_account_that_is_used_up() {
     let openai = r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
@@ -181,7 +181,7 @@ async fn the_wait_a_provider_names_is_reported() {
 }
 
 #[tokio::test]
-async fn an_error_inside_the_answer() {
+async fn an_error_inside_the_response() {
     for subject in subjects() {
         let outcome = subject.ask("errmid").await;
         assert_eq!(
@@ -213,7 +213,7 @@ async fn a_conversation_that_does_not_fit() {
 }
 
 #[tokio::test]
-async fn passing_failures_are_told_and_the_request_is_sent_again() {
+async fn passing_failures_are_reported_and_the_request_is_sent_again() {
     for subject in subjects() {
         // A connection that was kept and is stale now counts for nothing.
         for (directive, told) in [("errthen:502:1", 1), ("reset:1:say:1", 0)] {

@@ -63,7 +63,7 @@ async fn images_in_tool_results_are_sent_or_left_to_the_mirror() {
 }
 
 #[tokio::test]
-async fn failed_results_are_told_from_good_ones() {
+async fn failed_results_are_distinguished_from_good_ones() {
     for subject in subjects() {
         let directive = r#"tool:read:{"path":"p"}"#;
         let answer = assembled(&subject.ask(directive).await.complete());

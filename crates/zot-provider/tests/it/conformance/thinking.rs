@@ -77,7 +77,7 @@ async fn the_other_form_is_tried_once_and_remembered_for_that_model() {
             let messages = [user("say:1")];
             let events = collect(client.stream(asked(model, &messages))).await;
             let events = events.complete();
-            // Nobody is told about it.
+            // It is not reported.
             assert!(
                 !events
                     .iter()
@@ -227,7 +227,7 @@ async fn thinking_is_not_replayed_behind_another_prefix() {
 }
 
 #[tokio::test]
-async fn thinking_goes_on_behind_a_prefix_from_which_some_was_dropped() {
+async fn thinking_continues_behind_a_prefix_from_which_some_was_dropped() {
     let server = ModelServer::strict();
     let client = anthropic(&server);
     let mut messages = conversation(&client, BINDING).await;

@@ -50,7 +50,7 @@ async fn documents_say_what_streams_say() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_an_error() {
+async fn a_body_that_is_not_a_response_is_an_error() {
     for (wire, ours) in WIRES {
         for body in ["", "not JSON", "[]"] {
             let server = ModelServer::with_script(vec![testkit::Reply::status(200, body); 4]);

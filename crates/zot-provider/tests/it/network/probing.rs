@@ -21,7 +21,7 @@ async fn no_request_is_sent() {
     let (listener, port) = listen().await;
     let acceptor = authority.acceptor("localhost");
     let serve = async {
-        // The first connection only shows that there is somebody.
+        // The first connection only shows that the server can be reached.
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut received = Vec::new();
         stream.read_to_end(&mut received).await.unwrap();
@@ -60,7 +60,7 @@ async fn the_first_failure_ends_it() {
 }
 
 #[tokio::test]
-async fn an_untrusted_server_is_told_from_one_that_is_away() {
+async fn an_untrusted_server_is_distinguished_from_one_that_is_away() {
     let authority = Authority::new();
     let (listener, port) = listen().await;
     let acceptor = authority.acceptor("localhost");

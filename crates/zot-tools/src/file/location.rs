@@ -1,9 +1,9 @@
-//! Where a file is: anywhere, or below a directory that must not be left.
+//! The location of a file: anywhere, or below a directory that must not be left.
 //!
-//! Below a directory the way is walked step by step, each from the directory opened before it, and a link
-//! ends it. Links were followed when the place was decided on; whoever puts one there since then
-//! gets an error, not another file. No system but Linux does that in one call, and some containers
-//! forbid that one.
+//! Below a directory the path is walked one component at a time, each from the directory opened
+//! before it, and a link is an error. Links were followed when the location was determined; one
+//! that was created since then causes an error, not access to another file. Only Linux can do this
+//! in one call, which some containers forbid.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,29 +17,29 @@ use rustix::io::Errno;
 use super::replace::{follow_links, make_parents};
 use super::{FileError, links};
 
-/// What to open on the way. Nothing is read of directories, so that the right to search them is enough.
+/// How directories on the path are opened. They are not read, so search permission is enough.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const STEP: OFlags = OFlags::RDONLY;
 
-/// Where a file is, or will be.
+/// The location of a file, which need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Where the system finds it.
+pub(crate) enum Location {
+    /// A path that the system resolves.
     Anywhere(PathBuf),
     Below {
-        /// The path as it was asked for.
+        /// The path as requested.
         shown: PathBuf,
-        /// The directory not to be left, without links.
+        /// The directory that must not be left, without links.
         root: PathBuf,
         /// The path below it, without links and without `..`.
         inside: PathBuf,
     },
 }
 
-impl Place {
-    /// The path for messages.
+impl Location {
+    /// Returns the path for messages.
     pub(crate) fn shown(&self) -> &Path {
         match self {
             Self::Anywhere(path) => path,
@@ -47,7 +47,7 @@ impl Place {
         }
     }
 
-    /// The path of the file itself, without links; it need not exist.
+    /// Returns the path of the file itself, without links; it need not exist.
     pub(crate) fn target(&self) -> PathBuf {
         match self {
             Self::Anywhere(path) => links::follow(path),
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// Opens the directory the file itself is or will be in, and makes what is missing on the way.
+    /// Opens the directory of the file itself, and creates missing directories on the path.
     pub(super) fn anchor_for_writing(&self) -> Result<Anchor, FileError> {
         let (root, inside) = match self {
             Self::Anywhere(path) => {
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-/// A name in an opened directory, or a path from anywhere.
+/// A name in an opened directory, or a whole path.
 pub(super) struct Anchor {
     /// Without one, `name` is a whole path and links in it are followed.
     directory: Option<OwnedFd>,
@@ -127,7 +127,7 @@ impl Anchor {
         self.open_as(&self.name, flags, Mode::empty())
     }
 
-    /// Makes a file that was not there.
+    /// Creates a file that must not exist.
     pub(super) fn create_new(&self, name: &Path, mode: Mode) -> io::Result<File> {
         self.open_as(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode)
     }
@@ -142,7 +142,7 @@ impl Anchor {
         Ok(opened.into())
     }
 
-    /// Gives what is called `name` the name of this.
+    /// Renames `name` to the name of this.
     pub(super) fn put_in_place(&self, name: &Path) -> io::Result<()> {
         let directory = self.directory();
         Ok(rustix::fs::renameat(
@@ -179,7 +179,7 @@ fn open_or_make(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> 
         opened => return opened,
     }
     match rustix::fs::mkdirat(directory, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-        // Somebody else was faster.
+        // Another process may have created it first.
         Ok(()) | Err(Errno::EXIST) => open_step(directory, name),
         Err(error) => Err(error.into()),
     }

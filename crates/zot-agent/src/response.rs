@@ -7,9 +7,9 @@ use zot_conversation::{
     Arguments, ContentBlock, ModelEvent, StopReason, ToolCall, ToolCallId, Usage,
 };
 
-/// Assembles one response. How its events are cut into deltas does not change the result.
+/// Assembles one response. How its events are split into deltas does not change the result.
 #[derive(Debug, Default)]
-pub struct AnswerBuilder {
+pub struct ResponseBuilder {
     blocks: Vec<Block>,
     usage: Usage,
     stop: Option<StopReason>,
@@ -30,7 +30,7 @@ struct PartialCall {
 }
 
 impl PartialCall {
-    /// Whether the output limit was reached inside this call, which is not so once its arguments are
+    /// Returns whether the output limit cut off this call; it did not if the arguments are
     /// complete.
     fn is_cut(&self, is_last: bool) -> bool {
         let is_whole = Arguments::from_model_text(&self.arguments).json().is_ok();
@@ -40,14 +40,14 @@ impl PartialCall {
 
 /// A complete response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Response {
     pub content: Vec<ContentBlock>,
     pub stop: StopReason,
     /// A call whose arguments the output limit cut off; they are malformed, so that it is not run.
     pub cut_off: Option<ToolCallId>,
 }
 
-impl AnswerBuilder {
+impl ResponseBuilder {
     /// Adds one event.
     pub fn apply(&mut self, event: &ModelEvent) {
         match event {
@@ -85,13 +85,13 @@ impl AnswerBuilder {
         self.usage
     }
 
-    /// Whether no content has arrived yet.
+    /// Returns whether no content has arrived yet.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
     /// Returns the response, or the builder itself when the model did not finish.
-    pub fn finish(self) -> Result<Answer, Self> {
+    pub fn finish(self) -> Result<Response, Self> {
         let Some(stop) = self.stop else {
             return Err(self);
         };
@@ -117,7 +117,7 @@ impl AnswerBuilder {
                 }
             })
             .collect();
-        Ok(Answer {
+        Ok(Response {
             content,
             stop,
             cut_off,

@@ -1,5 +1,5 @@
-//! Connections that have not sent a request yet. Each takes a place that others may need, so when none
-//! is left, the one that has been silent for longest is closed.
+//! Connections that have not sent a request yet. Each uses up one of a limited number, so when the
+//! limit is reached, the one that has been idle longest is closed.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// The silent connections of a listener, the oldest first.
+/// The idle connections of a listener, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Silent(Arc<Mutex<Waiting>>);
+pub struct IdleConnections(Arc<Mutex<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -19,33 +19,32 @@ struct Waiting {
     tokens: BTreeMap<u64, CancellationToken>,
 }
 
-impl Silent {
-    /// Counts a connection as silent until the guard is dropped.
-    pub fn enter(&self) -> SilentGuard {
-        self.enter_with(CancellationToken::new())
+impl IdleConnections {
+    /// Counts a connection as idle until the guard is dropped.
+    pub fn insert(&self) -> IdleGuard {
+        self.insert_with(CancellationToken::new())
     }
 
-    /// Like [`enter`](Self::enter), for a connection that waits for `token` to be cancelled.
-    pub(crate) fn enter_with(&self, token: CancellationToken) -> SilentGuard {
+    /// Like [`insert`](Self::insert), but cancels `token` to close the connection.
+    pub(crate) fn insert_with(&self, token: CancellationToken) -> IdleGuard {
         let mut waiting = self.lock();
         let number = waiting.next;
         waiting.next += 1;
         waiting.tokens.insert(number, token.clone());
         drop(waiting);
-        SilentGuard {
+        IdleGuard {
             all: self.clone(),
             number,
             token,
         }
     }
 
-    /// Returns how many there are.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> usize {
         self.lock().tokens.len()
     }
 
-    /// Closes the connection that has been silent for longest. Returns `false` when there is none.
+    /// Closes the connection that has been idle longest. Returns `false` if there is none.
     pub fn close_oldest(&self) -> bool {
         match self.lock().tokens.pop_first() {
             Some((_, token)) => {
@@ -61,22 +60,22 @@ impl Silent {
     }
 }
 
-/// A silent connection.
+/// Keeps a connection counted as idle.
 #[derive(Debug)]
-pub struct SilentGuard {
-    all: Silent,
+pub struct IdleGuard {
+    all: IdleConnections,
     number: u64,
     token: CancellationToken,
 }
 
-impl SilentGuard {
-    /// Waits until its place is needed.
+impl IdleGuard {
+    /// Waits until the connection has to be closed.
     pub async fn closed(&self) {
         self.token.cancelled().await;
     }
 }
 
-impl Drop for SilentGuard {
+impl Drop for IdleGuard {
     fn drop(&mut self) {
         self.all.lock().tokens.remove(&self.number);
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::{any, prop, proptest};
 use zot_conversation::{ContentBlock, ModelEvent, Reasoning, StopReason, Usage};
 
-use super::AnswerBuilder;
+use super::ResponseBuilder;
 
 fn arguments(id: &str, delta: &str) -> ModelEvent {
     ModelEvent::ToolCallArguments {
@@ -17,8 +17,8 @@ fn call(id: &str) -> ModelEvent {
     }
 }
 
-fn build(events: impl IntoIterator<Item = ModelEvent>) -> AnswerBuilder {
-    let mut builder = AnswerBuilder::default();
+fn build(events: impl IntoIterator<Item = ModelEvent>) -> ResponseBuilder {
+    let mut builder = ResponseBuilder::default();
     for event in events {
         builder.apply(&event);
     }
@@ -59,7 +59,7 @@ fn blocks_keep_their_order_and_interleaved_arguments_find_their_call() {
 }
 
 #[test]
-fn an_unfinished_answer_keeps_only_its_text() {
+fn an_unfinished_response_keeps_only_its_text() {
     let builder = build([
         ModelEvent::TextDelta("so far".into()),
         call("1"),

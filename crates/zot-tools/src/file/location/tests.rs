@@ -1,11 +1,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::Place;
+use super::Location;
 use crate::file::{open_regular, replace};
 
-fn below(root: &std::path::Path, inside: &str) -> Place {
-    Place::Below {
+fn below(root: &std::path::Path, inside: &str) -> Location {
+    Location::Below {
         shown: inside.into(),
         root: root.to_owned(),
         inside: inside.into(),
