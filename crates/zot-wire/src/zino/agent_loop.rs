@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::lenient::Plain;
-use super::response::{write_chunk, write_done, write_fields};
+use super::response::{failure_variant, write_chunk, write_done, write_fields};
 use super::router::Sampling;
 use super::{Failure, Frame, Message, RequestError};
 
@@ -118,16 +118,7 @@ impl super::Response for Response {
         }
     }
 
-    fn failure(failure: Failure) -> Self {
-        Self::Error(failure)
-    }
-
-    fn as_failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Error(failure) => Some(failure),
-            _ => None,
-        }
-    }
+    failure_variant!();
 }
 
 impl Serialize for Response {

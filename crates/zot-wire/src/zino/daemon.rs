@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::response::{write_chunk, write_done, write_fields};
+use super::response::{failure_variant, write_chunk, write_done, write_fields};
 use super::{Failure, Frame, RequestError};
 
 /// A message from a client: the one request the daemon has, without a `type`.
@@ -93,16 +93,7 @@ impl super::Response for Response {
         }
     }
 
-    fn failure(failure: Failure) -> Self {
-        Self::Error(failure)
-    }
-
-    fn as_failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Error(failure) => Some(failure),
-            _ => None,
-        }
-    }
+    failure_variant!();
 }
 
 impl Serialize for Response {

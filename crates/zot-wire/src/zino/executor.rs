@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::lenient::Plain;
-use super::response::write_fields;
+use super::response::{failure_variant, write_fields};
 use super::{Failure, Frame, RequestError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,16 +130,7 @@ impl super::Response for Response {
         }
     }
 
-    fn failure(failure: Failure) -> Self {
-        Self::Error(failure)
-    }
-
-    fn as_failure(&self) -> Option<&Failure> {
-        match self {
-            Self::Error(failure) => Some(failure),
-            _ => None,
-        }
-    }
+    failure_variant!();
 }
 
 impl Serialize for Response {

@@ -60,6 +60,24 @@ macro_rules! write_fields {
 
 pub(super) use write_fields;
 
+/// The methods of [`Response`] for an enum whose variant `Error` holds the failure.
+macro_rules! failure_variant {
+    () => {
+        fn failure(failure: Failure) -> Self {
+            Self::Error(failure)
+        }
+
+        fn as_failure(&self) -> Option<&Failure> {
+            match self {
+                Self::Error(failure) => Some(failure),
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(super) use failure_variant;
+
 /// Writes a piece of text, which is the frame that is sent most.
 pub(super) fn write_chunk<S: Serializer>(serializer: S, delta: &str) -> Result<S::Ok, S::Error> {
     write_fields!(serializer, "type": "chunk", "delta": delta)
