@@ -62,7 +62,7 @@ fn a_project_that_names_a_model_is_said_to_win() {
     });
     terminal.wait_for("/help");
     terminal.type_line("/model fixture-large");
-    terminal.wait_for(".zot/config.json decides which model");
+    terminal.wait_for(".zot/config.json sets the model");
     terminal.type_line("say:1");
     terminal.wait_for("alpha");
     assert_eq!(last_model(&terminal), "fixture-large");
@@ -76,7 +76,7 @@ fn a_choice_that_cannot_be_kept_is_still_a_choice() {
     let broken = "{ this is no longer JSON";
     fs::write(home.join("config.json"), broken).unwrap();
     terminal.type_line("/model fixture-large");
-    terminal.wait_for("could not be kept for the next start");
+    terminal.wait_for("could not be saved for the next start");
     terminal.type_line("say:1");
     terminal.wait_for("alpha");
     assert_eq!(last_model(&terminal), "fixture-large");

@@ -230,7 +230,7 @@ fn the_command_asks_for_the_provider_and_for_another_key() {
     let (terminal, bytes) = terminal(&provider, "login; echo code=$?");
     terminal.wait_for("provider:");
     terminal.type_line("nobody");
-    terminal.wait_for("That is not one of the providers above");
+    terminal.wait_for("That is not one of these providers");
     terminal.type_line("openai");
     terminal.wait_for("key of openai:");
     terminal.type_line(WRONG);
