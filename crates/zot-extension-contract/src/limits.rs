@@ -37,7 +37,7 @@ pub const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 /// Limit: SIGKILL.
 pub const TERMINATION_TIME: Duration = Duration::from_secs(1);
 
-/// Limit: the frame is refused, and whoever waits for it gets an error.
+/// Limit: the frame is refused, and its caller gets an error.
 pub(crate) const MAX_EXTENSION_FRAME_BYTES: usize = zot_wire::MAX_WIRE_LINE_BYTES;
 /// Limit: the extension is read more slowly.
 pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;

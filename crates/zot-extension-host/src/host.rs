@@ -310,7 +310,7 @@ impl ExtensionHost {
             true => vec!["aborted".to_owned()],
             false => new.failures(),
         };
-        // An extension that had failed before is no reason to keep the old ones.
+        // Extensions that had failed before do not keep the old ones running.
         problems.retain(|problem| !old.has_failed(problem));
         if !problems.is_empty() {
             new.stop().await;

@@ -30,7 +30,7 @@ pub enum RunError {
 
 /// Runs one service, or all of them.
 pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
-    // Before any socket exists: whoever sees one may send a signal, which would otherwise kill the
+    // Before any socket exists: a process that sees one may send a signal, which would otherwise kill the
     // process.
     let mut signals = Signals::listen()?;
     hide_environment();
