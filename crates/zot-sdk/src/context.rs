@@ -36,7 +36,7 @@ pub struct PromptDraft {
 pub struct PreparedPrompt {
     pub text: String,
     pub images: Vec<Image>,
-    /// What was mentioned and could not be attached.
+    /// What was mentioned and could not be attached, and the template that does not exist.
     pub problems: Vec<String>,
 }
 
@@ -92,6 +92,12 @@ impl Runtime {
             typed_after,
         } = draft;
         let attached = self.attach_mentions([typed.as_str(), &typed_after].join("\n").trim());
+        let missing = attached.missing.iter();
+        let mut problems: Vec<String> = missing
+            .map(|name| format!("@{name}: no such file or directory; sent as text"))
+            .chain(attached.problems.iter().map(ToString::to_string))
+            .collect();
+        problems.extend(self.missing_template(&typed));
         let expanded = self.expand_template(&typed)?;
         let parts = [
             Some(expanded.unwrap_or(typed)),
@@ -104,7 +110,7 @@ impl Runtime {
         Ok(PreparedPrompt {
             text: parts.join("\n\n"),
             images: attached.images,
-            problems: attached.problems.iter().map(ToString::to_string).collect(),
+            problems,
         })
     }
 }
