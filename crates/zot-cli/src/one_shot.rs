@@ -71,12 +71,7 @@ async fn run_prompt(
                     output.discard();
                     break;
                 }
-                runtime.cancel();
-                let ending = async {
-                    while events.next().await.is_some() {}
-                    runtime.close().await;
-                };
-                let _ = timeout(SIGNAL_GRACE, ending).await;
+                abandon(&runtime, events).await;
                 return Err(Failure::answer_lost(error));
             }
             Step::Signal(signal) => {
@@ -141,6 +136,16 @@ fn refuse_confirmations(runtime: &Runtime, format: Format) {
         "refused: the user wants to confirm calls of this tool, but cannot be asked in this mode. Do \
          not try again: continue without the call, or describe what it would have done",
     );
+}
+
+/// Cancels a run whose output nobody reads.
+async fn abandon(runtime: &Runtime, mut events: EventStream) {
+    runtime.cancel();
+    let ending = async {
+        while events.next().await.is_some() {}
+        runtime.close().await;
+    };
+    let _ = timeout(SIGNAL_GRACE, ending).await;
 }
 
 /// Reports the remaining events of a cancelled run, as far as the reader accepts them.

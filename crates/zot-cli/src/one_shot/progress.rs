@@ -4,34 +4,27 @@
 mod tests;
 
 use std::convert::Infallible;
-use std::env;
-use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use zot_sdk::AgentEvent;
-use zot_terminal::{Layout, clean};
+use zot_terminal::StatusLine;
 
-/// Quick answers come without a line that flickers.
+/// A quick answer comes without a line, which would only flicker.
 const FIRST_AFTER: Duration = Duration::from_millis(500);
 const REDRAWN_EVERY: Duration = Duration::from_secs(1);
 
-const ERASE: &str = "\r\x1b[K";
-/// A line that is too long is cut off instead of wrapped: the rest of it could not be erased.
-const NO_WRAP: &str = "\x1b[?7l";
-const WRAP: &str = "\x1b[?7h";
-
 /// A line that says which model works, on what, and for how long.
 pub(super) struct ProgressLine {
-    /// `None` where nobody watches, or the terminal cannot erase a line.
+    /// `None` where nobody watches.
     shown: Option<Shown>,
 }
 
 struct Shown {
+    line: StatusLine,
     status: Status,
     started: Instant,
     redraws: Interval,
-    is_drawn: bool,
 }
 
 /// What the line says.
@@ -48,19 +41,15 @@ impl ProgressLine {
 
     /// Returns a line for `model`, if standard error is a terminal.
     pub(super) fn on_terminal(model: String) -> Self {
-        let is_capable = env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
-        if !io::stderr().is_terminal() || !is_capable {
-            return Self::hidden();
-        }
         let started = Instant::now();
         let mut redraws = interval_at(started + FIRST_AFTER, REDRAWN_EVERY);
         redraws.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
-            shown: Some(Shown {
+            shown: StatusLine::on_stderr().map(|line| Shown {
+                line,
                 status: Status::new(model),
                 started,
                 redraws,
-                is_drawn: false,
             }),
         }
     }
@@ -68,7 +57,7 @@ impl ProgressLine {
     pub(super) fn observe(&mut self, event: &AgentEvent) {
         if let Some(shown) = &mut self.shown
             && shown.status.observe(event)
-            && shown.is_drawn
+            && shown.line.is_drawn()
         {
             shown.draw();
         }
@@ -87,25 +76,15 @@ impl ProgressLine {
 
     /// Erases the line, so that something else can be printed.
     pub(super) fn clear(&mut self) {
-        if let Some(shown) = &mut self.shown
-            && std::mem::take(&mut shown.is_drawn)
-        {
-            write(ERASE);
+        if let Some(shown) = &mut self.shown {
+            shown.line.clear();
         }
-    }
-}
-
-impl Drop for ProgressLine {
-    fn drop(&mut self) {
-        self.clear();
     }
 }
 
 impl Shown {
     fn draw(&mut self) {
-        let line = clean(&self.status.line(self.started.elapsed()), Layout::LINE);
-        write(&format!("{ERASE}{NO_WRAP}{line}{WRAP}"));
-        self.is_drawn = true;
+        self.line.draw(&self.status.line(self.started.elapsed()));
     }
 }
 
@@ -142,12 +121,4 @@ impl Status {
         let Self { model, activity } = self;
         format!("{model} · {activity} · {} s", elapsed.as_secs())
     }
-}
-
-/// The line holds nothing that its loss would hurt, so errors are ignored.
-fn write(text: &str) {
-    let mut stderr = io::stderr();
-    let _ = stderr
-        .write_all(text.as_bytes())
-        .and_then(|()| stderr.flush());
 }
