@@ -25,7 +25,7 @@ const SOCKET_QUEUE_LENGTH: u32 = 4096;
 pub enum BindError {
     #[error(transparent)]
     Socket(#[from] SocketError),
-    #[error("cannot make the directory {}: {source}", .path.display())]
+    #[error("cannot create the directory {}: {source}", .path.display())]
     Directory { path: PathBuf, source: io::Error },
 }
 
