@@ -14,7 +14,7 @@ use zot_wire::rpc::{
     SubscribedData, ToolsData, UsageData, json_schema,
 };
 
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/rpc.md", "docs/events.md"];
+const DOCUMENTS: [&str; 3] = ["docs/scripts.md", "docs/rpc.md", "docs/events.md"];
 
 const EXTENSIONS: &str = "docs/extensions.md";
 
