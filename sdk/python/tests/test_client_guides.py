@@ -13,7 +13,7 @@ from client_support import ROOT, ZOT_BIN, ScriptedTest
 DOCS = ROOT.parent.parent / "docs"
 GUIDES = [ROOT / "README.md", DOCS / "embedding.md", DOCS / "embedding" / "python.md"]
 
-# What the scripted model is asked in the place of a question, and what it answers.
+# The prompt for the scripted model in place of each prompt of the guides.
 DIRECTIVES = {
     "Count the lines in notes.txt.": 'texttool:bash:{\\"command\\":\\"wc -l notes.txt\\"}',
     "What is 17 + 25?": 'tool:add:{\\"a\\":17,\\"b\\":25}',
@@ -23,7 +23,7 @@ DIRECTIVES = {
     "My name is Ada.": "say:1",
     "What is my name?": "say:1",
 }
-# What an example prints, by a word that is in it.
+# What an example prints, by a piece of its text.
 PRINTED = {
     'provider="offline"': "notes.txt has 2 lines.`wc -w notes.txt` ended with exit code 0 and printed:\n\n    4 notes.txt end",
     "zot.ToolResult": "2 notes.txt",
