@@ -11,7 +11,7 @@ use glasspane::serve::{self, ServeArguments};
 #[derive(Parser)]
 #[command(
     name = "glasspane",
-    version,
+    version = env!("ZOT_BUILD_VERSION"),
     after_help = "Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted."
 )]
 struct Arguments {

@@ -1,4 +1,4 @@
-"""The examples of the guides run as they stand, but for the model and what it is asked."""
+"""The examples of the guides run as printed, except for the model and the prompts."""
 
 import contextlib
 import io
@@ -13,7 +13,7 @@ from client_support import ROOT, ZOT_BIN, ScriptedTest
 DOCS = ROOT.parent.parent / "docs"
 GUIDES = [ROOT / "README.md", DOCS / "embedding.md", DOCS / "embedding" / "python.md"]
 
-# What the scripted model is asked in the place of a question, and what it answers.
+# The prompt for the scripted model in place of each prompt of the guides.
 DIRECTIVES = {
     "Count the lines in notes.txt.": 'texttool:bash:{\\"command\\":\\"wc -l notes.txt\\"}',
     "And the words?": "say:2",
@@ -24,7 +24,7 @@ DIRECTIVES = {
     "My name is Ada.": "say:1",
     "What is my name?": "say:1",
 }
-# What an example prints, by a word that is in it.
+# What an example prints, by a piece of its text.
 PRINTED = {
     '"And the words?"': "let me look. all donealpha beta  end",
     "zot.ToolResult": "2 notes.txt",

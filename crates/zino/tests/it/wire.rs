@@ -404,7 +404,7 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
         assert_eq!(second.status.code(), Some(1));
         let message = text(&second.stderr);
         assert!(
-            message.contains("run/sys.sock is served already"),
+            message.contains("run/sys.sock is already served"),
             "{message}"
         );
     }
@@ -456,7 +456,7 @@ fn a_file_at_the_path_of_the_socket_is_not_touched() {
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
     assert!(
-        message.contains("run/sys.sock is there and is no socket"),
+        message.contains("run/sys.sock exists and is not a socket"),
         "{message}"
     );
     let kept = fs::read_to_string(installation.socket(SystemPrompt)).unwrap();
