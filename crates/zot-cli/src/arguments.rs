@@ -43,7 +43,7 @@ use tools::ToolArguments;
 #[derive(Parser)]
 #[command(
     name = "zot",
-    version,
+    version = env!("ZOT_BUILD_VERSION"),
     disable_version_flag = true,
     disable_help_flag = true,
     // A script may append an option that an alias has set already: the last one counts.
