@@ -114,6 +114,34 @@ fn places_and_programs_are_looked_at() {
     assert_eq!(code, Some(0));
 }
 
+/// Permissions mean nothing to root, so files stand where directories should be.
+#[test]
+fn a_home_that_cannot_be_written_is_a_problem() {
+    let workdir = Workdir::new("work");
+    workdir.write("file", b"");
+    let file = workdir.path().join("file");
+    let below = file.join("zot").display().to_string();
+    let (code, report) = doctor(&workdir, &[], &[KEY, ("ZOT_HOME", &below)]);
+    assert_eq!(code, Some(1), "{report:#}");
+    let home = check(&report, "home");
+    assert_eq!(home["state"], "problem", "{home}");
+    assert!(home["fix"].as_str().unwrap().contains("ZOT_HOME"), "{home}");
+
+    fs::create_dir_all(workdir.zot_home()).unwrap();
+    fs::write(workdir.zot_home().join("sessions"), "").unwrap();
+    let (code, report) = doctor(&workdir, &[], &[KEY]);
+    assert_eq!(code, Some(1), "{report:#}");
+    let found = check(&report, "home")["found"].as_str().unwrap();
+    assert!(found.contains("sessions cannot be written to"), "{found}");
+
+    let dangling = workdir.path().join("dangling");
+    std::os::unix::fs::symlink("/no/such/directory", &dangling).unwrap();
+    let dangling = dangling.display().to_string();
+    let (code, report) = doctor(&workdir, &[], &[KEY, ("ZOT_HOME", &dangling)]);
+    assert_eq!(code, Some(1), "{report:#}");
+    assert_eq!(check(&report, "home")["state"], "problem", "{report:#}");
+}
+
 #[test]
 fn a_server_that_cannot_be_reached_is_a_problem() {
     let workdir = Workdir::new("work");

@@ -26,7 +26,7 @@ fn assert_silent(ended: &Finished) {
 }
 
 fn assert_told(ended: &Finished) {
-    let expected = "zot: nobody reads standard output any more\n";
+    let expected = "zot: standard output was closed by its reader\n";
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), expected));
 }
 
