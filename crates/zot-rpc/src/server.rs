@@ -461,7 +461,10 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
 }
 
 /// Returns the response to a first line without the right token.
-fn token_refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Option<Response<()>> {
+fn token_refusal(
+    token: &Token,
+    frame: &Result<CommandFrame, RequestRefused>,
+) -> Option<Response<()>> {
     let (id, command, error) = match frame {
         Ok(CommandFrame {
             id,

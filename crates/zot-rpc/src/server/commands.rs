@@ -61,7 +61,9 @@ impl Server {
                 self.respond_with(id, kind, self.set_messages(messages, append))
             }
             Command::SetModel { model } => self.respond_with(id, kind, self.set_model(model)),
-            Command::SetReasoning { effort } => self.respond_with(id, kind, self.set_reasoning(effort)),
+            Command::SetReasoning { effort } => {
+                self.respond_with(id, kind, self.set_reasoning(effort))
+            }
             Command::SetTools { tools } => self.respond_with(id, kind, self.set_tools(tools)),
             Command::SetSystemPrompt { prompt } => {
                 self.respond_without_data(id, kind, self.set_system_prompt(prompt))

@@ -85,7 +85,10 @@ async fn commands_change_the_directory_and_nothing_else() {
                 || text_in_lower_case.contains("read-only file system"),
             "{text}"
         );
-        assert!(text.contains("only the user can lift this"), "the model knows why: {text}");
+        assert!(
+            text.contains("only the user can lift this"),
+            "the model knows why: {text}"
+        );
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_eq!(fs::read(outside.path().join("secret")).unwrap(), b"kept");
