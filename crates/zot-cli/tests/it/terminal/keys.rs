@@ -142,7 +142,7 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
     terminal.type_text(GOOD);
     terminal.wait_for("••••");
     terminal.press("Escape");
-    terminal.wait_for("zot login openai was cancelled");
+    terminal.wait_for("login to openai cancelled");
     terminal.wait_until("the editor, empty", |screen| {
         screen.trim_end().lines().rev().nth(1) == Some("❯")
     });
@@ -154,7 +154,7 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
         terminal.press("Enter");
         terminal.wait_until("gone", |screen| !screen.contains(&line));
     }
-    terminal.wait_for("a key is not typed into the prompt");
+    terminal.wait_for("do not type a key into the prompt");
     terminal.wait_for("unknown provider");
     terminal.type_line("run: echo still here");
     terminal.wait_for("exit code 0");
