@@ -113,7 +113,7 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
     );
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
     // The same conversation goes on, with what waited for its next prompt.
-    terminal.wait_for("goes with the next prompt: [!echo waits 1 line]");
+    terminal.wait_for("attached to the next prompt: [!echo waits 1 line]");
     terminal.type_line("the first prompt with it");
     terminal.wait_until("a request", |_| {
         let asked = provider.asked();
