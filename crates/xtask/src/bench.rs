@@ -125,7 +125,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     bench.hard_memories(print)
 }
 
-/// Does the same as this process was told to, as a release build.
+/// Runs the same bench again in an optimised build of this program.
 fn again_optimised(programs: &Programs, bench: &str, effort: Effort) -> anyhow::Result<()> {
     let mut command = programs.optimised();
     command.args(["bench", bench]);

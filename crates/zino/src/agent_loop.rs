@@ -43,7 +43,7 @@ struct Definitions {
     skills: BTreeMap<String, Skill>,
 }
 
-/// A conversation that is being answered.
+/// A conversation in progress.
 struct Run {
     /// Shared with every request to `rtr`: an iteration copies pointers.
     messages: Vec<Message>,
@@ -66,7 +66,7 @@ struct Turn {
     interrupted: bool,
 }
 
-/// Why a run is not finished.
+/// Why a run stopped early.
 #[derive(Debug)]
 enum Unfinished {
     HungUp,
@@ -145,7 +145,7 @@ impl AgentLoopService {
     ) -> Result<(String, u64), Unfinished> {
         let mut iteration = 1;
         loop {
-            let turn = self.turn(&run, responses).await?;
+            let turn = self.run_turn(&run, responses).await?;
             if !turn.interrupted || iteration >= run.max_iterations {
                 return Ok((turn.text, iteration));
             }
@@ -155,7 +155,11 @@ impl AgentLoopService {
     }
 
     /// Asks once and runs each tool call as soon as it is complete.
-    async fn turn(&self, run: &Run, responses: &Responses<Response>) -> Result<Turn, Unfinished> {
+    async fn run_turn(
+        &self,
+        run: &Run,
+        responses: &Responses<Response>,
+    ) -> Result<Turn, Unfinished> {
         let inference = Inference {
             messages: run.messages.clone(),
             sampling: run.sampling,
@@ -167,18 +171,18 @@ impl AgentLoopService {
         let mut turn = Turn::default();
         while let Some(delta) = reading.next().await? {
             for piece in blocks.feed(delta) {
-                self.take(run, piece, &mut turn, &mut reading, responses)
+                self.handle_piece(run, piece, &mut turn, &mut reading, responses)
                     .await?;
             }
         }
         for piece in blocks.finish() {
-            self.take(run, piece, &mut turn, &mut reading, responses)
+            self.handle_piece(run, piece, &mut turn, &mut reading, responses)
                 .await?;
         }
         Ok(turn)
     }
 
-    async fn take(
+    async fn handle_piece(
         &self,
         run: &Run,
         piece: Piece,
@@ -202,7 +206,7 @@ impl AgentLoopService {
         Ok(())
     }
 
-    /// Runs what a block asks for and returns what the model reads about it.
+    /// Runs what a block asks for and returns the text for the model.
     async fn interrupt(&self, run: &Run, tag: &str, body: &str) -> Result<String, RuntimeError> {
         match interrupt::read(tag, body, &run.definitions) {
             Err(text) => Ok(text),

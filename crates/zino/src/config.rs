@@ -255,7 +255,8 @@ pub struct Logging {
 pub struct Wire {
     #[serde(deserialize_with = "lenient::read_count")]
     pub max_frame_bytes: usize,
-    /// How long `sys`, `ctx` and `mem` may take to answer, in seconds; then the caller continues without.
+    /// How long `sys`, `ctx` and `mem` may take to respond, in seconds; then the caller continues without
+    /// them.
     #[serde(deserialize_with = "lenient::read_number")]
     pub answer_timeout: f64,
     /// How long `agr` and `exc` may be silent, in seconds; see [`Config::idle_limit`].
@@ -288,7 +289,7 @@ fn duration(seconds: f64) -> Option<Duration> {
     duration.filter(|duration| !duration.is_zero())
 }
 
-/// Why there is no configuration.
+/// Why the configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(
@@ -298,7 +299,7 @@ pub enum ConfigError {
     #[error("cannot read {}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is invalid: {error}", .path.display())]
-    Wrong { path: PathBuf, error: String },
+    Invalid { path: PathBuf, error: String },
 }
 
 /// The longest configuration.
@@ -314,7 +315,7 @@ pub struct Loaded {
 }
 
 impl Config {
-    /// The path of the configuration unless an argument gives another.
+    /// The path of the configuration when no argument names one.
     pub fn default_path() -> PathBuf {
         env::var_os("ZINO_CONFIG")
             .filter(|path| !path.is_empty())
@@ -334,7 +335,7 @@ impl Config {
                 });
             }
         };
-        let mut loaded = Self::parse(&text).map_err(|error| ConfigError::Wrong {
+        let mut loaded = Self::parse(&text).map_err(|error| ConfigError::Invalid {
             path: path.to_owned(),
             error,
         })?;
@@ -363,7 +364,7 @@ impl Config {
             && ["false", "no", "off", "0"].contains(&text.to_ascii_lowercase().as_str())
         {
             warnings.push(format!(
-                "[rtr] streaming = {text:?} counts as true, as every text but the empty one: write \
+                "[rtr] streaming = {text:?} counts as true, like every non-empty string: write \
                  streaming = false"
             ));
         }

@@ -85,7 +85,7 @@ impl ContextService {
         }
     }
 
-    /// Asks `mem`; on failure, warns and returns nothing, and the context is built without.
+    /// Asks `mem`; on failure, logs a warning and returns `None`, and the context is built without it.
     async fn ask(&self, request: memory::Request) -> Option<memory::Response> {
         let error = match self.memory.ask(request).await {
             Ok(memory::Response::Error(failure)) => failure.message,

@@ -1,4 +1,5 @@
-//! `daemon`: has a client's message answered, and stores both in the channel's history.
+//! `daemon`: answers a client's message with the help of the other services, and stores both in the
+//! channel's history.
 
 mod dispatch;
 
@@ -44,8 +45,8 @@ impl DaemonService {
         let Some(finished) = self.dispatch(messages, request.stream, responses).await else {
             return;
         };
-        // Before the client reads the last frame: then its next request finds this one, and it may
-        // hang up at once. An empty text is not worth remembering.
+        // Stored before the client reads the last frame, so that its next request finds this exchange
+        // even if it hangs up right away. An empty text is not worth remembering.
         if let Some(channel) = &request.channel_id
             && !finished.text().is_empty()
         {

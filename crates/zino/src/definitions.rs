@@ -13,7 +13,7 @@ use crate::logging::Log;
 
 /// The longest definition file.
 ///
-/// Limit: the tool or skill is left out.
+/// Limit: the tool or skill is ignored.
 pub(crate) const MAX_DEFINITION_BYTES: u64 = 4 << 20;
 
 /// The part of a definition about the program that runs code.
@@ -22,7 +22,7 @@ pub(crate) const MAX_DEFINITION_BYTES: u64 = 4 << 20;
 pub struct Meta {
     pub executor: Option<String>,
     pub file_extension: Option<String>,
-    /// The original asks only whether it counts as true.
+    /// The original only tests its truthiness.
     #[serde(deserialize_with = "lenient::read_optional_text")]
     pub static_analysis: Option<String>,
 }
@@ -58,8 +58,8 @@ struct ToolFile {
     meta: Meta,
 }
 
-/// Loads the executors that the tools in a directory name, in order of file names; the first of a
-/// name wins. Files that cannot be read are logged and left out.
+/// Loads the executors that the tools in a directory name, sorted by file name; the first of
+/// several with the same name wins. Files that cannot be read are logged and skipped.
 pub fn load_executors(directory: &Path, log: Log) -> Vec<ExecutorDefinition> {
     let mut executors: Vec<ExecutorDefinition> = Vec::new();
     for (stem, path) in json_files(directory, log) {
@@ -121,7 +121,7 @@ fn read<T: for<'de> Deserialize<'de>>(path: &Path, log: Log) -> Option<T> {
     match parsed {
         Ok(value) => Some(value),
         Err(error) => {
-            log.error(format_args!("{} is left out: {error}", path.display()));
+            log.error(format_args!("ignoring {}: {error}", path.display()));
             None
         }
     }

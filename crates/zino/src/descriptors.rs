@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The most descriptors asked for: more would only hide a leak longer.
-const ENOUGH: u64 = 65_536;
+/// The most descriptors requested: more would only hide a leak for longer.
+const MAX_DESCRIPTORS: u64 = 65_536;
 
-/// What one request may need: its connection, one to the next service, one to the model, a file.
-const PER_CONNECTION: u64 = 4;
+/// Descriptors one request may need: its connection, one to the next service, one to the model, a file.
+const DESCRIPTORS_PER_CONNECTION: u64 = 4;
 
 /// The most clients a service serves at a time, however many descriptors it has.
 ///
@@ -22,11 +22,13 @@ const MIN_SERVICE_CONNECTIONS: usize = 16;
 static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
 /// Raises the descriptor limit as far as the system allows, and returns how many connections a
-/// service may serve at a time. Further ones wait: without a descriptor a request would fail half
-/// way, its history not stored.
+/// service may serve at a time. Further ones wait: without a descriptor a request would fail halfway,
+/// without storing its history.
 pub(crate) fn connections() -> usize {
     let present = getrlimit(Resource::Nofile);
-    let wanted = present.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+    let wanted = present
+        .maximum
+        .map_or(MAX_DESCRIPTORS, |most| most.min(MAX_DESCRIPTORS));
     let limit = match present.current {
         Some(current) if current < wanted => {
             let raised = Rlimit {
@@ -42,9 +44,9 @@ pub(crate) fn connections() -> usize {
             }
         }
         Some(current) => current,
-        None => ENOUGH,
+        None => MAX_DESCRIPTORS,
     };
-    usize::try_from(limit / PER_CONNECTION)
+    usize::try_from(limit / DESCRIPTORS_PER_CONNECTION)
         .unwrap_or(MAX_SERVICE_CONNECTIONS)
         .clamp(MIN_SERVICE_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
 }

@@ -29,7 +29,7 @@ pub struct EnvironmentFile {
 
 impl EnvironmentFile {
     /// Reads the first `.env` found: beside the configuration, then in the working directory, where an
-    /// installed original has its programs. Problems are returned as warnings.
+    /// installation of the original has its programs. Problems are returned as warnings.
     pub fn beside(config: &Config) -> (Self, Vec<String>) {
         let Some(directory) = &config.directory else {
             return (Self::default(), Vec::new());
@@ -44,7 +44,7 @@ impl EnvironmentFile {
                     return (file, warnings);
                 }
                 Err(error) => {
-                    warnings.push(format!("{} is not used: {error}", path.display()));
+                    warnings.push(format!("ignoring {}: {error}", path.display()));
                     return (Self::default(), warnings);
                 }
             }
@@ -56,7 +56,7 @@ impl EnvironmentFile {
         let parsed = parse::parse(text, &|name| env::var(name).ok());
         let problems = parsed.bad_lines.iter().map(|line| {
             format!(
-                "{} line {line} is left out: expected NAME=VALUE",
+                "{} line {line} is ignored: expected NAME=VALUE",
                 path.display()
             )
         });
@@ -73,8 +73,8 @@ impl EnvironmentFile {
         self.path.as_deref()
     }
 
-    /// A variable of the process or else of the file. One that is set but empty counts as set, as in
-    /// the original.
+    /// Looks up a variable in the environment of the process, then in the file. One that is set but
+    /// empty counts as set, as in the original.
     pub fn variable(&self, name: &str) -> Option<String> {
         match env::var_os(name) {
             Some(value) => value.into_string().ok(),
@@ -97,6 +97,6 @@ fn read(path: &Path) -> Result<Option<String>, String> {
         .map_err(|error| error.to_string())?;
     match bytes.map(String::from_utf8).transpose() {
         Ok(text) => Ok(text),
-        Err(_) => Err("it is not UTF-8".to_owned()),
+        Err(_) => Err("not valid UTF-8".to_owned()),
     }
 }

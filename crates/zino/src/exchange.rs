@@ -5,7 +5,7 @@ use zot_wire::zino::{Frame, Request, Response};
 
 use crate::peer::Peer;
 
-/// Returns all frames that `request` is answered with.
+/// Returns all frames of the response to `request`.
 pub(crate) async fn exchange<R: Request>(peer: &Peer<R>, request: &Value) -> Vec<Value> {
     let frame = Frame::parse(request.to_string().as_bytes()).unwrap();
     let request = match R::read(frame) {

@@ -62,7 +62,7 @@ pub struct ExecutorService {
 pub enum ExecutorError {
     #[error("[exc] timeout must be more than 0 seconds, not {0}")]
     Timeout(f64),
-    #[error("cannot work in {}: {source}", .path.display())]
+    #[error("cannot use {} as the working directory: {source}", .path.display())]
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -177,7 +177,7 @@ impl ExecutorService {
             let network = self.config.exc.network;
             confined::confine(command, &self.directory, file, network)?
         } else {
-            confined::open(command)?
+            confined::unconfined(command)?
         };
         let finished =
             program::run(command, self.limits)
@@ -199,7 +199,7 @@ impl ExecutorService {
         let failed = |error: &dyn std::fmt::Display| {
             Some(format!("cannot start {}: {error}", validator.display()))
         };
-        let command = match confined::open(self.command(&validator, file.path())) {
+        let command = match confined::unconfined(self.command(&validator, file.path())) {
             Ok(command) => command,
             Err(error) => return failed(&error),
         };

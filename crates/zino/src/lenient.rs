@@ -49,7 +49,7 @@ where
     let integer = read_integer(deserializer)?;
     T::try_from(integer).map_err(|_| {
         D::Error::custom(format!(
-            "expected a whole number that is not negative, not {integer}"
+            "expected a whole number that is not negative, got {integer}"
         ))
     })
 }
@@ -63,7 +63,7 @@ pub(crate) fn read_truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<b
 pub(crate) fn read_shown<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let value = toml::Value::deserialize(deserializer)?;
     let shown = plain(&value).shown();
-    shown.ok_or_else(|| D::Error::custom("expected a number or a text"))
+    shown.ok_or_else(|| D::Error::custom("expected a number or a string"))
 }
 
 /// A string that `false` and the like switch off, in TOML or JSON.
@@ -74,6 +74,6 @@ pub(crate) fn read_optional_text<'de, D: Deserializer<'de>>(
     match value {
         Value::String(text) => Ok(Some(text)),
         other if !Plain::from(&other).is_true() => Ok(None),
-        other => Err(D::Error::custom(format!("expected a text, not {other}"))),
+        other => Err(D::Error::custom(format!("expected a string, got {other}"))),
     }
 }

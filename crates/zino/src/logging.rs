@@ -1,4 +1,4 @@
-//! One line per thing that happened, on standard error.
+//! Writes the log: lines on standard error.
 
 #[cfg(test)]
 mod tests;
@@ -78,8 +78,8 @@ impl Log {
             return;
         }
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ");
-        // One write per line, so that services that share a stream do not mix. A log that cannot
-        // be written is no reason to stop.
+        // One write per line, so that the lines of services that share a stream do not mix. A log
+        // that cannot be written must not stop the service.
         let mut line = format!("{time} {} zino.{}: {message}", level.name(), self.service);
         if line.contains(char::is_control) {
             line = on_one_line(&line);

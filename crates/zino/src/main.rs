@@ -10,10 +10,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
-use zino::memory::{MemoryService, Mended};
+use zino::memory::{MemoryService, TornFiles};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
-use zino::program::client::{ClientError, Question, ask};
+use zino::program::client::{ClientError, ClientRequest, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
@@ -23,7 +23,7 @@ use zot_wire::MAX_FRAME_BYTES;
 #[derive(Parser)]
 #[command(
     name = "zino",
-    version,
+    version = env!("ZOT_BUILD_VERSION"),
     after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]
@@ -41,40 +41,40 @@ struct ConfigArgument {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write a configuration, a prompt, tools and skills that work at once
+    /// Write a configuration, a prompt, tools and skills, ready to use
     Init {
-        /// Where to
+        /// Target directory
         #[arg(default_value = ".")]
         directory: PathBuf,
     },
     /// Run all services in one process
     Up(ConfigArgument),
-    /// Show which services answer
+    /// Show which services respond
     Status(ConfigArgument),
     /// Check the configuration and the environment
     Check(ConfigArgument),
-    /// Ask the daemon; what is piped in is added to the message, if it begins to come within a
-    /// second: `-` waits for it
+    /// Send a message to the daemon. Piped input is appended to the message if it starts within a
+    /// second; `-` waits for it
     Cli(Cli),
     /// Run the coordinator
     Daemon(ConfigArgument),
-    /// Run the router to the model
+    /// Run the router, which calls the model
     Rtr(ConfigArgument),
     /// Run the loop of model responses and tool calls
     Agr(ConfigArgument),
-    /// Run the system prompt
+    /// Run the system prompt service
     Sys(ConfigArgument),
-    /// Run the executor of code
+    /// Run the code executor
     Exc(ConfigArgument),
-    /// Run the memory
+    /// Run the memory service
     Mem(Mem),
-    /// Run the context
+    /// Run the context service
     Ctx(ConfigArgument),
 }
 
 #[derive(Args)]
 struct Mem {
-    /// Only mend the files that a killed process left cut off, for another program to read
+    /// Only repair files that a killed process left truncated, then exit
     #[arg(long)]
     mend: bool,
     #[command(flatten)]
@@ -83,13 +83,13 @@ struct Mem {
 
 #[derive(Args)]
 struct Cli {
-    /// Show the answer as it comes
+    /// Print the answer as it arrives
     #[arg(long, short)]
     stream: bool,
     /// The conversation to continue; `-ch` works too
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
-    /// Leave standard input alone, as in `while read` loops
+    /// Do not read standard input, for example inside a `while read` loop
     #[arg(long, short)]
     no_stdin: bool,
     #[command(flatten)]
@@ -98,11 +98,11 @@ struct Cli {
     words: Vec<String>,
 }
 
-/// How long to wait for piped input when there is a message already: a parent often leaves the
-/// standard input of a program open without ever writing to it.
+/// How long to wait for piped input when there already is a message: a parent process often leaves the
+/// standard input of its children open without ever writing to it.
 ///
 /// Limit: a silent pipe is ignored.
-const PIPE_PATIENCE: Timespec = Timespec {
+const PIPED_INPUT_TIMEOUT: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
@@ -133,7 +133,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// `zino-mem …` is `zino mem …` while `zino-0.1` is `zino`, and `-ch` is a flag of its own in the original's client.
+/// Turns `zino-mem …` into `zino mem …`, but leaves `zino-0.1` alone, and the `-ch` of the original's
+/// client into `--channel`.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments
         .first()
@@ -168,7 +169,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
         Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
         Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
-        Command::Mem(mem) if mem.mend => mend(mem.config),
+        Command::Mem(mem) if mem.mend => repair(mem.config),
         Command::Mem(mem) => serve(mem.config, Some(ServiceKind::Memory)),
         Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
     }
@@ -207,19 +208,19 @@ fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn mend(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+fn repair(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    let Mended { files, errors } = MemoryService::new(&config).mend();
+    let TornFiles { files, errors } = MemoryService::new(&config).repair();
     let mut output = zot_terminal::stdout();
     for file in &files {
-        let _ = writeln!(output, "mended {}", file.display());
+        let _ = writeln!(output, "repaired {}", file.display());
     }
     for error in &errors {
         let _ = writeln!(zot_terminal::stderr(), "zino: not repaired: {error}");
     }
     if files.is_empty() && errors.is_empty() {
         let directory = config.mem.data_dir.display();
-        let _ = writeln!(output, "nothing to mend in {directory}");
+        let _ = writeln!(output, "nothing to repair in {directory}");
     }
     Ok(match errors.is_empty() {
         true => ExitCode::SUCCESS,
@@ -252,14 +253,14 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     } in found
     {
         let text = match health {
-            Health::Answers { latency, version } => {
+            Health::Responding { latency, version } => {
                 let version = version.unwrap_or_else(|| "not one of ours".to_owned());
                 format!(
                     "answers  {:>7.2} ms  {version}",
                     latency.as_secs_f64() * 1000.0
                 )
             }
-            Health::Odd(text) => format!("odd      {text}"),
+            Health::Unexpected(text) => format!("odd      {text}"),
             Health::Silent => "silent".to_owned(),
             Health::Down(error) => format!("down     {error}"),
         };
@@ -297,30 +298,32 @@ fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-fn speaks_within(input: &io::Stdin, patience: Timespec) -> bool {
+fn has_input_within(input: &io::Stdin, timeout: Timespec) -> bool {
     let mut descriptors = [PollFd::new(input, PollFlags::IN)];
     // Reading reports what is wrong with a stream that cannot be polled.
-    poll(&mut descriptors, Some(&patience)).map_or(true, |ready| ready > 0)
+    poll(&mut descriptors, Some(&timeout)).map_or(true, |ready| ready > 0)
 }
 
 fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
-    // Without a message, piped input is waited for, however long it takes.
+    // Without a message, waits for piped input however long it takes.
     let (dashes, words): (Vec<_>, Vec<_>) = cli.words.into_iter().partition(|word| word == "-");
     let mut message = words.join(" ");
     let input = io::stdin();
     let expects_input = !dashes.is_empty()
         || !cli.no_stdin
             && !input.is_terminal()
-            && (message.is_empty() || speaks_within(&input, PIPE_PATIENCE));
+            && (message.is_empty() || has_input_within(&input, PIPED_INPUT_TIMEOUT));
     if expects_input {
         let mut piped = String::new();
         let read = input
             .lock()
             .take(MAX_FRAME_BYTES as u64 + 1)
             .read_to_string(&mut piped)
-            .map_err(|error| format!("cannot read what is piped in: {error}"))?;
+            .map_err(|error| format!("cannot read standard input: {error}"))?;
         if read > MAX_FRAME_BYTES {
-            return Err(format!("more than {MAX_FRAME_BYTES} bytes were piped in"));
+            return Err(format!(
+                "standard input is longer than {MAX_FRAME_BYTES} bytes"
+            ));
         }
         if !piped.trim().is_empty() {
             if !message.is_empty() {
@@ -345,12 +348,12 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     };
     let socket = config.socket(ServiceKind::Daemon);
     let daemon = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
-    let question = Question {
+    let request = ClientRequest {
         message,
         channel: cli.channel,
         stream: cli.stream,
     };
-    match block_on(ask(&daemon, question, &mut zot_terminal::stdout()))? {
+    match block_on(ask(&daemon, request, &mut zot_terminal::stdout()))? {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(ClientError::Refused(text)) => {
             let _ = writeln!(zot_terminal::stderr(), "{text}");

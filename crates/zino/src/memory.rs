@@ -1,7 +1,7 @@
 //! `mem`: histories of channels, hard memories that are searched, one soft memory.
 //!
-//! Everything is stored in the original's files, which the original may use at the same time. Work is
-//! done on blocking threads: the services share one thread.
+//! Everything is stored in the original's files, which the original may use at the same time. Requests
+//! are handled on blocking threads: the services share one thread.
 
 mod array;
 mod channels;
@@ -41,7 +41,7 @@ use soft::SoftMemory;
 /// How many messages are read without a blocking thread.
 ///
 /// Limit: more messages are read on a blocking thread.
-const AT_ONCE_MESSAGES: usize = 1000;
+const MAX_INLINE_MESSAGES: usize = 1000;
 
 /// How many frames wait for the caller.
 ///
@@ -49,7 +49,7 @@ const AT_ONCE_MESSAGES: usize = 1000;
 const FRAMES_AHEAD: usize = 4;
 
 /// How many memories a search finds unless the request says otherwise.
-const DEFAULT_TOP: i64 = 3;
+const DEFAULT_TOP_K: i64 = 3;
 
 /// The longest soft memory, note or list of channels that is read.
 ///
@@ -76,34 +76,34 @@ impl MemoryService {
         }))
     }
 
-    /// Repairs files whose end a killed process cut off. Ours are repaired on first use anyway; this is
-    /// for the original, which cannot. Blocks.
-    pub fn mend(&self) -> Mended {
-        self.mend_while(&|| true)
+    /// Repairs files whose end a killed process cut off. This service repairs them on first use anyway;
+    /// the original cannot. Blocks.
+    pub fn repair(&self) -> TornFiles {
+        self.repair_while(&|| true)
     }
 
-    /// Finds what [`Self::mend`] would repair, without changing anything. Blocks.
-    pub fn torn(&self) -> Mended {
+    /// Finds what [`Self::repair`] would repair, without changing anything. Blocks.
+    pub fn find_torn(&self) -> TornFiles {
         self.0.each_file(&|| true, |path, _| file::is_torn(path))
     }
 
-    fn mend_while(&self, keep_going: &dyn Fn() -> bool) -> Mended {
-        self.0.each_file(keep_going, file::mend_torn)
+    fn repair_while(&self, keep_going: &dyn Fn() -> bool) -> TornFiles {
+        self.0.each_file(keep_going, file::repair_torn)
     }
 }
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
-enum Refused {
+enum RequestError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     HungUp(#[from] HungUp),
 }
 
-/// Files that were cut off, and errors of those that could not be examined.
+/// Files that were cut off, and the errors of those that could not be examined.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct TornFiles {
     pub files: Vec<PathBuf>,
     pub errors: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl Service for MemoryService {
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {
         let keep_going = || !stop.is_cancelled();
-        let Mended { files, errors } = self.mend_while(&keep_going);
+        let TornFiles { files, errors } = self.repair_while(&keep_going);
         for file in files {
             log.warning(format_args!(
                 "{} was cut off and has been repaired",
@@ -136,13 +136,13 @@ impl Service for MemoryService {
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         let store = Arc::clone(&self.0);
         Box::pin(async move {
-            if let Some(response) = store.answer_at_once(&request) {
+            if let Some(response) = store.respond_inline(&request) {
                 return responses.finish(response).await;
             }
             // Frames are forwarded here: a caller in the same process is woken only by what the service
             // itself sends.
             let (sink, mut frames) = mpsc::channel(FRAMES_AHEAD);
-            let work = tokio::task::spawn_blocking(move || store.answer(request, &sink));
+            let work = tokio::task::spawn_blocking(move || store.respond(request, &sink));
             while let Some(frame) = frames.recv().await {
                 if responses.send(frame).await.is_err() {
                     return;
@@ -150,7 +150,7 @@ impl Service for MemoryService {
             }
             let response = match work.await {
                 Ok(Ok(response)) => response,
-                Ok(Err(refused)) => Response::error(refused.to_string()),
+                Ok(Err(error)) => Response::error(error.to_string()),
                 Err(_) => Response::error("the request could not be finished"),
             };
             responses.finish(response).await;
@@ -159,15 +159,15 @@ impl Service for MemoryService {
 }
 
 impl Store {
-    /// Collects the files for which `concerns` holds.
+    /// Collects the files for which `is_torn` returns true.
     fn each_file(
         &self,
         keep_going: &dyn Fn() -> bool,
-        concerns: impl Fn(&Path, &Directory) -> Result<bool, StoreError>,
-    ) -> Mended {
-        let mut mended = Mended::default();
+        is_torn: impl Fn(&Path, &Directory) -> Result<bool, StoreError>,
+    ) -> TornFiles {
+        let mut torn = TornFiles::default();
         let channels = self.channels.paths().unwrap_or_else(|error| {
-            mended.errors.push(error.to_string());
+            torn.errors.push(error.to_string());
             Vec::new()
         });
         let hard = (self.hard.path().to_owned(), self.hard.directory());
@@ -179,32 +179,33 @@ impl Store {
             if !keep_going() {
                 break;
             }
-            match concerns(&path, directory) {
-                Ok(true) => mended.files.push(path),
+            match is_torn(&path, directory) {
+                Ok(true) => torn.files.push(path),
                 Ok(false) => {}
-                Err(error) => mended.errors.push(error.to_string()),
+                Err(error) => torn.errors.push(error.to_string()),
             }
         }
-        mended
+        torn
     }
 
-    /// Answers at once where that takes microseconds, less than waking a thread, and waits for nobody:
-    /// everything else in the process would wait too. Anything unusual is left to [`Self::answer`].
-    fn answer_at_once(&self, request: &Request) -> Option<Response> {
+    /// Responds without another thread where that takes microseconds, less than waking a thread, and
+    /// nothing has to be waited for: everything else in the process would wait too. Anything unusual is
+    /// left to [`Self::respond`].
+    fn respond_inline(&self, request: &Request) -> Option<Response> {
         match request {
             Request::GetHistory { channel_id, limit } => {
                 let limit = history_limit(*limit)?;
-                if limit > AT_ONCE_MESSAGES {
+                if limit > MAX_INLINE_MESSAGES {
                     return None;
                 }
-                let history = self.channels.history_at_once(channel_id, limit);
+                let history = self.channels.history_without_waiting(channel_id, limit);
                 let messages = history.ok()??;
                 Some(Response::History { messages })
             }
             Request::AppendHistory {
                 channel_id,
                 messages,
-            } => match self.channels.append_at_once(channel_id, messages) {
+            } => match self.channels.append_without_waiting(channel_id, messages) {
                 Ok(true) => Some(Response::Done),
                 Ok(false) => None,
                 Err(error) => Some(Response::error(error.to_string())),
@@ -217,11 +218,11 @@ impl Store {
     }
 
     /// Returns the last frame of the response; earlier ones go to `frames`.
-    fn answer(
+    fn respond(
         &self,
         request: Request,
         frames: &mpsc::Sender<Response>,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, RequestError> {
         Ok(match request {
             Request::GetHistory { channel_id, limit } => Response::History {
                 messages: self.channels.history(&channel_id, history_limit(limit))?,
@@ -271,7 +272,7 @@ impl Store {
     }
 
     fn search(&self, query: &str, top_k: Option<i64>) -> Result<Vec<FoundMemory>, StoreError> {
-        let count = top_k.unwrap_or(DEFAULT_TOP);
+        let count = top_k.unwrap_or(DEFAULT_TOP_K);
         let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
         let wanted = if count < 0 {
             Wanted::AllBut(magnitude)
@@ -282,7 +283,7 @@ impl Store {
     }
 }
 
-/// How many messages of a history are asked for; `None` for all.
+/// How many messages of a history are requested; `None` for all.
 fn history_limit(limit: Option<i64>) -> Option<usize> {
     let limit = usize::try_from(limit.unwrap_or(0)).ok();
     limit.filter(|&limit| limit > 0)

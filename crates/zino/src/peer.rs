@@ -24,7 +24,7 @@ use crate::service::{Responses, Service};
 
 const READ_BYTES: usize = 16 * 1024;
 
-/// How long to wait before trying a full queue again.
+/// How long to wait before retrying a full queue.
 const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Where a service can be reached, and how long it may be silent.
@@ -73,11 +73,11 @@ pub enum CallError {
     Unreachable(io::Error),
     #[error("the connection broke: {0}")]
     Broken(io::Error),
-    #[error("the answer ended too early")]
+    #[error("the response ended too early")]
     EndedEarly,
-    #[error("the answer cannot be read: {0}")]
+    #[error("the response cannot be read: {0}")]
     Unreadable(String),
-    #[error("nothing came within {}s", .0.as_secs_f64())]
+    #[error("no response within {}s", .0.as_secs_f64())]
     Silent(Duration),
 }
 
@@ -92,7 +92,7 @@ impl<R: Request> Peer<R> {
         }
     }
 
-    /// A service of this process; its requests go into `log` as they would over its socket.
+    /// Calls a service of this process. Its requests are logged as if they came over its socket.
     pub fn local(service: Arc<dyn Service<Request = R>>, log: Log) -> Self {
         Self {
             address: Address::Local { service, log },
@@ -149,7 +149,7 @@ impl<R: Request> Peer<R> {
                 write_frame(&mut frame, &request)
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
                 match stream.write_all(&frame).await {
-                    // A service that stops reading may have answered why.
+                    // A service that stops reading may have responded with the reason.
                     Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                         return Err(CallError::Broken(error));
                     }

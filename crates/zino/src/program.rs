@@ -1,4 +1,4 @@
-//! What the `zino` binary does beside serving.
+//! The subcommands of the `zino` binary.
 
 pub mod check;
 pub mod client;

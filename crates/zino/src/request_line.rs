@@ -1,4 +1,4 @@
-//! The line of the log that every request leaves, however it came.
+//! The log line of a request, whichever way it arrived.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use zot_wire::zino::{Frame, Request, Response};
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 
-/// How much of a peer's text is repeated.
+/// How much of a peer's text is logged.
 const SHOWN_CHARACTERS: usize = 80;
 
-/// A request that is being answered. Nothing is kept of it when its line would not be written.
+/// A request in progress. Nothing of it is kept when its line would not be written.
 pub(crate) struct RequestLine {
     log: Log,
     began: Instant,
@@ -23,23 +23,23 @@ struct Subject {
     channel: Option<String>,
 }
 
-/// What became of a request.
+/// How a request ended.
 #[derive(Debug, Default)]
 pub(crate) enum Outcome {
     #[default]
-    NoAnswer,
+    NoResponse,
     Ok,
     Error(String),
     HungUp,
 }
 
 impl RequestLine {
-    /// A request that came over a socket, valid or not.
+    /// Begins the line of a request that came over a socket, valid or not.
     pub(crate) fn of_frame(log: Log, service: ServiceKind, frame: &Frame) -> Self {
         Self::begin(log, || Subject::of_frame(service, frame))
     }
 
-    /// A request of a service of this process.
+    /// Begins the line of a request from a service of this process.
     pub(crate) fn of_request(log: Log, request: &impl Request) -> Self {
         Self::begin(log, || Subject {
             kind: request.type_name().to_owned(),
@@ -55,7 +55,7 @@ impl RequestLine {
         }
     }
 
-    /// Counts from when a request began to arrive.
+    /// Sets the start of the duration to when the request began to arrive.
     pub(crate) fn since(mut self, began: Instant) -> Self {
         self.began = began;
         self
@@ -71,7 +71,7 @@ impl RequestLine {
     }
 }
 
-/// The line of a request that could not be read.
+/// Logs the line of a request that could not be read.
 pub(crate) fn refused(log: Log, began: Instant, reason: &str) {
     log.warning(format_args!(
         "type=? duration_ms={:.1} outcome=refused: {}",
@@ -81,7 +81,7 @@ pub(crate) fn refused(log: Log, began: Instant, reason: &str) {
 }
 
 impl Outcome {
-    /// What the last frame of a response says about all of it.
+    /// The outcome that the last frame of a response stands for.
     pub(crate) fn of(response: &impl Response) -> Self {
         match response.as_failure() {
             Some(failure) => Self::Error(printable(failure.message.as_deref().unwrap_or(""))),
@@ -93,7 +93,7 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoAnswer => formatter.write_str("no answer"),
+            Self::NoResponse => formatter.write_str("no response"),
             Self::Ok => formatter.write_str("ok"),
             Self::Error(message) => write!(formatter, "error: {message}"),
             Self::HungUp => formatter.write_str("hung up"),
@@ -105,7 +105,7 @@ impl Subject {
     fn of_frame(service: ServiceKind, frame: &Frame) -> Self {
         let kind = match frame.type_name() {
             Some(kind @ ("ping" | "version")) => kind.to_owned(),
-            // What clients ask of the daemon has no type: it is one thing, in two ways.
+            // Requests to the daemon have no type: there is only one kind, streamed or not.
             _ if service == ServiceKind::Daemon => match frame.wants_stream() {
                 true => "stream".to_owned(),
                 false => "request".to_owned(),

@@ -33,7 +33,7 @@ pub struct RouterService {
     streaming: bool,
     time_limit: Duration,
     /// A longer response does not fit in a frame.
-    max_answer_bytes: usize,
+    max_response_bytes: usize,
     /// At least one; the others are tried in order.
     targets: Vec<Target>,
     recent: RecentConversations,
@@ -60,7 +60,7 @@ struct Received {
     text: String,
 }
 
-/// Why a response is not complete.
+/// Why a response is incomplete.
 enum Unfinished {
     HungUp,
     Failed(ModelError),
@@ -73,7 +73,7 @@ impl From<HungUp> for Unfinished {
 }
 
 impl RouterService {
-    /// Sets the servers up without contacting them.
+    /// Sets up the servers without contacting them.
     pub fn new(config: &Config, log: Log) -> Result<Self, RouterError> {
         let (file, warnings) = EnvironmentFile::beside(config);
         for warning in warnings {
@@ -95,7 +95,7 @@ impl RouterService {
         Ok(Self {
             streaming: config.rtr.streaming,
             time_limit,
-            max_answer_bytes: config.wire.max_frame_bytes,
+            max_response_bytes: config.wire.max_frame_bytes,
             targets: endpoints::targets(config, time_limit, environment)?,
             recent: RecentConversations::default(),
             log,
@@ -127,12 +127,12 @@ impl RouterService {
             Err(message) => return responses.finish(Response::error(message)).await,
         };
         let mut received = Received::default();
-        let asked = self.ask(&inference, responses, &mut received);
-        let outcome = match timeout(self.time_limit, asked).await {
+        let request = self.ask(&inference, responses, &mut received);
+        let outcome = match timeout(self.time_limit, request).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 let limit = self.time_limit.as_secs_f64();
-                let message = format!("the model has not answered within {limit}s");
+                let message = format!("the model has not responded within {limit}s");
                 return responses.finish(Response::error(message)).await;
             }
         };
@@ -172,7 +172,7 @@ impl RouterService {
             self.log.warning(format_args!("{}: {error}", target.model));
             last = Some(error);
         }
-        // Reached only without servers, which `new` refuses.
+        // Reached only without servers, which `new` rejects.
         last.map_or(Ok(()), |error| Err(Unfinished::Failed(error)))
     }
 
@@ -212,7 +212,7 @@ impl RouterService {
             let delta = match event {
                 None => return Ok(()),
                 Some(Err(error)) => return Err(Unfinished::Failed(error)),
-                // The original forwards the empty text that a model starts with.
+                // The original forwards the empty text a model starts with.
                 Some(Ok(ModelEvent::Start)) if !received.started => {
                     received.started = true;
                     String::new()
@@ -223,8 +223,11 @@ impl RouterService {
                     None => continue,
                 },
             };
-            if received.text.len() + delta.len() > self.max_answer_bytes {
-                let message = format!("the answer is longer than {} bytes", self.max_answer_bytes);
+            if received.text.len() + delta.len() > self.max_response_bytes {
+                let message = format!(
+                    "the response is longer than {} bytes",
+                    self.max_response_bytes
+                );
                 return Err(Unfinished::Failed(ModelError::new(
                     ModelErrorKind::Invalid,
                     message,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::logging::Log;
 use crate::service::AnyService;
 
-pub(crate) use connection::answer;
+pub(crate) use connection::serve_connection;
 pub use socket::{BindError, Socket};
 
 /// How long running requests may take to finish after the service was asked to stop.
@@ -30,12 +30,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub max_frame_bytes: usize,
-    /// How many clients are served at a time; more wait in the socket's own queue.
+    /// How many clients are served at a time; more wait in the socket's queue.
     pub max_connections: usize,
     pub log: Log,
 }
 
-/// Answers requests until `stop` fires; running ones may finish.
+/// Serves requests until `stop` fires; running ones may finish.
 pub async fn serve(
     socket: Socket,
     service: Arc<dyn AnyService>,
@@ -58,7 +58,7 @@ pub async fn serve(
                 let service = Arc::clone(&service);
                 let stop = stop.clone();
                 connections.spawn(async move {
-                    service.answer(stream, options, stop).await;
+                    service.serve_connection(stream, options, stop).await;
                     drop(slot);
                 });
             }
@@ -67,7 +67,7 @@ pub async fn serve(
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
-        // Drops finished ones.
+        // Forgets finished connections.
         while connections.try_join_next().is_some() {}
     }
     drop(socket);
@@ -78,6 +78,6 @@ pub async fn serve(
     {
         options
             .log
-            .warning(format_args!("running requests were abandoned at the end"));
+            .warning(format_args!("abandoned running requests at shutdown"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a service is: something that answers one request with one or more frames.
+//! The trait of services, which respond to a request with one or more frames.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use zot_wire::zino::Request;
 
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::serve::{ServeOptions, answer};
+use crate::serve::{ServeOptions, serve_connection};
 
 /// How many frames of a response may wait for the caller before the service does.
 ///
 /// Limit: the service waits for the reader.
 pub(crate) const RESPONSE_QUEUE_LENGTH: usize = 64;
 
-/// Answers the requests of one protocol.
+/// Handles the requests of one protocol.
 pub trait Service: Send + Sync + 'static {
     type Request: Request;
 
     fn kind(&self) -> ServiceKind;
 
-    /// Answers one request. Dropping the future abandons the request: whatever it started elsewhere
+    /// Handles one request. Dropping the future abandons the request: whatever it started elsewhere
     /// ends with it.
     fn handle(
         &self,
@@ -31,10 +31,11 @@ pub trait Service: Send + Sync + 'static {
         responses: ResponsesTo<Self::Request>,
     ) -> BoxFuture<'_, ()>;
 
-    /// Runs once at the start, on a thread of its own, beside the first requests, until `stop` fires.
+    /// Runs once at the start, on its own thread and concurrently with the first requests, until `stop`
+    /// fires.
     fn prepare(&self, _log: Log, _stop: &CancellationToken) {}
 
-    /// Reads what it has from disk again.
+    /// Reads its files again.
     fn reload(&self) -> Result<(), String> {
         Ok(())
     }
@@ -44,8 +45,8 @@ pub trait Service: Send + Sync + 'static {
 pub trait AnyService: Send + Sync {
     fn kind(&self) -> ServiceKind;
 
-    /// Answers the request that comes over `stream`.
-    fn answer(
+    /// Handles the request that arrives on `stream`.
+    fn serve_connection(
         self: Arc<Self>,
         stream: UnixStream,
         options: ServeOptions,
@@ -64,13 +65,13 @@ impl<S: Service> AnyService for S {
         Service::kind(self)
     }
 
-    fn answer(
+    fn serve_connection(
         self: Arc<Self>,
         stream: UnixStream,
         options: ServeOptions,
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        Box::pin(async move { answer(stream, self.as_ref(), options, stop).await })
+        Box::pin(async move { serve_connection(stream, self.as_ref(), options, stop).await })
     }
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {
@@ -82,14 +83,14 @@ impl<S: Service> AnyService for S {
     }
 }
 
-/// Where a service puts the frames of its response.
+/// Sends the frames of a response to the caller.
 #[derive(Debug)]
 pub struct Responses<T>(mpsc::Sender<T>);
 
 /// The responses to requests of type `R`.
 pub type ResponsesTo<R> = Responses<<R as Request>::Response>;
 
-/// The caller no longer waits for the response.
+/// The caller is no longer waiting for the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the caller has hung up")]
 pub struct HungUp;
@@ -100,12 +101,12 @@ impl<T> Responses<T> {
         (Self(sender), receiver)
     }
 
-    /// Adds a frame, waiting while the caller is behind.
+    /// Sends a frame, waiting while the caller is behind.
     pub async fn send(&self, frame: T) -> Result<(), HungUp> {
         self.0.send(frame).await.map_err(|_| HungUp)
     }
 
-    /// Adds the last frame; a caller that has gone does not need it.
+    /// Sends the last frame; a caller that has hung up does not need it.
     pub async fn finish(&self, frame: T) {
         let _ = self.0.send(frame).await;
     }

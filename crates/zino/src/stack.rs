@@ -1,4 +1,4 @@
-//! Puts services together: one for its own process, or all of them for one.
+//! Builds services: one for its own process, or all of them for one process.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::router::RouterService;
 use crate::service::{AnyService, Service};
 use crate::system_prompt::SystemPromptService;
 
-/// Makes services that find each other.
+/// Builds services and connects them to each other.
 pub struct Stack<'a> {
     config: &'a Config,
     built: Built,
@@ -42,10 +42,10 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// Makes all services, which call each other without sockets.
+    /// Builds all services, which call each other without sockets.
     pub fn all(config: &'a Config) -> Result<Vec<Arc<dyn AnyService>>, String> {
         let mut stack = Self::new(config);
-        // In this order every service finds those that it calls.
+        // In this order, every service comes after those it calls.
         let build = |kind: ServiceKind| {
             stack
                 .build(kind)
@@ -54,7 +54,7 @@ impl<'a> Stack<'a> {
         ServiceKind::ALL.into_iter().map(build).collect()
     }
 
-    /// Makes one service. It calls those that were made before it without sockets.
+    /// Builds one service. It calls those built before it without sockets.
     pub fn build(&mut self, kind: ServiceKind) -> Result<Arc<dyn AnyService>, String> {
         let config = self.config.clone();
         let log = self.log(kind);
@@ -118,7 +118,7 @@ impl<'a> Stack<'a> {
         let answer_limit = self.config.answer_limit();
         peer.within(match kind {
             ServiceKind::SystemPrompt | ServiceKind::Memory => answer_limit,
-            // It waits for `mem` itself.
+            // `ctx` itself waits for `mem`.
             ServiceKind::Context => answer_limit.saturating_mul(2),
             ServiceKind::Router => self.config.router_limit(),
             ServiceKind::AgentLoop | ServiceKind::Executor | ServiceKind::Daemon => {

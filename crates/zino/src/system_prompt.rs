@@ -42,7 +42,7 @@ impl SystemPromptService {
         })
     }
 
-    fn answer(&self, request: &Request) -> Response {
+    fn respond(&self, request: &Request) -> Response {
         let changed = match request {
             Request::Get => Ok(()),
             Request::Reload => self.reload(),
@@ -76,10 +76,10 @@ impl Service for SystemPromptService {
     }
 
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
-        Box::pin(async move { responses.finish(self.answer(&request)).await })
+        Box::pin(async move { responses.finish(self.respond(&request)).await })
     }
 
-    /// Reads template, tools and skills again. Keeps the soft memory that was set, as the original does.
+    /// Reloads template, tools and skills. Keeps the soft memory that was set, as the original does.
     fn reload(&self) -> Result<(), String> {
         let mut state = self.lock();
         state.prompt = render(&self.config, &state.soft_memory, self.log)?;

@@ -39,7 +39,7 @@ use tools::ToolArguments;
 #[derive(Parser)]
 #[command(
     name = "zot",
-    version,
+    version = env!("ZOT_BUILD_VERSION"),
     disable_version_flag = true,
     // Scripts and aliases add flags to a command line that may have them already.
     args_override_self = true,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use zot_sdk::Workspace;
-use zot_sdk::configuration::{self, Place, Setting, SettingList, typed};
+use zot_sdk::configuration::{self, ConfigFile, Setting, SettingList, typed};
 
 use crate::failure::Failure;
 use crate::output::{Format, say, say_json};
@@ -83,7 +83,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Action::List { json } => list(workspace, Format::of(json))?,
         Action::Path { json: true, .. } => {
             let path = |place| configuration::path(workspace, place);
-            say_json(&json!({"user": path(Place::User), "project": path(Place::Project)}))?;
+            say_json(
+                &json!({"user": path(ConfigFile::User), "project": path(ConfigFile::Project)}),
+            )?;
         }
         Action::Path { project, .. } => {
             say(configuration::path(workspace, place(project)).display())?;
@@ -145,9 +147,9 @@ fn as_object(setting: &Setting) -> Value {
     })
 }
 
-fn place(project: bool) -> Place {
+fn place(project: bool) -> ConfigFile {
     match project {
-        true => Place::Project,
-        false => Place::User,
+        true => ConfigFile::Project,
+        false => ConfigFile::User,
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use zot_sdk::Workspace;
 use zot_sdk::extensions::store::{OnConflict, Store, Switch, Switched};
-use zot_sdk::extensions::{self, Starting};
+use zot_sdk::extensions::{self, Foundation, Starting};
 use zot_stdio::executor;
 use zot_stdio::signals::{EndSignal, EndSignals};
 
@@ -91,6 +91,9 @@ enum Action {
         name: String,
         #[arg(long)]
         lang: Language,
+        /// Leave out zot's SDK, which Python and TypeScript extensions otherwise get a copy of
+        #[arg(long)]
+        plain: bool,
         /// The directory to create instead of ./NAME
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
@@ -169,9 +172,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             };
             logs::run(workspace, &name, until, lines)
         }
-        Action::New { name, lang, dir } => {
+        Action::New {
+            name,
+            lang,
+            plain,
+            dir,
+        } => {
+            let foundation = match plain {
+                true => Foundation::Protocol,
+                false => Foundation::Sdk,
+            };
             let directory = dir.unwrap_or_else(|| PathBuf::from(&name));
-            create(&name, lang, &directory)
+            create(&name, lang, foundation, &directory)
         }
         Action::Test {
             path,
@@ -182,8 +194,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
-fn create(name: &str, language: Language, directory: &Path) -> Result<ExitCode, Failure> {
-    let made = extensions::create(name, language.of_sdk(), directory)?;
+fn create(
+    name: &str,
+    language: Language,
+    foundation: Foundation,
+    directory: &Path,
+) -> Result<ExitCode, Failure> {
+    let made = extensions::create(name, language.of_sdk(), foundation, directory)?;
     say(format_args!(
         "{name} is in {}. Next:",
         made.directory.display()

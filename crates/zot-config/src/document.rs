@@ -1,5 +1,4 @@
-//! A settings file as it is written: every entry in its order and its own words, so that changing
-//! one leaves the others alone.
+//! A settings file as text: changing one entry keeps the order and the formatting of the others.
 
 use std::fmt;
 use std::path::Path;
@@ -11,16 +10,16 @@ use zot_files::Lock;
 
 use crate::error::ConfigError;
 use crate::keys::{Key, Scope};
-use crate::layers::Place;
+use crate::layers::ConfigFile;
 
-/// Far more than anybody writes by hand.
+/// The largest `config.json`.
 ///
 /// Limit: a larger `config.json` is a configuration error.
 pub(crate) const MAX_CONFIG_FILE_BYTES: u64 = 1 << 20;
 
-/// What the user keeps is nobody else's business.
+/// The user's file is private.
 const USER_MODE: u32 = 0o600;
-/// A project's file is shared with everybody who works on it.
+/// A project's file is shared.
 const PROJECT_MODE: u32 = 0o644;
 
 pub(crate) struct Document<'a> {
@@ -30,7 +29,7 @@ pub(crate) struct Document<'a> {
 
 impl<'a> Document<'a> {
     pub(crate) fn parse(path: &Path, text: &'a str) -> Result<Self, ConfigError> {
-        // A file that was made but not written yet.
+        // A file that was created but not written yet.
         if text.trim().is_empty() {
             return Ok(Self {
                 text,
@@ -47,13 +46,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The line on which the value of an entry begins.
+    /// Returns the line on which the value of an entry begins.
     pub(crate) fn line(&self, value: &RawValue) -> usize {
         let before = self.text.get(..self.offset(value)).unwrap_or(self.text);
         before.matches('\n').count() + 1
     }
 
-    /// The last entry of that name; the others do not count, as with most readers of JSON.
+    /// Returns the last entry of that name, which wins as in most JSON readers.
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let mut entries = self.entries.iter().rev();
         entries
@@ -61,8 +60,8 @@ impl<'a> Document<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// The text with another value for `name`, or without it. Everything else stays as it is
-    /// written, where that is possible without guessing.
+    /// Returns the text with another value for `name`, or without it. The rest keeps its formatting
+    /// where that is possible without guessing.
     fn with(&self, name: &str, value: Option<&Value>) -> String {
         let mut entries = self.entries.iter().filter(|(key, _)| key == name);
         let spliced = match (value, entries.next(), entries.next()) {
@@ -83,7 +82,7 @@ impl<'a> Document<'a> {
         Some(format!("{before}{value}{after}"))
     }
 
-    /// Adds an entry behind the last one, on a line of its own where the first one has that.
+    /// Appends an entry, on a separate line if the first one has that.
     fn inserted(&self, name: &str, value: &Value) -> Option<String> {
         let (_, last) = self.entries.last()?;
         let end = self.offset(last) + last.get().len();
@@ -126,16 +125,16 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where the value of an entry begins.
+    /// Returns the offset of the value of an entry.
     fn offset(&self, value: &RawValue) -> usize {
         (value.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 }
 
-/// Writes `text` as the value of `key` into the file of `place`, and leaves the rest as it is. An
-/// empty text unsets; then the value returned is `null`.
-pub fn set(path: &Path, place: Place, key: &Key, text: &str) -> Result<Value, ConfigError> {
-    if place == Place::Project && key.scope == Scope::UserOnly {
+/// Writes `text` as the value of `key` to the file and returns the value. An empty text unsets the key
+/// and returns `null`.
+pub fn set(path: &Path, file: ConfigFile, key: &Key, text: &str) -> Result<Value, ConfigError> {
+    if file == ConfigFile::Project && key.scope == Scope::UserOnly {
         return Err(ConfigError::UserOnly { key: key.name });
     }
     let value = key.parse(text).map_err(|problem| ConfigError::Given {
@@ -143,25 +142,25 @@ pub fn set(path: &Path, place: Place, key: &Key, text: &str) -> Result<Value, Co
         problem,
     })?;
     let written = Some(&value).filter(|value| !value.is_null());
-    change(path, place, &[(key.name, written)])?;
+    change(path, file, &[(key.name, written)])?;
     Ok(value)
 }
 
-/// Takes `name` out of the file of `place`; also one that is not known.
-pub fn unset(path: &Path, place: Place, name: &str) -> Result<(), ConfigError> {
-    change(path, place, &[(name, None)])
+/// Removes `name` from the file, even if it is not a known setting.
+pub fn unset(path: &Path, file: ConfigFile, name: &str) -> Result<(), ConfigError> {
+    change(path, file, &[(name, None)])
 }
 
-/// Makes `model` of `provider` the user's choice for the next start, both in one step.
+/// Makes `model` of `provider` the user's default, in one change.
 pub fn set_model(path: &Path, provider: &str, model: &str) -> Result<(), ConfigError> {
     let (provider, model) = (Value::from(provider), Value::from(model));
     let changes = [("provider", Some(&provider)), ("model", Some(&model))];
-    change(path, Place::User, &changes)
+    change(path, ConfigFile::User, &changes)
 }
 
 fn change(
     path: &Path,
-    place: Place,
+    file: ConfigFile,
     changes: &[(&str, Option<&Value>)],
 ) -> Result<(), ConfigError> {
     let unwritable = |source| ConfigError::Unwritable {
@@ -169,24 +168,24 @@ fn change(
         source,
     };
     let directory = path.parent().unwrap_or(Path::new("."));
-    match place {
-        Place::User => zot_files::create_private_directory(directory),
-        Place::Project => std::fs::create_dir_all(directory),
+    match file {
+        ConfigFile::User => zot_files::create_private_directory(directory),
+        ConfigFile::Project => std::fs::create_dir_all(directory),
     }
     .map_err(unwritable)?;
-    let _lock = match place {
-        Place::User => Lock::acquire(&path.with_extension("json.lock")).map(Some),
-        // A lock file would end up in somebody's repository.
-        Place::Project => Lock::acquire_directory(directory),
+    let _lock = match file {
+        ConfigFile::User => Lock::acquire(&path.with_extension("json.lock")).map(Some),
+        // A lock file would end up in a repository.
+        ConfigFile::Project => Lock::acquire_directory(directory),
     }
     .map_err(|error| unwritable(error.into()))?;
     let mut changed = read(path)?.unwrap_or_default();
     for (name, value) in changes {
         changed = Document::parse(path, &changed)?.with(name, *value);
     }
-    let mode = match place {
-        Place::User => USER_MODE,
-        Place::Project => PROJECT_MODE,
+    let mode = match file {
+        ConfigFile::User => USER_MODE,
+        ConfigFile::Project => PROJECT_MODE,
     };
     zot_files::replace(path, changed.as_bytes(), mode).map_err(unwritable)
 }
@@ -199,7 +198,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
 }
 
 fn malformed(path: &Path, error: &serde_json::Error) -> ConfigError {
-    // The position is named first, where people look for it.
+    // The position comes first in our message.
     let text = error.to_string();
     let problem = text
         .split(" at line ")

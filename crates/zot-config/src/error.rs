@@ -1,4 +1,4 @@
-//! What can be wrong with settings.
+//! Errors of reading and writing settings.
 
 use std::io;
 use std::path::PathBuf;

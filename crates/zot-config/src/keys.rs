@@ -1,4 +1,4 @@
-//! The settings one by one: what values they take, and who may set them.
+//! The table of settings: their values, and who may set them.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ pub struct Key {
     pub name: &'static str,
     pub kind: Kind,
     pub scope: Scope,
-    /// What counts when nobody says anything, for people.
+    /// The default, in words.
     pub default: &'static str,
 }
 
-/// What values a setting takes.
+/// The values that a setting takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -27,7 +27,7 @@ pub enum Kind {
     /// A number that is not negative.
     Amount,
     Switch,
-    /// Of texts; on the command line and in variables with commas between.
+    /// A list of strings; comma-separated on the command line and in variables.
     List,
 }
 
@@ -35,9 +35,9 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Anyone,
-    /// A project may set it, but what the user allows is not exceeded.
+    /// A project may set it, but only more strictly than the user.
     ProjectTightens,
-    /// A project could run programs, write files or spend money with it.
+    /// Only the user: a project could run programs, write files or spend money with it.
     UserOnly,
 }
 
@@ -128,9 +128,9 @@ pub const KEYS: [Key; 21] = [
     ),
 ];
 
-/// The setting called `name`, or an error with the nearest.
+/// Returns the setting `name`, or an error that suggests the nearest one.
 pub fn key(name: &str) -> Result<&'static Key, ConfigError> {
-    // As flags and in prose, hyphens come naturally.
+    // Flags and prose use hyphens.
     let wanted = name.replace('-', "_");
     KEYS.iter()
         .find(|key| key.name == wanted)
@@ -141,25 +141,25 @@ pub fn key(name: &str) -> Result<&'static Key, ConfigError> {
         })
 }
 
-/// The setting that was probably meant.
+/// Returns the setting that was probably meant.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let wanted = name.to_lowercase().replace('-', "_");
-    // Two letters that changed places count twice.
-    let most = wanted.chars().count().div_ceil(3);
+    // Two swapped letters count twice.
+    let limit = wanted.chars().count().div_ceil(3);
     KEYS.iter()
         .map(|key| (strsim::levenshtein(&wanted, key.name), key.name))
-        .filter(|(distance, _)| *distance <= most)
+        .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, name)| name)
 }
 
 impl Key {
-    /// The variable that sets it.
+    /// Returns the environment variable that sets it.
     pub fn variable(&self) -> String {
         format!("ZOT_{}", self.name.to_ascii_uppercase())
     }
 
-    /// The value that `text`, of a command line or a variable, means; `null` when it unsets.
+    /// Parses the text of an argument or a variable; `null` means unset.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         // An empty list is a value: no tools at all.
@@ -193,7 +193,7 @@ impl Key {
         Ok(value)
     }
 
-    /// Says what is wrong with `value`.
+    /// Checks that `value` is allowed.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match self.kind {
             Kind::Text => value.as_str().is_some_and(|text| !text.trim().is_empty()),
@@ -219,21 +219,21 @@ impl Key {
             Kind::Text => "must be a string".to_owned(),
             Kind::Choice(choices) => format!("must be one of {}", choices.join(", ")),
             Kind::Count { min: 0, .. } => "must be a whole number".to_owned(),
-            Kind::Count { min, .. } => format!("must be a whole number from {min} on"),
-            Kind::Amount => "must be a number that is not negative".to_owned(),
+            Kind::Count { min, .. } => format!("must be a whole number of at least {min}"),
+            Kind::Amount => "must be a number of at least 0".to_owned(),
             Kind::Switch => "must be true or false".to_owned(),
-            Kind::List => "must be a list of texts".to_owned(),
+            Kind::List => "must be a list of strings".to_owned(),
         }
     }
 
-    /// What is left of a project's `value` when the user says `users`.
+    /// Returns a project's `value` restricted by the user's value `users`.
     pub(crate) fn tightened(&self, value: Value, users: Option<&Value>) -> Value {
         let (Scope::ProjectTightens, Some(users)) = (self.scope, users) else {
             return value;
         };
         match (&value, users) {
             (Value::Array(wanted), Value::Array(allowed)) => tightened_list(wanted, allowed),
-            // Every switch of this scope restricts.
+            // All switches of this scope are restrictions.
             (Value::Bool(wanted), Value::Bool(already)) => Value::Bool(*wanted || *already),
             _ => match (value.as_f64(), users.as_f64()) {
                 (Some(wanted), Some(allowed)) if allowed < wanted => users.clone(),
@@ -243,8 +243,8 @@ impl Key {
     }
 }
 
-/// The names of both lists, without those that either takes away with a leading `-`. A list of nothing
-/// but these allows every other name; an empty one allows none.
+/// Returns the names in both lists, without those that either removes with a leading `-`. A list of
+/// removals only allows every other name; an empty list allows none.
 fn tightened_list(wanted: &[Value], allowed: &[Value]) -> Value {
     if wanted.is_empty() || allowed.is_empty() {
         return Value::Array(Vec::new());
@@ -264,7 +264,7 @@ fn tightened_list(wanted: &[Value], allowed: &[Value]) -> Value {
                 .filter(|name| allowed_names.contains(name));
             let both: Vec<Value> = both.cloned().collect();
             match both.is_empty() && wanted.iter().chain(allowed).any(|name| is_removal(&name)) {
-                // Nothing is left, which a list of removals alone would not say.
+                // Nothing is left, which a list of removals only would not express.
                 true => {
                     let removed = wanted_names.iter().filter_map(Value::as_str);
                     let removed = removed.map(|name| Value::from(format!("-{name}")));

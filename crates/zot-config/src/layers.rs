@@ -1,4 +1,4 @@
-//! Who says what, and who wins.
+//! The sources of settings, and which one wins.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,15 +12,15 @@ use crate::keys::{self, KEYS, Key, Kind, Scope};
 use crate::original;
 use crate::settings::Settings;
 
-/// Whose file.
+/// One of the two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigFile {
     User,
     Project,
 }
 
-impl Place {
-    /// Where the file is, whether or not it exists.
+impl ConfigFile {
+    /// Returns the path of the file, which need not exist.
     pub fn path(self, home: &Path, cwd: &Path) -> PathBuf {
         match self {
             Self::User => home.join("config.json"),
@@ -48,26 +48,26 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One setting as it stands.
+/// The effective value of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     pub key: &'static Key,
-    /// `None` when nobody set it.
+    /// `None` if it is not set.
     pub value: Option<Value>,
     pub origin: Origin,
 }
 
-/// Everything that was said, the weakest first.
+/// The merged settings and what was noticed while reading them.
 #[derive(Debug, Default)]
 pub struct Layers {
     values: BTreeMap<&'static str, (Value, Origin)>,
-    /// What is probably a mistake.
+    /// Probable mistakes.
     warnings: Vec<String>,
-    /// Names in the files that mean nothing here. They may be another program's.
+    /// Unknown names in the files, possibly of another program.
     unknown: Vec<String>,
-    /// What is in order, and may surprise people who look.
+    /// Remarks about valid but surprising content.
     notes: Vec<String>,
-    /// The file that names a proxy, which only the original uses.
+    /// The file with a proxy setting, which only the original zot uses.
     ignored_proxy: Option<PathBuf>,
 }
 
@@ -79,16 +79,15 @@ impl Layers {
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
         let mut layers = Self::default();
-        let user = Place::User.path(home, cwd);
-        let project = Place::Project.path(home, cwd);
-        layers.add_file(&user, Place::User)?;
-        // $ZOT_HOME may be the .zot of the directory that is worked in.
+        let user = ConfigFile::User.path(home, cwd);
+        let project = ConfigFile::Project.path(home, cwd);
+        layers.add_file(&user, ConfigFile::User)?;
+        // $ZOT_HOME may be the .zot of the working directory.
         if project.exists() && !is_same_file(&user, &project) {
-            layers.add_file(&project, Place::Project)?;
+            layers.add_file(&project, ConfigFile::Project)?;
         }
         layers.add_variables(env)?;
-        // Going around a proxy may reveal what it is there to hide, so this one is not passed over
-        // in silence.
+        // Bypassing a proxy may reveal what it is meant to hide, so this needs a warning.
         if let Some(path) = layers.ignored_proxy.take()
             && !original::PROXY_VARIABLES
                 .iter()
@@ -104,27 +103,27 @@ impl Layers {
         Ok(layers)
     }
 
-    fn add_file(&mut self, path: &Path, place: Place) -> Result<(), ConfigError> {
+    fn add_file(&mut self, path: &Path, file: ConfigFile) -> Result<(), ConfigError> {
         let Some(text) = document::read(path)? else {
             return Ok(());
         };
         let document = Document::parse(path, &text)?;
-        let found = self.known_settings(path, &document, place)?;
+        let found = self.known_settings(path, &document, file)?;
         self.report_other_settings(path, &document);
-        let origin = match place {
-            Place::User => Origin::User(path.to_owned()),
-            Place::Project => Origin::Project(path.to_owned()),
+        let origin = match file {
+            ConfigFile::User => Origin::User(path.to_owned()),
+            ConfigFile::Project => Origin::Project(path.to_owned()),
         };
         self.add(found, &origin);
         Ok(())
     }
 
-    /// Returns the valid settings of `document`; one that a project may not set is only warned about.
+    /// Returns the valid settings of `document`; a setting that a project may not set causes a warning.
     fn known_settings(
         &mut self,
         path: &Path,
         document: &Document<'_>,
-        place: Place,
+        file: ConfigFile,
     ) -> Result<Vec<(&'static Key, Value)>, ConfigError> {
         let mut found = Vec::new();
         for key in &KEYS {
@@ -140,7 +139,7 @@ impl Layers {
                 problem,
             };
             let value: Value = serde_json::from_str(raw.get())
-                .map_err(|_| value_error("cannot be read".to_owned()))?;
+                .map_err(|_| value_error("is not valid JSON".to_owned()))?;
             let value = match (key.kind, value.as_str()) {
                 (Kind::Choice(_), Some(text)) => original::choice(key.name, text),
                 _ => value,
@@ -149,7 +148,7 @@ impl Layers {
                 continue;
             }
             key.check(&value).map_err(value_error)?;
-            if place == Place::Project && key.scope == Scope::UserOnly {
+            if file == ConfigFile::Project && key.scope == Scope::UserOnly {
                 self.warnings.push(format!(
                     "{}: {:?} is ignored, because a project may not set it; it belongs in your own \
                      config.json",
@@ -182,15 +181,15 @@ impl Layers {
                 continue;
             }
             let nearest = keys::nearest(name);
-            let complaint = format!(
+            let message = format!(
                 "{}, line {}: unknown setting {name:?}{}",
                 path.display(),
                 document.line(value),
                 did_you_mean(&nearest)
             );
             match nearest {
-                Some(_) => self.warnings.push(complaint),
-                None => self.unknown.push(complaint),
+                Some(_) => self.warnings.push(message),
+                None => self.unknown.push(message),
             }
         }
         if !originals.is_empty() {
@@ -213,7 +212,7 @@ impl Layers {
                 problem,
             })?;
             if value.is_null() {
-                // For example ZOT_REASONING=off: whatever the files say does not count.
+                // For example ZOT_REASONING=off, which overrides the files.
                 self.values.remove(key.name);
                 continue;
             }
@@ -223,14 +222,14 @@ impl Layers {
     }
 
     fn add(&mut self, found: Vec<(&'static Key, Value)>, origin: &Origin) {
-        let says = |name: &str| {
+        let value_of = |name: &str| {
             let mut found = found.iter();
             found
                 .find(|(key, _)| key.name == name)
                 .map(|(_, value)| value)
         };
-        // A model belongs to its provider: whoever names another provider means that one's default.
-        if let (Some(provider), None) = (says("provider"), says("model"))
+        // A model belongs to its provider: another provider implies that one's default.
+        if let (Some(provider), None) = (value_of("provider"), value_of("model"))
             && self.value("provider") != Some(provider)
         {
             self.values.remove("model");
@@ -248,13 +247,13 @@ impl Layers {
         self.values.get(name).map(|(value, _)| value)
     }
 
-    /// What everything together comes to.
+    /// Returns the merged settings.
     pub fn settings(&self) -> Settings {
         if self.values.is_empty() {
             return Settings::default();
         }
         let mut settings = self.typed();
-        // What a file names lies beside it, wherever zot is started.
+        // Relative paths in a file start at its directory, wherever zot is started.
         if let (Some(paths), Some((_, Origin::User(file)))) = (
             &mut settings.extension_paths,
             self.values.get("extension_paths"),
@@ -273,11 +272,11 @@ impl Layers {
             .iter()
             .map(|(name, (value, _))| ((*name).to_owned(), value.clone()))
             .collect();
-        // Every value was checked; a test goes through all kinds.
+        // Every value was checked before; a test covers all kinds.
         serde_json::from_value(Value::Object(values)).unwrap_or_default()
     }
 
-    /// Every setting, and where it comes from.
+    /// Returns every setting and its origin.
     pub fn list(&self) -> Vec<Setting> {
         KEYS.iter()
             .map(|key| match self.values.get(key.name) {
@@ -295,17 +294,17 @@ impl Layers {
             .collect()
     }
 
-    /// What is probably a mistake, for every start.
+    /// Returns probable mistakes, to be shown at every start.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What means nothing here and is like nothing that does, for people who look.
+    /// Returns unknown names that resemble no setting.
     pub fn unknown(&self) -> &[String] {
         &self.unknown
     }
 
-    /// What the files hold for the original zot, a line for each file.
+    /// Returns the settings of the original zot that have no effect, one line per file.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -1,8 +1,8 @@
-//! What `config.json` says: the user's, and the project's below `.zot`.
+//! Settings from `config.json`: the user's, and the project's below `.zot`.
 //!
-//! Variables win over the project, the project over the user. The files hold no key and no address,
-//! and a project can tighten what the user allows but not loosen it: whoever clones a repository
-//! must not be harmed by its settings.
+//! Variables override the project, the project overrides the user. The files hold no key and no
+//! address, and a project can tighten what the user allows but not loosen it: cloning a repository
+//! must not be dangerous.
 
 mod document;
 mod error;
@@ -15,6 +15,6 @@ mod settings;
 pub use document::{set, set_model, unset};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind, Scope, key};
-pub use layers::{Layers, Origin, Place, Setting};
+pub use layers::{ConfigFile, Layers, Origin, Setting};
 pub use schema::json_schema;
 pub use settings::{Dialect, Effort, Settings, WireName};

@@ -1,7 +1,7 @@
-//! What `config.json` of the original zot holds that differs from ours.
+//! Differences between the `config.json` of the original zot and ours.
 //!
-//! The original writes every text setting, also when it is empty, and has settings and values that
-//! mean nothing here. None of them is an error, and all of them stay in the file.
+//! The original writes every text setting, even an empty one, and has settings and values that have no
+//! effect here. None of them is an error, and all of them stay in the file.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ const WITHOUT_COUNTERPART: [&str; 17] = [
     "tui_working_position",
 ];
 
-/// A proxy for all requests. Here variables say it, which every program understands.
+/// A proxy for all requests. Here the usual variables set it.
 pub(crate) const PROXY: &str = "http_proxy";
 
 /// Setting one of these chooses the proxy.
@@ -39,15 +39,15 @@ pub(crate) const PROXY_VARIABLES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// Settings of the original and what they are called here.
+/// Settings of the original with another name here.
 const RENAMED: [(&str, &str); 1] = [("jail_by_default", "jail")];
 
-/// Whether the original has this setting and we do not.
+/// Returns whether the original has this setting and we do not.
 pub(crate) fn is_without_counterpart(name: &str) -> bool {
     WITHOUT_COUNTERPART.contains(&name)
 }
 
-/// Our name of a setting that the original calls `name`.
+/// Returns our name of a setting that the original calls `name`.
 pub(crate) fn our_name(name: &str) -> Option<&'static str> {
     let mut renamed = RENAMED.iter();
     renamed
@@ -55,7 +55,7 @@ pub(crate) fn our_name(name: &str) -> Option<&'static str> {
         .map(|(_, ours)| *ours)
 }
 
-/// What the original calls our setting `name`.
+/// Returns the original's name of our setting `name`.
 pub(crate) fn original_name(name: &str) -> Option<&'static str> {
     let mut renamed = RENAMED.iter();
     renamed
@@ -63,7 +63,7 @@ pub(crate) fn original_name(name: &str) -> Option<&'static str> {
         .map(|(original, _)| *original)
 }
 
-/// Whether the file gives the setting no value: the original writes empty strings for that.
+/// Returns whether the setting has no value: the original writes empty strings for that.
 pub(crate) fn is_unset(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -72,7 +72,7 @@ pub(crate) fn is_unset(value: &Value) -> bool {
     }
 }
 
-/// A choice as we call it; `null` for a word of the original that means the default here.
+/// Translates a choice of the original; `null` if it means the default here.
 pub(crate) fn choice(key: &str, text: &str) -> Value {
     let word = text.trim().to_lowercase();
     if key != "reasoning" {
@@ -82,7 +82,7 @@ pub(crate) fn choice(key: &str, text: &str) -> Value {
         "off" | "no" | "false" | "disabled" => Value::Null,
         "min" | "minimum" => "minimal".into(),
         "med" => "medium".into(),
-        // Its highest level, which it asks for as `high`.
+        // Its highest level, which it sends as `high`.
         "hi" | "maximum" => "high".into(),
         other => other.into(),
     }

@@ -1,15 +1,15 @@
-//! The settings as a JSON Schema, for editors.
+//! The JSON Schema of the settings, for editors.
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::settings::Settings;
 
-/// The schema of `config.json`.
+/// Returns the schema of `config.json`.
 pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Settings>().to_value();
-    // What is not given is left out, never null; and editors want to know where they are.
+    // Unset settings are left out, never null; and editors add `$schema`.
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         for property in properties.values_mut() {
             without_null(property);

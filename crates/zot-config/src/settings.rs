@@ -1,11 +1,11 @@
-//! The settings as types.
+//! The typed settings.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What a `config.json` may say. Everything is optional, and what is not known is left alone.
+/// The content of a `config.json`. Everything is optional; unknown entries are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(title = "zot configuration")]

@@ -1,4 +1,4 @@
-//! An open directory, in which names are used without following links.
+//! An open directory whose entries are used without following links.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,16 +11,16 @@ use rustix::io::Errno;
 
 use crate::durability::Durability;
 use crate::kind::require_regular;
-use crate::read::CAREFULLY;
+use crate::read::SAFE_OPEN;
 
-/// How a directory is opened. Nothing is read of it, so that the right to search it is enough.
+/// How a directory is opened: without reading it, so that search permission is enough.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const STEP: OFlags = OFlags::RDONLY;
 
-/// An open directory. Every name is looked up in it, whatever happens to its path meanwhile, and a
-/// name that is a symbolic link is refused.
+/// An open directory. Names are looked up in the directory itself, even if its path changes, and
+/// symbolic links are refused.
 #[derive(Debug)]
 pub struct Directory {
     descriptor: OwnedFd,
@@ -32,7 +32,7 @@ impl Directory {
         Self::step(CWD, path)
     }
 
-    /// The root of the file system.
+    /// Opens the root of the file system.
     pub(crate) fn root() -> io::Result<Self> {
         Self::open(Path::new("/"))
     }
@@ -42,40 +42,40 @@ impl Directory {
         Self::step(self.descriptor.as_fd(), name.as_ref())
     }
 
-    /// Opens the directory `name` in this one and makes it, with `mode`, if it is missing.
-    pub fn enter_or_make(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<Self> {
+    /// Opens the directory `name` in this one and creates it with `mode` if it is missing.
+    pub fn enter_or_create(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<Self> {
         let name = name.as_ref();
         match self.enter(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
         match rustix::fs::mkdirat(&self.descriptor, name, Mode::from_raw_mode(mode as _)) {
-            // Another process was faster.
+            // Another process may have created it first.
             Ok(()) | Err(Errno::EXIST) => self.enter(name),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens the regular file `name` for reading; `None` when there is no such name.
+    /// Opens the regular file `name` for reading; `None` if it does not exist.
     pub fn open_regular(&self, name: impl AsRef<Path>) -> io::Result<Option<File>> {
         Ok(self
-            .open_known(name.as_ref(), OFlags::RDONLY)?
+            .open_with_metadata(name.as_ref(), OFlags::RDONLY)?
             .map(|(file, _)| file))
     }
 
-    /// Opens the regular file `name` for appending and makes it, with `mode`, if it is missing.
+    /// Opens the regular file `name` for appending and creates it with `mode` if it is missing.
     pub fn append(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<File> {
         let name = name.as_ref();
         if let Some(stat) = self.stat(name)? {
             require_regular(FileType::from_raw_mode(stat.st_mode))?;
         }
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | CAREFULLY;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | SAFE_OPEN;
         let file = self.open_as(name, flags, mode)?;
         require_regular(FileType::from_raw_mode(fstat(&file)?.st_mode))?;
         Ok(file)
     }
 
-    /// Makes the file `name`, which must not be there.
+    /// Creates the file `name`, which must not exist.
     pub fn create_new(&self, name: impl AsRef<Path>, mode: u32) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         self.open_as(name.as_ref(), flags, mode)
@@ -86,7 +86,7 @@ impl Directory {
         self.open_as(Path::new(name), flags, mode)
     }
 
-    /// Waits until the disk has the names in this directory, if `durability` requires it.
+    /// Waits until the entries of this directory are on disk, if `durability` requires it.
     pub fn settle(&self, durability: Durability) -> io::Result<()> {
         match durability {
             Durability::ProcessEnd => Ok(()),
@@ -97,7 +97,7 @@ impl Directory {
         }
     }
 
-    /// Gives what is called `from` the name `to`, and replaces what had it.
+    /// Renames `from` to `to`, replacing an existing `to`.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let here = &self.descriptor;
         Ok(rustix::fs::renameat(
@@ -108,7 +108,7 @@ impl Directory {
         )?)
     }
 
-    /// Removes the name of a file.
+    /// Removes the file `name`.
     pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(
             &self.descriptor,
@@ -127,7 +127,7 @@ impl Directory {
         rustix::fs::renameat_with(here, from, here, to, flags)
     }
 
-    /// What is called `name`, a link included.
+    /// Returns the metadata of `name` without following a link.
     pub(crate) fn stat(&self, name: impl AsRef<Path>) -> io::Result<Option<Stat>> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         match rustix::fs::statat(&self.descriptor, name.as_ref(), flags) {
@@ -137,10 +137,10 @@ impl Directory {
         }
     }
 
-    /// Opens the regular file `name` with what is known of it. The type is looked at first, because
-    /// opening a device can have an effect, and again after opening, because the file may have
-    /// been exchanged.
-    pub(crate) fn open_known(
+    /// Opens the regular file `name` and returns it with its metadata. The type is checked before
+    /// opening, because opening a device can have side effects, and again afterwards, because the
+    /// file may have been swapped.
+    pub(crate) fn open_with_metadata(
         &self,
         name: &Path,
         flags: OFlags,
@@ -149,7 +149,7 @@ impl Directory {
             return Ok(None);
         };
         require_regular(FileType::from_raw_mode(stat.st_mode))?;
-        let file = self.open_as(name, flags | CAREFULLY, 0)?;
+        let file = self.open_as(name, flags | SAFE_OPEN, 0)?;
         let stat = fstat(&file)?;
         require_regular(FileType::from_raw_mode(stat.st_mode))?;
         Ok(Some((file, stat)))

@@ -10,7 +10,7 @@ pub enum Durability {
     /// The end of the process, whatever its cause: the system has the data.
     #[default]
     ProcessEnd,
-    /// A loss of power: the data is on the disk before anybody hears of it.
+    /// A loss of power: the data is on disk before success is reported.
     PowerLoss,
 }
 
@@ -19,7 +19,7 @@ thread_local! {
 }
 
 impl Durability {
-    /// Waits until the disk has the content of `file`, if that is required.
+    /// Waits until the content of `file` is on disk, if required.
     pub fn settle(self, file: &File) -> io::Result<()> {
         match self {
             Self::ProcessEnd => Ok(()),
@@ -30,7 +30,7 @@ impl Durability {
         }
     }
 
-    /// Returns how often this thread has waited for the disk through [`Durability::settle`].
+    /// Returns how often this thread has synced through [`Durability::settle`].
     pub fn syncs() -> u64 {
         SYNCS.get()
     }

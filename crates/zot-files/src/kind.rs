@@ -1,19 +1,19 @@
-//! What stands where a regular file is expected.
+//! The error for a path that is not a regular file.
 
 use std::io;
 
 use rustix::fs::FileType;
 
-/// Something other than a regular file was found. The caller names the path.
+/// A path led to something other than a regular file. The caller adds the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is {found}, expected a regular file")]
 pub struct NotRegular {
-    /// Such as `a named pipe`.
+    /// For example `a named pipe`.
     pub found: &'static str,
 }
 
 impl NotRegular {
-    /// What was found, if that is what the error is about.
+    /// Returns the `NotRegular` inside `error`, if there is one.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
@@ -32,7 +32,7 @@ pub(crate) fn require_regular(file_type: FileType) -> Result<(), NotRegular> {
         FileType::Directory => "a directory",
         FileType::Fifo => "a named pipe",
         FileType::Socket => "a socket",
-        // Only where links are not followed.
+        // Reported only where links are not followed.
         FileType::Symlink => "a symbolic link",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         FileType::Unknown => "something unknown",

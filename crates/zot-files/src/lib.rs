@@ -1,7 +1,7 @@
-//! Files that several processes share or that others may have put there: replaced whole or not at
-//! all, changed by one at a time, opened only if they are regular files.
+//! Access to files that other processes share or control: atomic replacement, locks, and opening
+//! that accepts regular files only.
 //!
-//! Knows nothing of what the files hold.
+//! Knows nothing about the content of the files.
 
 mod directory;
 mod durability;
@@ -23,5 +23,5 @@ pub use read::{
 };
 pub use replace::{create_private_directory, replace, replace_with};
 pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
-pub use socket::{SocketError, SocketFile, SocketPlace};
+pub use socket::{SocketError, SocketFile, SocketPath};
 pub use walked::{FileIdentity, Replacement, WalkError, WalkedFile, open_walked};

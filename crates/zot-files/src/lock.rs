@@ -1,4 +1,4 @@
-//! One process at a time.
+//! Locks between processes.
 
 #[cfg(test)]
 mod tests;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// How long to wait for a process that is changing a small file.
+/// The longest wait for a process that is changing a small file.
 ///
-/// Limit: the change fails with an error that says so; a socket is opened without the lock.
+/// Limit: the change fails with an error; a socket is opened without the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often a lock that another process holds is tried again.
+/// The interval between attempts to take a lock that another process holds.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Why a lock was not taken.
@@ -39,8 +39,8 @@ impl From<LockError> for io::Error {
     }
 }
 
-/// A lock on a file that serves no other purpose, or on a directory. Released when dropped, and by the
-/// system when the process dies; the file stays, because removing it would let two in at once.
+/// A lock on a dedicated file, or on a directory. Released when dropped, and by the system when the
+/// process dies. The file stays: removing it would let two processes hold the lock.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -52,12 +52,12 @@ impl Lock {
         Self::acquire_within(path, Duration::ZERO)
     }
 
-    /// Waits for the lock for a few seconds at most. Blocks the thread.
+    /// Waits a few seconds for the lock. Blocks the thread.
     pub fn acquire(path: &Path) -> Result<Self, LockError> {
         Self::acquire_within(path, LOCK_PATIENCE)
     }
 
-    /// Waits for the lock on a directory, which leaves no file behind in it. Blocks the thread.
+    /// Waits for a lock on the directory itself, which leaves no file in it. Blocks the thread.
     ///
     /// Returns `None` where directories cannot be locked, as on some network file systems.
     pub fn acquire_directory(directory: &Path) -> Result<Option<Self>, LockError> {
@@ -86,7 +86,7 @@ impl Lock {
     }
 }
 
-/// Locks an open file until it is closed, waiting for `patience` at most. Blocks the thread.
+/// Locks an open file until it is closed, waiting at most `patience`. Blocks the thread.
 pub fn lock_file(file: &File, patience: Duration) -> Result<(), LockError> {
     let deadline = Instant::now() + patience;
     loop {

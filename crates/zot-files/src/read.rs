@@ -1,8 +1,7 @@
-//! Opening files that somebody else may have put there: every file that is found by a configured or
-//! conventional path is opened here.
+//! Opens and reads files at configured or conventional paths, which other programs may control.
 //!
-//! Links are followed, as people keep settings elsewhere and link to them. Whatever is at their end
-//! must be a regular file: a named pipe would hang the program, a device has no end.
+//! Links are followed, because people link to settings that they keep elsewhere. The target must be
+//! a regular file: a named pipe would hang the program, and a device may never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -13,11 +12,11 @@ use rustix::fs::{FileType, OFlags};
 
 use crate::kind::require_regular;
 
-/// Opening must not wait for the other end of a pipe, nor take a terminal for ours. A file of the
-/// kernel that has nothing to say answers at once instead of blocking.
-pub(crate) const CAREFULLY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+/// Opening must not wait for the other end of a pipe, nor acquire a controlling terminal. Reading a
+/// kernel file without data fails instead of blocking.
+pub(crate) const SAFE_OPEN: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-/// Why a file could not be read. The caller names the path.
+/// Why a file could not be read. The caller adds the path.
 pub type ReadError = io::Error;
 
 /// Opens the regular file at `path` for reading.
@@ -25,11 +24,11 @@ pub fn open_existing(path: &Path) -> io::Result<File> {
     open_as(path, OpenOptions::new().read(true))
 }
 
-/// Opens the regular file at `path` for reading, if there is one.
+/// Opens the regular file at `path` for reading, if it exists.
 pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     match open_existing(path) {
         Ok(file) => Ok(Some(file)),
-        // A file where a directory should be means the same as nothing there.
+        // A path below a file does not exist either.
         Err(error)
             if matches!(
                 error.kind(),
@@ -42,21 +41,21 @@ pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Opens a regular file as `options` say. What is there already is looked at before it is opened,
-/// because opening a device can have an effect, and again after it.
+/// Opens a regular file with `options`. The type is checked before opening, because opening a device
+/// can have side effects, and again afterwards.
 pub fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if let Ok(stat) = rustix::fs::stat(path) {
         require_regular(FileType::from_raw_mode(stat.st_mode))?;
     }
-    open_checked(path, options, CAREFULLY)
+    open_checked(path, options, SAFE_OPEN)
 }
 
-/// The same where not even a link may stand for the file.
+/// Opens a regular file as [`open_as`] does, but refuses a symbolic link.
 pub fn open_itself(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if let Ok(stat) = rustix::fs::lstat(path) {
         require_regular(FileType::from_raw_mode(stat.st_mode))?;
     }
-    open_checked(path, options, CAREFULLY | OFlags::NOFOLLOW)
+    open_checked(path, options, SAFE_OPEN | OFlags::NOFOLLOW)
 }
 
 fn open_checked(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
@@ -67,7 +66,7 @@ fn open_checked(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Re
     Ok(file)
 }
 
-/// Refuses a path at which something else than a regular file stands. Nothing there is fine.
+/// Checks that `path` is a regular file or does not exist.
 pub fn check_regular(path: &Path) -> io::Result<()> {
     match rustix::fs::stat(path) {
         Ok(stat) => Ok(require_regular(FileType::from_raw_mode(stat.st_mode))?),
@@ -75,7 +74,7 @@ pub fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The content of a regular file of at most `limit` bytes; `None` when there is no file.
+/// Reads a regular file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, ReadError> {
     match open_regular(path)? {
         Some(file) => read_to_limit(file, limit).map(Some),
@@ -83,17 +82,17 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, ReadError>
     }
 }
 
-/// The content of a regular file of at most `limit` bytes, which must be there.
+/// Reads a regular file of at most `limit` bytes, which must exist.
 pub fn read_existing(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     read_to_limit(open_existing(path)?, limit)
 }
 
-/// The text of a regular file of at most `limit` bytes, which must be there.
+/// Reads a UTF-8 file of at most `limit` bytes, which must exist.
 pub fn read_existing_text(path: &Path, limit: u64) -> Result<String, ReadError> {
     into_text(read_existing(path, limit)?)
 }
 
-/// The text of a regular file of at most `limit` bytes; `None` when there is no file.
+/// Reads a UTF-8 file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Option<String>, ReadError> {
     read_bytes(path, limit)?.map(into_text).transpose()
 }
@@ -105,7 +104,7 @@ fn into_text(bytes: Vec<u8>) -> Result<String, ReadError> {
     })
 }
 
-/// The rest of an opened file, if that has at most `limit` bytes.
+/// Reads the rest of an open file, which may have at most `limit` bytes.
 pub fn read_to_limit(file: File, limit: u64) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Replacing a file so that readers see the old content or the new, never a part.
+//! Replaces files atomically: readers see the old content or the new, never a part.
 
 #[cfg(test)]
 mod tests;
@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Directory, Durability};
 
-/// Replaces the file at `path` by one with `content`, which survives a loss of power.
+/// Replaces the content of the file at `path`. The new content survives a loss of power.
 ///
-/// An existing file keeps its permissions, and a symbolic link keeps pointing to it; a new one gets
-/// `mode`. The directory must exist.
+/// An existing file keeps its permissions, and a symbolic link to it stays; a new one gets `mode`. The directory must exist.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     replace_with(path, mode, Durability::PowerLoss, |file| {
         file.write_all(content)
@@ -23,15 +22,15 @@ pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     .map(drop)
 }
 
-/// Replaces the file at `path`, as [`replace`] does, by one with what `write` produces, and returns
-/// the new file, open for reading and appending. A failure leaves the old file as it was.
+/// Replaces the file at `path` with the output of `write`, as [`replace`] does, and returns the new
+/// file, open for reading and appending. A failure leaves the old file unchanged.
 pub fn replace_with<E: From<io::Error>>(
     path: &Path,
     mode: u32,
     durability: Durability,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
 ) -> Result<File, E> {
-    // People keep settings elsewhere and link to them.
+    // People link to settings that they keep elsewhere.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
@@ -51,8 +50,8 @@ pub fn replace_with<E: From<io::Error>>(
 }
 
 impl Directory {
-    /// Replaces what is called `name` in this directory by a file with `mode` and what `write`
-    /// produces, and returns that file, open for reading and appending.
+    /// Replaces `name` in this directory with a file that has `mode` and the output of `write`, and
+    /// returns that file, open for reading and appending.
     pub fn replace_with<E: From<io::Error>>(
         &self,
         name: impl AsRef<OsStr>,
@@ -61,7 +60,7 @@ impl Directory {
         write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
     ) -> Result<File, E> {
         let temporary = temporary_name(name.as_ref());
-        // A process with the same id may have been killed while it wrote.
+        // A killed process that had the same id may have left one.
         let _ = self.remove(&temporary);
         let replaced = self
             .write_new(&temporary, mode, durability, write)
@@ -71,7 +70,7 @@ impl Directory {
                 Ok(file)
             });
         if replaced.is_err() {
-            // It may have been renamed already; otherwise it is of no use to anybody.
+            // Absent if it was renamed already.
             let _ = self.remove(&temporary);
         }
         replaced

@@ -1,8 +1,7 @@
-//! Temporary directories that go with their process, however that ends.
+//! Temporary directories that do not outlive their process for long, however it ends.
 //!
-//! The process holds a lock on its directory. The system gives that back when the process dies, so
-//! the next process can tell an abandoned directory from one in use, whatever became of its
-//! number meanwhile.
+//! The process holds a lock on its directory. The system releases it when the process dies, so the
+//! next process can tell an abandoned directory from one in use, even if the process id was reused.
 
 #[cfg(test)]
 mod tests;
@@ -16,15 +15,15 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-/// What scratch directories are for, as their names begin.
-const PURPOSES: [&str; 4] = ["zot-jail-", "zot-edit-", "zot-trial-", "zino-exc-"];
+/// The prefixes of scratch directories, in the order of [`Scratch`].
+const PREFIXES: [&str; 4] = ["zot-jail-", "zot-edit-", "zot-trial-", "zino-exc-"];
 
-/// What a scratch directory is for.
+/// The purpose of a scratch directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scratch {
     /// The temporary files of confined tools.
     Jail,
-    /// A text that is changed in the user's editor.
+    /// Text that is open in the user's editor.
     Edit,
     /// The home of an extension on trial.
     Trial,
@@ -34,23 +33,23 @@ pub enum Scratch {
 
 impl Scratch {
     fn prefix(self) -> &'static str {
-        PURPOSES[self as usize]
+        PREFIXES[self as usize]
     }
 }
 
-/// How often another name is tried.
+/// How many random names are tried.
 const MAX_SCRATCH_NAME_ATTEMPTS: usize = 100;
 
 /// A directory that only its owner can enter, removed with everything in it when dropped.
 #[derive(Debug)]
 pub struct ScratchDirectory {
     path: PathBuf,
-    /// Says that it is in use.
+    /// Marks the directory as in use.
     _lock: File,
 }
 
 impl ScratchDirectory {
-    /// Makes one for this `purpose` where the system keeps temporary files.
+    /// Creates one for `purpose` in the system's temporary directory.
     pub fn new(purpose: Scratch) -> io::Result<Self> {
         Self::new_in(&std::env::temp_dir().canonicalize()?, purpose)
     }
@@ -62,7 +61,7 @@ impl ScratchDirectory {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
             }
-            // Somebody who sweeps may have taken it for an abandoned one at this moment.
+            // A sweep may have removed it before it was locked.
             if let Some(lock) = try_lock(&path)?
                 && path.is_dir()
             {
@@ -79,7 +78,7 @@ impl ScratchDirectory {
 
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
-        // What cannot be removed now is swept later.
+        // A later sweep removes what is left.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -98,17 +97,17 @@ fn sweep(parent: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
-        if !PURPOSES.iter().any(|purpose| name.starts_with(purpose)) {
+        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }
-        // Held until it is gone, so that nobody else sweeps it at the same time.
+        // Held during the removal, so that no other process sweeps it at the same time.
         if let Ok(Some(_lock)) = try_lock(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// The lock on a directory of our own that is not a link, if nobody holds it.
+/// Locks a directory that is ours and not a link; `None` if it is in use.
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let opened = OpenOptions::new()

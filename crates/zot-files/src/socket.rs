@@ -1,4 +1,4 @@
-//! The file of a Unix socket: taken over from who is gone, never from who is there.
+//! The file of a Unix socket: a stale one is replaced, a live one never.
 
 #[cfg(test)]
 mod tests;
@@ -15,16 +15,16 @@ use crate::Lock;
 /// Why a socket cannot be bound at a path.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    #[error("{} is served already: stop that service first", .0.display())]
+    #[error("{} is already served: stop that service first", .0.display())]
     Live(PathBuf),
-    #[error("{} is there and is no socket: it is not touched", .0.display())]
+    #[error("{} exists and is not a socket: move it away, or choose another path", .0.display())]
     NotASocket(PathBuf),
     #[error("cannot listen on {}: {source}", .path.display())]
     Listen { path: PathBuf, source: io::Error },
 }
 
 impl SocketError {
-    /// The system refused to bind a socket, or to look at what is there.
+    /// Wraps an error of the system while a socket was bound or its path examined.
     pub fn listen(path: &Path) -> impl Fn(io::Error) -> Self + Copy + '_ {
         |source| Self::Listen {
             path: path.to_owned(),
@@ -33,31 +33,31 @@ impl SocketError {
     }
 }
 
-/// A path at which a socket can be bound now.
+/// A path that is free for a socket.
 #[derive(Debug)]
-pub struct SocketPlace {
+pub struct SocketPath {
     path: PathBuf,
-    /// Held while one looks and binds: of two that start together, each could take the other's socket
-    /// for a stale one. A directory that cannot be locked is no reason not to listen.
-    _alone: Option<Lock>,
+    /// Held from the check to the bind: of two processes that start together, each could take the
+    /// other's socket for a stale one. A directory that cannot be locked does not prevent listening.
+    _lock: Option<Lock>,
 }
 
-impl SocketPlace {
-    /// Clears the path: the socket of a process that is gone is removed.
-    pub fn take(path: &Path) -> Result<Self, SocketError> {
+impl SocketPath {
+    /// Claims the path and removes a stale socket from it.
+    pub fn claim(path: &Path) -> Result<Self, SocketError> {
         let directory = match path.parent() {
             Some(directory) if !directory.as_os_str().is_empty() => directory,
             _ => Path::new("."),
         };
-        let place = Self {
+        let claimed = Self {
             path: path.to_owned(),
-            _alone: Lock::acquire_directory(directory).ok().flatten(),
+            _lock: Lock::acquire_directory(directory).ok().flatten(),
         };
         remove_stale(path)?;
-        Ok(place)
+        Ok(claimed)
     }
 
-    /// Gives the socket that was bound there its mode, whatever the mask left of it.
+    /// Sets the mode of the socket that was bound, regardless of the umask.
     pub fn bound(self, mode: u32) -> Result<SocketFile, SocketError> {
         fs::set_permissions(&self.path, Permissions::from_mode(mode))
             .map_err(SocketError::listen(&self.path))?;
@@ -72,7 +72,7 @@ impl SocketPlace {
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// Tells our file from one that was put in its place.
+    /// Distinguishes our file from one that replaced it.
     identity: Option<Identity>,
 }
 
@@ -84,14 +84,14 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Another process may have taken over meanwhile.
+        // Another process may have replaced the socket.
         if self.identity.is_some() && identity(&self.path) == self.identity {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Its number and when it was made, where the file system knows that: numbers are used again.
+/// Inode and creation time, where the file system records one: inodes are reused.
 type Identity = (u64, Option<SystemTime>);
 
 fn identity(path: &Path) -> Option<Identity> {
@@ -109,9 +109,9 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
     match UnixStream::connect(path) {
         Ok(_) => return Err(SocketError::Live(path.to_owned())),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        // Gone meanwhile.
+        // Its owner removed it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Someone may well be there, only not for us.
+        // There may be a live owner that we cannot reach.
         Err(error) => Err(error),
     }
     .map_err(SocketError::listen(path))

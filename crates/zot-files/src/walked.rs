@@ -1,5 +1,5 @@
-//! A file that was walked to from the root without following a link, and that is replaced or
-//! removed only if it is still the same file.
+//! A file reached from the root without following links, and replaced or removed only if it is still
+//! the same file.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::directory::Directory;
 
-/// Why a file was not used. No file was changed.
+/// Why a file was not used. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
     #[error("expected an absolute path without \"..\"")]
@@ -25,7 +25,7 @@ pub enum WalkError {
     Link(PathBuf),
     #[error("{} is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    #[error("another file took its place at this moment")]
+    #[error("another file replaced it at this moment")]
     Exchanged,
     #[error("it has more than {limit} bytes")]
     TooLarge { limit: u64 },
@@ -34,7 +34,7 @@ pub enum WalkError {
 }
 
 impl WalkError {
-    /// Whether something else than the expected file stands at the path, as opposed to an error of
+    /// Whether the path leads to something other than the expected file, as opposed to an error of
     /// the system.
     pub fn is_another_file(&self) -> bool {
         match self {
@@ -45,7 +45,7 @@ impl WalkError {
     }
 }
 
-/// Which file it is, whatever it is called and whatever it holds.
+/// Identifies a file regardless of its name and content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
     pub device: u64,
@@ -66,30 +66,30 @@ impl FileIdentity {
 /// How a file gets its new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
-    /// A new file takes over the name; other names of the old one keep the old content.
+    /// A new file gets the name; other hard links keep the old content.
     Rename,
-    /// The content of the file itself changes, under all its names.
+    /// The file itself is overwritten, for all its hard links.
     InPlace,
 }
 
-/// The place of a file, and the regular file that was there, held open.
+/// The path of a file, and the regular file found there, held open.
 #[derive(Debug)]
 pub struct WalkedFile {
     path: PathBuf,
-    /// `None` when a directory on the way is missing.
+    /// `None` if a directory of the path is missing.
     directory: Option<Directory>,
     found: Option<(File, Stat)>,
 }
 
 impl WalkedFile {
-    /// Walks to `path`. A link on the way or at the end, or anything but a regular file there, is
-    /// an error; a file that is missing is not.
+    /// Walks to `path`. A link in the path, or anything but a regular file at its end, is an error;
+    /// a missing file is not.
     pub fn find(path: &Path) -> Result<Self, WalkError> {
         let name = checked_name(path)?;
         let directory = walk(path, |directory, name| directory.enter(name))?;
         let found = match &directory {
             Some(directory) => directory
-                .open_known(Path::new(name), OFlags::RDONLY)
+                .open_with_metadata(Path::new(name), OFlags::RDONLY)
                 .map_err(|error| explain(directory, Path::new(name), path, error))?,
             None => None,
         };
@@ -108,21 +108,21 @@ impl WalkedFile {
         Some(FileIdentity::of(&self.found.as_ref()?.1))
     }
 
-    /// How many names the file has.
+    /// Returns the number of hard links.
     #[allow(clippy::unnecessary_cast)]
     pub fn links(&self) -> u64 {
         let found = self.found.as_ref();
         found.map_or(0, |(_, stat)| stat.st_nlink as u64)
     }
 
-    /// The permissions of the file.
+    /// Returns the permissions of the file.
     #[allow(clippy::unnecessary_cast)]
     pub fn mode(&self) -> Option<u32> {
         let (_, stat) = self.found.as_ref()?;
         Some(stat.st_mode as u32 & 0o7777)
     }
 
-    /// What the file holds; `None` when it is missing.
+    /// Reads the file; `None` if it is missing.
     pub fn content(&mut self, limit: u64) -> Result<Option<Vec<u8>>, WalkError> {
         let Some((file, _)) = &mut self.found else {
             return Ok(None);
@@ -136,8 +136,8 @@ impl WalkedFile {
         }
     }
 
-    /// Gives the file `content`. One that was missing is made with `mode`, or as the process makes
-    /// files, and so are the directories above it; another keeps its owner and permissions.
+    /// Writes `content` to the file. A missing file is created, with `mode` or the process's default,
+    /// along with its directories; an existing one keeps its owner and permissions.
     pub fn replace(
         self,
         content: &[u8],
@@ -148,26 +148,26 @@ impl WalkedFile {
         let Some((_, stat)) = &self.found else {
             let directory = match self.directory {
                 Some(directory) => directory,
-                None => make_directories(&self.path)?,
+                None => create_directories(&self.path)?,
             };
             return create(&directory, name, content, mode);
         };
         let directory = self.directory.as_ref().ok_or(WalkError::Exchanged)?;
         let checked = FileIdentity::of(stat);
-        // A rename would also replace a file that may not be written to.
+        // A rename would also replace a file without write permission.
         let mut writable = open_same(directory, name, checked)?;
         if replacement == Replacement::InPlace {
             return Ok(overwrite(&mut writable, content)?);
         }
-        match Temporary::standing_in(directory, stat) {
+        match Temporary::like(directory, stat) {
             Some(temporary) => temporary.fill(content)?.exchange(name, checked),
-            // The directory may not be written to, or the owner cannot be kept.
+            // The directory is not writable, or the owner cannot be kept.
             None if self.links() <= 1 => Ok(overwrite(&mut writable, content)?),
             None => Err(io::Error::from(Errno::PERM).into()),
         }
     }
 
-    /// Removes the name of the file.
+    /// Removes the file.
     pub fn remove(self) -> Result<(), WalkError> {
         let name = checked_name(&self.path)?;
         let (Some(directory), Some((_, stat))) = (&self.directory, &self.found) else {
@@ -178,7 +178,7 @@ impl WalkedFile {
         if holds(directory, &aside, FileIdentity::of(stat))? {
             return Ok(directory.remove(&aside)?);
         }
-        // Whatever came in between is put back, unless its name has been taken again.
+        // A file that was swapped in is put back, unless its name is in use again.
         match directory.rename_with(&aside, name, RenameFlags::NOREPLACE) {
             Err(error) if is_unsupported(error) => directory.rename(&aside, name)?,
             put_back => put_back.map_err(io::Error::from)?,
@@ -187,8 +187,7 @@ impl WalkedFile {
     }
 }
 
-/// Opens a regular file by a path in which no component may be a link. `NotFound` when there is
-/// none.
+/// Opens a regular file by a path without links. Fails with `NotFound` if it does not exist.
 pub fn open_walked(path: &Path) -> Result<File, WalkError> {
     match WalkedFile::find(path)?.found {
         Some((file, _)) => Ok(file),
@@ -196,16 +195,16 @@ pub fn open_walked(path: &Path) -> Result<File, WalkError> {
     }
 }
 
-/// The last component of a path that can be walked to.
+/// Returns the last component of a path that can be walked.
 fn checked_name(path: &Path) -> Result<&OsStr, WalkError> {
-    let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
+    let is_plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
     match path.file_name() {
-        Some(name) if path.is_absolute() && path.components().all(plain) => Ok(name),
+        Some(name) if path.is_absolute() && path.components().all(is_plain) => Ok(name),
         _ => Err(WalkError::NotAbsolute),
     }
 }
 
-/// The directory of `path`, reached by `step` from one to the next; `None` when one is missing.
+/// Walks to the parent directory of `path`, one `step` at a time; `None` if one is missing.
 fn walk(
     path: &Path,
     step: impl Fn(&Directory, &Path) -> io::Result<Directory>,
@@ -225,12 +224,14 @@ fn walk(
     Ok(Some(directory))
 }
 
-fn make_directories(path: &Path) -> Result<Directory, WalkError> {
-    let made = walk(path, |directory, name| directory.enter_or_make(name, 0o777))?;
-    made.ok_or_else(|| io::Error::from(Errno::NOENT).into())
+fn create_directories(path: &Path) -> Result<Directory, WalkError> {
+    let created = walk(path, |directory, name| {
+        directory.enter_or_create(name, 0o777)
+    })?;
+    created.ok_or_else(|| io::Error::from(Errno::NOENT).into())
 }
 
-/// Says which component is in the way.
+/// Names the component that stopped the walk.
 fn explain(directory: &Directory, name: &Path, walked: &Path, error: io::Error) -> WalkError {
     let Ok(Some(stat)) = directory.stat(name) else {
         return error.into();
@@ -244,13 +245,13 @@ fn explain(directory: &Directory, name: &Path, walked: &Path, error: io::Error) 
     }
 }
 
-/// Opens the file that was checked for writing.
+/// Opens the file that was checked, for writing.
 fn open_same(
     directory: &Directory,
     name: &OsStr,
     checked: FileIdentity,
 ) -> Result<File, WalkError> {
-    match directory.open_known(Path::new(name), OFlags::WRONLY)? {
+    match directory.open_with_metadata(Path::new(name), OFlags::WRONLY)? {
         Some((file, stat)) if FileIdentity::of(&stat) == checked => Ok(file),
         _ => Err(WalkError::Exchanged),
     }
@@ -287,16 +288,16 @@ fn create(
         }
         Err(error) => return Err(io::Error::from(error).into()),
     }
-    temporary.gone = true;
+    temporary.is_gone = true;
     Ok(())
 }
 
-/// Overwrites without a copy to fall back on, so room is made sure of before the old content goes.
+/// Overwrites without a backup, so space is reserved before the old content is lost.
 fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
     let length = content.len() as u64;
     if length > file.metadata()?.len() {
         match fallocate(&*file, FallocateFlags::empty(), 0, length) {
-            // Not every file system can tell.
+            // Not every file system supports this.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
             Err(error) => return Err(error.into()),
         }
@@ -306,7 +307,7 @@ fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Not every file system, and not every system, has renames with conditions.
+/// Whether the file system lacks conditional renames.
 fn is_unsupported(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
@@ -317,12 +318,12 @@ fn temporary_name() -> OsString {
     format!(".zot-{random:016x}.tmp").into()
 }
 
-/// A file beside its destination that disappears unless it takes its place.
+/// A file next to its destination, removed unless it replaces that.
 struct Temporary<'a> {
     directory: &'a Directory,
     file: File,
     name: OsString,
-    gone: bool,
+    is_gone: bool,
 }
 
 impl<'a> Temporary<'a> {
@@ -332,13 +333,13 @@ impl<'a> Temporary<'a> {
             file: directory.create_new(&name, mode)?,
             directory,
             name,
-            gone: false,
+            is_gone: false,
         })
     }
 
-    /// One with the owner and permissions of the file it will replace, if that is possible.
+    /// Creates one with the owner and permissions of the file it will replace, if possible.
     #[allow(clippy::unnecessary_cast)]
-    fn standing_in(directory: &'a Directory, stat: &Stat) -> Option<Self> {
+    fn like(directory: &'a Directory, stat: &Stat) -> Option<Self> {
         let temporary = Self::create(directory, 0o600).ok()?;
         let own = temporary.file.metadata().ok()?;
         if (own.uid(), own.gid()) != (stat.st_uid, stat.st_gid) {
@@ -355,18 +356,18 @@ impl<'a> Temporary<'a> {
         Ok(self)
     }
 
-    /// Takes the place of the file `name`, if that is still the one that was `checked`.
+    /// Replaces the file `name`, if it is still the `checked` one.
     fn exchange(mut self, name: &OsStr, checked: FileIdentity) -> Result<(), WalkError> {
         let exchange = RenameFlags::EXCHANGE;
         match self.directory.rename_with(&self.name, name, exchange) {
             Ok(()) if holds(self.directory, &self.name, checked)? => {
-                // What has the temporary name now is the old file, which goes when this is dropped.
+                // The temporary name now belongs to the old file, which is removed on drop.
                 return Ok(());
             }
             Ok(()) => {
                 let back = self.directory.rename_with(&self.name, name, exchange);
-                // Whatever came in between is not ours to remove.
-                self.gone = back.is_err();
+                // A file that was swapped in is not ours to remove.
+                self.is_gone = back.is_err();
                 return Err(WalkError::Exchanged);
             }
             Err(error) if is_unsupported(error) => {}
@@ -376,15 +377,14 @@ impl<'a> Temporary<'a> {
             return Err(WalkError::Exchanged);
         }
         self.directory.rename(&self.name, name)?;
-        self.gone = true;
+        self.is_gone = true;
         Ok(())
     }
 }
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if !self.gone {
-            // Nothing more can be done about a file that cannot be removed.
+        if !self.is_gone {
             let _ = self.directory.remove(&self.name);
         }
     }

@@ -1,4 +1,4 @@
-//! The table of requests that the stand-in understands, and the tool call that each one becomes.
+//! The table of requests that the stand-in understands, and the tool call that each becomes.
 
 #[cfg(test)]
 mod tests;
@@ -7,45 +7,29 @@ use serde_json::{Value, json};
 
 /// One tool call to make.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Intent {
-    pub(crate) tool: String,
-    /// A JSON object.
-    pub(crate) arguments: Value,
-    /// Completes the sentence "I will …".
-    pub(crate) announcement: String,
-    pub(crate) shown: Shown,
+pub(crate) enum Intent {
+    List,
+    Read(String),
+    Count(String),
+    Write { path: String, content: String },
+    Run(String),
+    Call { tool: String, arguments: Value },
 }
 
-/// How the result of a call is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// As the entries of the current directory.
-    Entries,
-    /// As the content of this file.
-    Content(String),
-    /// As the number of lines of this file.
-    LineCount(String),
-    /// As this sentence.
-    Sentence(String),
-    /// As the output of this command.
-    Output(String),
-    Answer,
-}
-
-/// A form of request, with a `*` for each argument, and what is made of the arguments.
+/// A form of request, with a `*` for each argument, and the intent of one that has these arguments.
 type Form = (&'static str, fn(&[&str]) -> Option<Intent>);
 
 const FORMS: [Form; 9] = [
-    ("list the files", |_| Some(list())),
-    ("list the files here", |_| Some(list())),
-    ("read *", |found| Some(read(word(found[0])?))),
-    ("count the lines in *", |found| Some(count(word(found[0])?))),
-    ("write \"*\" to *", |found| {
-        Some(write(word(found[1])?, found[0]))
+    ("list the files", |_| Some(Intent::List)),
+    ("list the files here", |_| Some(Intent::List)),
+    ("read *", |found| word(found[0]).map(Intent::Read)),
+    ("count the lines in *", |found| {
+        word(found[0]).map(Intent::Count)
     }),
-    ("write *: *", |found| Some(write(word(found[0])?, found[1]))),
+    ("write \"*\" to *", |found| write(found[1], found[0])),
+    ("write *: *", |found| write(found[0], found[1])),
     ("run `*`", |found| run(found[0])),
-    ("run: *", |found| run(found[0])),
+    ("run:*", |found| run(found[0])),
     ("call *", |found| call(found[0])),
 ];
 
@@ -54,15 +38,23 @@ const SENTENCE_ENDS: [char; 3] = ['.', '!', '?'];
 /// Returns what `prompt` asks for: one request, or several in one line that are joined by "and".
 /// Empty when a part of it has none of the known forms.
 pub(crate) fn intents(prompt: &str) -> Vec<Intent> {
-    let prompt = prompt.trim();
+    let prompt = without_attachments(prompt).trim_start();
     if let Some(intent) = intent(prompt) {
         return vec![intent];
     }
-    // Attached files stand below the line that was typed.
-    let line = prompt.lines().next().unwrap_or_default().trim();
-    let requests = line.trim_end_matches(SENTENCE_ENDS).split(" and ");
-    let intents: Option<Vec<Intent>> = requests.map(intent).collect();
+    let requests = prompt.trim_end().trim_end_matches(SENTENCE_ENDS);
+    let intents: Option<Vec<Intent>> = requests.split(" and ").map(intent).collect();
     intents.unwrap_or_default()
+}
+
+/// Cuts off what `zot` appends to a prompt that mentions files, so that no file is run as a command.
+fn without_attachments(prompt: &str) -> &str {
+    let mut paragraphs = prompt.match_indices("\n\n[").map(|(start, _)| start);
+    let attachments = paragraphs.find(|start| {
+        let heading = prompt[*start..].trim_start().lines().next();
+        heading.is_some_and(|heading| heading.contains("attached by the user"))
+    });
+    &prompt[..attachments.unwrap_or(prompt.len())]
 }
 
 fn intent(request: &str) -> Option<Intent> {
@@ -70,7 +62,7 @@ fn intent(request: &str) -> Option<Intent> {
     forms.find_map(|(form, make)| make(&arguments(form, request)?))
 }
 
-/// Returns what stands in `request` where `form` has its stars.
+/// Returns the parts of `request` that `form` has stars for.
 fn arguments<'r>(form: &str, request: &'r str) -> Option<Vec<&'r str>> {
     let mut literals = form.split('*').peekable();
     let start = literals.next()?;
@@ -87,68 +79,70 @@ fn arguments<'r>(form: &str, request: &'r str) -> Option<Vec<&'r str>> {
     (beginning.eq_ignore_ascii_case(start) && rest.is_empty()).then_some(arguments)
 }
 
-/// Returns `text` without the mark of a mention and the end of a sentence, if it is one word.
-fn word(text: &str) -> Option<&str> {
-    let word = text.trim_start_matches('@').trim_end_matches(SENTENCE_ENDS);
-    (!word.is_empty() && !word.contains(char::is_whitespace)).then_some(word)
+/// Returns `text` without the `@` of a mention and the end of a sentence, if it is one word.
+fn word(text: &str) -> Option<String> {
+    let word = text.trim_start_matches('@').trim_end();
+    let word = word.trim_end_matches(SENTENCE_ENDS);
+    (!word.is_empty() && !word.contains(char::is_whitespace)).then(|| word.to_owned())
 }
 
-fn intent_of(tool: &str, arguments: Value, announcement: String, shown: Shown) -> Intent {
-    Intent {
-        tool: tool.to_owned(),
-        arguments,
-        announcement,
-        shown,
-    }
+fn write(path: &str, content: &str) -> Option<Intent> {
+    let (path, content) = (word(path)?, content.to_owned());
+    Some(Intent::Write { path, content })
 }
 
-fn list() -> Intent {
-    let announcement = "list the files in the current directory".to_owned();
-    let arguments = json!({ "command": "ls -1Ap" });
-    intent_of("bash", arguments, announcement, Shown::Entries)
-}
-
-fn read(path: &str) -> Intent {
-    let shown = Shown::Content(path.to_owned());
-    intent_of(
-        "read",
-        json!({ "path": path }),
-        format!("read {path}"),
-        shown,
-    )
-}
-
-fn count(path: &str) -> Intent {
-    let quoted = path.replace('\'', r"'\''");
-    // Unlike wc, awk counts a last line that has no line feed.
-    let arguments = json!({ "command": format!("awk 'END {{ print NR }}' < '{quoted}'") });
-    let announcement = format!("count the lines in {path}");
-    intent_of(
-        "bash",
-        arguments,
-        announcement,
-        Shown::LineCount(path.to_owned()),
-    )
-}
-
-fn write(path: &str, content: &str) -> Intent {
-    let noun = if content.len() == 1 { "byte" } else { "bytes" };
-    let written = format!("{} {noun} to {path}", content.len());
-    let shown = Shown::Sentence(format!("I wrote {written}."));
-    let arguments = json!({ "path": path, "content": content });
-    intent_of("write", arguments, format!("write {written}"), shown)
-}
-
+/// Takes the command as it is: everything but the space that separates it from `run:`.
 fn run(command: &str) -> Option<Intent> {
-    let command = command.trim();
-    let arguments = json!({ "command": command });
-    let shown = Shown::Output(command.to_owned());
-    (!command.is_empty()).then(|| intent_of("bash", arguments, format!("run `{command}`"), shown))
+    let command = command.strip_prefix(' ').unwrap_or(command).to_owned();
+    (!command.trim().is_empty()).then_some(Intent::Run(command))
 }
 
 fn call(text: &str) -> Option<Intent> {
-    let (tool, arguments) = text.split_once(' ').unwrap_or((text, "{}"));
-    let arguments: Value = serde_json::from_str(arguments).ok()?;
-    let is_call = word(tool).is_some() && arguments.is_object();
-    is_call.then(|| intent_of(tool, arguments, format!("call {tool}"), Shown::Answer))
+    let (tool, arguments) = text.trim_end().split_once(' ').unwrap_or((text, "{}"));
+    let (tool, arguments): (_, Value) = (word(tool)?, serde_json::from_str(arguments).ok()?);
+    arguments
+        .is_object()
+        .then_some(Intent::Call { tool, arguments })
+}
+
+impl Intent {
+    /// Returns the tool to call and its arguments, a JSON object.
+    pub(crate) fn call(&self) -> (&str, Value) {
+        match self {
+            Self::List => ("bash", json!({ "command": "ls -1Ap" })),
+            Self::Read(path) => ("read", json!({ "path": path })),
+            Self::Count(path) => {
+                let quoted = path.replace('\'', r"'\''");
+                // Unlike wc, awk counts a last line that has no line feed.
+                let command = format!("awk 'END {{ print NR }}' < '{quoted}'");
+                ("bash", json!({ "command": command }))
+            }
+            Self::Write { path, content } => ("write", json!({ "path": path, "content": content })),
+            Self::Run(command) => ("bash", json!({ "command": command })),
+            Self::Call { tool, arguments } => (tool, arguments.clone()),
+        }
+    }
+
+    /// Completes the sentence "I will …".
+    pub(crate) fn task(&self) -> String {
+        match self {
+            Self::List => "list the files in the current directory".to_owned(),
+            Self::Read(path) => format!("read {path}"),
+            Self::Count(path) => format!("count the lines in {path}"),
+            Self::Write { path, content } => format!("write {}", written(path, content)),
+            Self::Run(command) => format!("run `{}`", command.trim()),
+            Self::Call { tool, .. } => format!("call {tool}"),
+        }
+    }
+
+    /// Whether the call changes nothing, so that others can run beside it.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self, Self::List | Self::Read(_) | Self::Count(_))
+    }
+}
+
+/// Describes the content of a file that is written.
+pub(crate) fn written(path: &str, content: &str) -> String {
+    let noun = if content.len() == 1 { "byte" } else { "bytes" };
+    format!("{} {noun} to {path}", content.len())
 }

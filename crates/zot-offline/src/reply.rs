@@ -1,11 +1,11 @@
-//! What the stand-in responds and which tools it calls, from the request alone.
+//! Decides the text and the tool calls of a response, from nothing but the request.
 
 #[cfg(test)]
 mod tests;
 
 use zot_conversation::{ContentBlock, Message, ModelRequest, Role, ToolResult};
 
-use crate::intent::{Intent, Shown, intents};
+use crate::intent::{Intent, intents};
 use crate::report::report;
 
 /// A whole response.
@@ -32,14 +32,14 @@ const HELP: &str = "These are the requests I understand:
 - read README.md
 - count the lines in README.md
 - write \"some text\" to notes.txt
-- run `some command`
+- run: ls -la
 - call read {\"path\": \"README.md\"} (or any other tool)
 
 Several in one line can be joined by \"and\". For anything else, choose a real model with --provider and --model.";
 
 const ID_PREFIX: &str = "offline_";
 
-/// What the text of a compaction begins with.
+/// The beginning of a request to summarise the conversation.
 const COMPACTION: &str = "<conversation>";
 
 /// Responds to a request. The same request always gets the same response.
@@ -48,20 +48,30 @@ pub(crate) fn reply(request: &ModelRequest<'_>) -> Reply {
     let prompt_index = messages.iter().rposition(|message| message.is_prompt());
     let (before, rest) = messages.split_at(prompt_index.unwrap_or(messages.len()));
     let (prompt, turn) = rest.split_at(rest.len().min(1));
-    let prompt_text = prompt.first().map(|prompt| prompt.text());
-    let prompt_text = prompt_text.unwrap_or_default();
+    let prompt_text = prompt
+        .first()
+        .map(|prompt| prompt.text())
+        .unwrap_or_default();
     if prompt_text.starts_with(COMPACTION) {
         return Reply {
             text: format!("{INTRODUCTION} So I cannot summarise what was said before."),
             calls: Vec::new(),
         };
     }
-    let has_tool = |intent: &Intent| request.tools.iter().any(|tool| tool.name == intent.tool);
+    let has_tool = |intent: &Intent| {
+        request
+            .tools
+            .iter()
+            .any(|tool| tool.name == intent.call().0)
+    };
     let (steps, missing): (Vec<Intent>, Vec<Intent>) =
         intents(&prompt_text).into_iter().partition(has_tool);
-    let progress = Progress::of(turn);
+    let calls_made: usize = turn
+        .iter()
+        .map(|message| message.tool_calls().count())
+        .sum();
     let mut paragraphs = Vec::new();
-    if progress.made == 0 {
+    if calls_made == 0 {
         let is_understood = !steps.is_empty() || !missing.is_empty();
         if !is_understood || !before.iter().any(|message| message.role == Role::Assistant) {
             paragraphs.push(INTRODUCTION.to_owned());
@@ -75,12 +85,14 @@ pub(crate) fn reply(request: &ModelRequest<'_>) -> Reply {
             paragraphs.push(HELP.to_owned());
         }
     }
-    let latest = progress.latest.iter().zip(progress.reported..);
-    paragraphs.extend(latest.map(|(result, index)| report(steps.get(index), result)));
-    let batch = next_batch(steps.get(progress.made..).unwrap_or_default());
+    let results = latest_results(turn);
+    let reported = calls_made.saturating_sub(results.len());
+    let results = results.into_iter().zip(reported..);
+    paragraphs.extend(results.map(|(result, index)| report(steps.get(index), result)));
+    let batch = next_batch(steps.get(calls_made..).unwrap_or_default());
     if !batch.is_empty() {
-        let announced: Vec<&str> = batch.iter().map(|step| &*step.announcement).collect();
-        paragraphs.push(format!("I will {}.", announced.join(" and ")));
+        let tasks: Vec<String> = batch.iter().map(Intent::task).collect();
+        paragraphs.push(format!("I will {}.", tasks.join(" and ")));
     }
     Reply {
         calls: calls(batch, next_id(&messages)),
@@ -88,69 +100,42 @@ pub(crate) fn reply(request: &ModelRequest<'_>) -> Reply {
     }
 }
 
-/// How far the current turn has come.
-struct Progress<'a> {
-    /// Calls made since the prompt.
-    made: usize,
-    /// Calls whose results an earlier response reported.
-    reported: usize,
-    /// The results that came last.
-    latest: Vec<&'a ToolResult>,
+/// Returns the results of the last calls, which no response has reported.
+fn latest_results<'a>(turn: &[&'a Message]) -> Vec<&'a ToolResult> {
+    let has_calls = |message: &&Message| message.tool_calls().next().is_some();
+    let last = turn.iter().rposition(has_calls).unwrap_or(turn.len());
+    let messages = turn.iter().skip(last);
+    messages
+        .flat_map(|message| message.tool_results())
+        .collect()
 }
 
-impl<'a> Progress<'a> {
-    fn of(turn: &[&'a Message]) -> Self {
-        let calls = |message: &Message| message.tool_calls().count();
-        let made = turn.iter().map(|message| calls(message)).sum();
-        let last = turn.iter().rposition(|message| calls(message) > 0);
-        let last = last.and_then(|index| turn.get(index..)).unwrap_or_default();
-        Self {
-            made,
-            reported: made - last.first().map_or(0, |message| calls(message)),
-            latest: last
-                .iter()
-                .flat_map(|message| message.tool_results())
-                .collect(),
-        }
-    }
-}
-
-/// Steps that only read are taken together; one that changes something is taken alone.
+/// Returns the steps of the next response: those that only read together, any other by itself.
 fn next_batch(steps: &[Intent]) -> &[Intent] {
-    let only_reads = |step: &&Intent| {
-        let shown = &step.shown;
-        matches!(
-            shown,
-            Shown::Entries | Shown::Content(_) | Shown::LineCount(_)
-        )
-    };
-    let reading = steps.iter().take_while(only_reads).count();
+    let reading = steps.iter().take_while(|step| step.only_reads()).count();
     steps.get(..reading.max(1)).unwrap_or_default()
 }
 
 fn unavailable(step: &Intent) -> String {
-    format!(
-        "I would {} with the `{}` tool, but that tool is not available here.",
-        step.announcement, step.tool
-    )
+    let (task, (tool, _)) = (step.task(), step.call());
+    format!("I would {task} with the `{tool}` tool, but that tool is not available here.")
 }
 
 fn calls(batch: &[Intent], first_id: usize) -> Vec<Call> {
-    let calls = batch.iter().zip(first_id..).map(|(step, id)| Call {
-        id: format!("{ID_PREFIX}{id}"),
-        name: step.tool.clone(),
-        arguments: step.arguments.to_string(),
+    let calls = batch.iter().zip(first_id..).map(|(step, id)| {
+        let (name, arguments) = step.call();
+        Call {
+            id: format!("{ID_PREFIX}{id}"),
+            name: name.to_owned(),
+            arguments: arguments.to_string(),
+        }
     });
     calls.collect()
 }
 
-/// Returns a number above every id in the conversation and above the number of calls in it.
+/// Returns a number above every id in the conversation.
 fn next_id(messages: &[&Message]) -> usize {
     let calls = messages.iter().flat_map(|message| message.tool_calls());
-    let (count, highest) = calls.fold((0, 0), |(count, highest), call| {
-        let number = call.id.as_str().strip_prefix(ID_PREFIX);
-        let number = number.and_then(|number| number.parse::<usize>().ok());
-        (count + 1, number.unwrap_or(0).max(highest))
-    });
-    highest.max(count).saturating_add(1)
+    let numbers = calls.filter_map(|call| call.id.as_str().strip_prefix(ID_PREFIX)?.parse().ok());
+    numbers.max().unwrap_or(0_usize).saturating_add(1)
 }

@@ -15,10 +15,10 @@ use zot_conversation::{
 use crate::reply::Reply;
 use crate::{estimate, reply};
 
-/// Argument text is cut into pieces of this many characters.
+/// The size of the deltas that arguments arrive in.
 const ARGUMENT_PIECE_CHARACTERS: usize = 16;
 
-/// After so many events the stream lets other tasks of the thread run.
+/// The number of events after which the stream lets other tasks of the thread run.
 const EVENTS_BETWEEN_YIELDS: usize = 32;
 
 /// The model `offline` of the provider `offline`.
@@ -33,27 +33,21 @@ impl OfflineModel {
 impl Model for OfflineModel {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
         Box::pin(OfflineStream {
-            request: Some(request),
-            events: VecDeque::new(),
+            events: events(&request, reply::reply(&request)),
             since_yield: 0,
         })
     }
 }
 
-struct OfflineStream<'a> {
-    /// Taken by the first poll: nothing happens before it.
-    request: Option<ModelRequest<'a>>,
+struct OfflineStream {
     events: VecDeque<ModelEvent>,
     since_yield: usize,
 }
 
-impl Stream for OfflineStream<'_> {
+impl Stream for OfflineStream {
     type Item = Result<ModelEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(request) = self.request.take() {
-            self.events = events(&request, reply::reply(&request));
-        }
         if self.since_yield == EVENTS_BETWEEN_YIELDS {
             self.since_yield = 0;
             context.waker().wake_by_ref();
@@ -64,7 +58,7 @@ impl Stream for OfflineStream<'_> {
     }
 }
 
-/// The events of a whole answer, from `Start` to `Stop`.
+/// Returns the events of a whole response, from `Start` to `Stop`.
 fn events(request: &ModelRequest<'_>, reply: Reply) -> VecDeque<ModelEvent> {
     let usage = estimate::usage(request, &reply);
     let stop = if reply.calls.is_empty() {
@@ -79,7 +73,7 @@ fn events(request: &ModelRequest<'_>, reply: Reply) -> VecDeque<ModelEvent> {
         let id = ToolCallId::from(call.id);
         events.push_back(ModelEvent::ToolCallStart {
             id: id.clone(),
-            name: call.name.to_owned(),
+            name: call.name,
         });
         let characters: Vec<char> = call.arguments.chars().collect();
         for piece in characters.chunks(ARGUMENT_PIECE_CHARACTERS) {

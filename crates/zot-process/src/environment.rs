@@ -1,28 +1,26 @@
-//! Secrets that a process is given as variables of its environment.
+//! Secrets in environment variables.
 #![expect(
     unsafe_code,
-    reason = "the block in which the kernel put the environment has no owner that could be asked \
-              to clear it"
+    reason = "the memory in which the kernel put the environment has no safe owner"
 )]
 
 use std::ffi::OsString;
 
-/// Takes a variable out of the environment, so that neither children nor `/proc/PID/environ` show
-/// it any more.
+/// Removes a variable from the environment, so that neither children nor `/proc/PID/environ` show it.
 ///
-/// Only for a program that has a single thread yet: the environment belongs to nobody.
+/// Call it while the program has a single thread: access to the environment is not synchronised.
 pub fn take_secret(name: &str) -> Option<OsString> {
     let value = std::env::var_os(name)?;
     #[cfg(target_os = "linux")]
     erase(name);
-    // SAFETY: the caller has a single thread, so nobody reads or changes the environment meanwhile.
+    // SAFETY: the caller has a single thread, so nothing else accesses the environment.
     unsafe {
         std::env::remove_var(name);
     }
     Some(value)
 }
 
-/// Overwrites the values of `name` in the memory that the kernel shows of the environment.
+/// Overwrites the values of `name` in the memory that `/proc` shows as the environment.
 #[cfg(target_os = "linux")]
 fn erase(name: &str) {
     unsafe extern "C" {
@@ -30,7 +28,7 @@ fn erase(name: &str) {
     }
     // SAFETY: `environ` is null or a list of strings that ends with a null. The strings lie in
     // memory of this process that may be written to: the block made by the kernel, or copies by the
-    // C library. With a single thread nobody else uses them; the value's length stays as it is.
+    // C library. With a single thread nothing else uses them; the length does not change.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
@@ -41,7 +39,7 @@ fn erase(name: &str) {
                 && key.strip_suffix(b"=") == Some(name.as_bytes())
             {
                 for byte in value {
-                    // Not left out for being read by nobody in this program.
+                    // Volatile, because nothing in this program reads it again.
                     std::ptr::write_volatile(byte, 0);
                 }
             }

@@ -18,13 +18,13 @@ pub use supervised::ProcessGroup;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// How long processes may take to go by themselves after the program: what has closed its output is
-/// usually about to exit.
+/// How long processes may take to exit after the program: one that has closed its output is usually
+/// about to exit.
 ///
 /// Limit: remaining processes are killed.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long a killed process may take to be gone; one stuck in the kernel can take for ever.
+/// How long a killed process may take to disappear; one stuck in the kernel may never.
 ///
 /// Limit: processes that survive SIGKILL are abandoned.
 const KILL_TIME: Duration = Duration::from_secs(2);
@@ -34,11 +34,11 @@ const KILL_TIME: Duration = Duration::from_secs(2);
 /// Limit: remaining processes are left to the supervisor.
 const DROP_TIME: Duration = Duration::from_millis(50);
 
-/// How a process group came to its end.
+/// How a process group ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupEnd {
-    /// How the program exited; nothing when it cannot be told.
+    /// The exit status of the program; `None` if it is unknown.
     pub status: Option<ExitStatus>,
-    /// Whether other processes had to be ended after the program was gone.
+    /// Whether other processes were still running after the program had exited.
     pub had_survivors: bool,
 }

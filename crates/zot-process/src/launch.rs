@@ -1,10 +1,10 @@
-//! What a child is denied, settled between `fork` and `exec`.
+//! Restricts a child between `fork` and `exec`.
 //!
-//! A [`Confinement`] says what to deny, [`confine`] settles it for a command, and the [`Enforcement`]
-//! it returns says what this system really enforces. Of a child that is denied files or sockets, all
-//! but the standard streams is closed, too. Everything that allocates or opens files happens before
-//! the fork. Limits on files and network pass on to all that a child starts, can
-//! never be shed, and make set-user-ID programs ordinary ones.
+//! A [`Confinement`] lists the restrictions, [`confine`] prepares them for a command, and the
+//! [`Enforcement`] it returns reports what this system really enforces. A confined child inherits no
+//! descriptors except the standard streams. Everything that allocates or opens files happens before the
+//! fork. Limits on files and network apply to all descendants, cannot be removed, and disable
+//! set-user-ID programs.
 
 mod enforcement;
 mod programs;
@@ -28,7 +28,7 @@ use std::process::Command;
 
 use thiserror::Error;
 
-/// What a child is denied. The default denies nothing.
+/// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
     open_files: Option<u64>,
@@ -39,34 +39,33 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// How many descriptors each process may have open at first; it can ask for more.
+    /// Sets the soft limit of open descriptors per process, which the child can raise.
     #[must_use]
     pub fn open_files(mut self, count: Option<u64>) -> Self {
         self.open_files = count;
         self
     }
 
-    /// How much memory each process may have for its data: heap, stacks of threads, private
-    /// writable mappings. Address space that is only reserved does not count (Node reserves
-    /// gigabytes), shared memory does not either.
+    /// Limits the data memory of each process: heap, thread stacks, private writable mappings.
+    /// Reserved address space does not count (Node reserves gigabytes), nor does shared memory.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// Which files the child may use. It can then signal, trace, limit and schedule none but its own
-    /// processes, too, and as root it has the privileges of one in a container.
+    /// Restricts the child to these files. It can then also signal, trace, limit and schedule only its
+    /// own processes, and as root it has the privileges of root in a container.
     #[must_use]
     pub fn filesystem(mut self, access: FileAccess) -> Self {
         self.files = Some(access);
         self
     }
 
-    /// Whether the child may open sockets. Without, `socket` fails with `EACCES` for every family;
+    /// Sets whether the child may open sockets. If not, `socket` fails with `EACCES` for every family;
     /// `socketpair` still works.
     ///
-    /// On its own this stops programs, not attackers: who may write every file can have another
+    /// This alone stops programs, not attackers: code that may write every file can make another
     /// program connect. Restrict the files as well.
     #[must_use]
     pub fn network(mut self, allowed: bool) -> Self {
@@ -74,8 +73,8 @@ impl Confinement {
         self
     }
 
-    /// Whether the child may open Unix sockets, if it may open any. Without, it cannot ask a service
-    /// of this machine, such as the one that manages sessions or containers, to use files for it.
+    /// Sets whether the child may open Unix sockets, if it may open any. If not, it cannot make a
+    /// local service, such as a session or container manager, use files on its behalf.
     #[must_use]
     pub fn local_sockets(mut self, allowed: bool) -> Self {
         self.without_local_sockets = !allowed;
@@ -83,22 +82,22 @@ impl Confinement {
     }
 }
 
-/// The files a child may use; everything else is refused with `EACCES`. Paths are absolute, or start
-/// at our own directory. Links in them are not followed, so that what was checked is what is allowed:
-/// give canonical paths.
+/// The files a child may use; everything else is refused with `EACCES`. Paths are absolute or relative
+/// to our working directory. Links in them are not followed, so that the checked path is the allowed
+/// one: pass canonical paths.
 ///
-/// A program always may read what programs need to start: `/usr`, `/etc` and their like, `/proc`,
-/// the harmless devices, itself, and the libraries its interpreter is installed with; and it may
-/// write to `/dev/null`. It has no terminal: it is started in a session of its own.
+/// A program may always read what programs need to start: `/usr`, `/etc` and the like, `/proc`, the
+/// harmless devices, itself, and the libraries of its interpreter; and it may write to `/dev/null`. It
+/// has no terminal, because it starts in a new session.
 ///
-/// Mode, owner, times and attributes can be changed where files can. Whether a file exists can still
-/// be found out.
+/// Mode, owner, times and attributes can be changed where files can. A child can still find out whether
+/// a file exists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccess {
-    /// Files, and directories with all below, that may be read. What is not there when the child
-    /// starts is left out.
+    /// Files and directory trees that may be read. Paths that do not exist when the child starts are
+    /// left out.
     pub read: Vec<PathBuf>,
-    /// Files, and directories with all below, that may be read and changed. They must be there.
+    /// Files and directory trees that may be read and changed. They must exist.
     pub write: Vec<PathBuf>,
     pub execute: Execution,
 }
@@ -109,16 +108,16 @@ pub enum Execution {
     /// Every program it can read.
     #[default]
     Anything,
-    /// Itself and these, each with the [`programs_needed`] for it to start: names that are looked
-    /// for in the command's `PATH`, or paths, which start at its directory.
+    /// Itself and these, each with the [`programs_needed`] to start it: names to look up in the
+    /// command's `PATH`, or paths relative to its directory.
     ///
-    /// This is about starting programs, those in memory (`memfd_create`) included. Code that a child loads into itself, by the dynamic loader
-    /// for instance, is its own code, and is held by everything else. What is no executable file is
-    /// left out: to start it is to read it.
+    /// This covers starting programs, including those in memory (`memfd_create`). Code that a child
+    /// loads into itself, for instance through the dynamic loader, is subject to all other
+    /// restrictions. Files that are not executable are left out.
     Only(Vec<PathBuf>),
 }
 
-/// Why a command could not be confined. It must not be started then.
+/// Why a command could not be confined. It must not be started.
 #[derive(Debug, Error)]
 pub enum ConfineError {
     #[error("cannot allow writing to {}: create it first, or take it off the list", path.display())]
@@ -129,14 +128,14 @@ pub enum ConfineError {
     },
     #[error("the kernel refuses the file rules")]
     FileRules(#[source] io::Error),
-    #[error("namespaces cannot be made ready")]
+    #[error("cannot prepare namespaces")]
     Namespaces(#[source] io::Error),
-    #[error("the filter for system calls cannot be made")]
+    #[error("cannot create the system call filter")]
     CallFilter(#[source] io::Error),
 }
 
-/// A command with what its program is denied, for [`ProcessGroup::spawn`](crate::ProcessGroup::spawn)
-/// and [`run`](crate::run()). One that was made from a command as it is denies nothing.
+/// A command with its restrictions, for [`ProcessGroup::spawn`](crate::ProcessGroup::spawn) and
+/// [`run`](crate::run()). One converted from a plain command has none.
 pub struct Confined {
     command: Command,
     steps: system::Steps,
@@ -152,7 +151,7 @@ impl From<Command> for Confined {
 }
 
 impl Confined {
-    /// For its standard streams; all else was settled when it was confined.
+    /// Returns the command, to set its standard streams; nothing else may change any more.
     pub fn command_mut(&mut self) -> &mut Command {
         &mut self.command
     }
@@ -164,7 +163,7 @@ impl Confined {
     }
 }
 
-/// The command, which starts its program under a supervisor at the other end of `control`.
+/// Makes the command start its program under a supervisor at the other end of `control`.
 #[cfg(target_os = "linux")]
 pub(crate) fn install(confined: Confined, control: std::os::unix::net::UnixStream) -> Command {
     let Confined { mut command, steps } = confined;
@@ -172,11 +171,11 @@ pub(crate) fn install(confined: Confined, control: std::os::unix::net::UnixStrea
     command
 }
 
-/// Settles what the program of `command` is denied.
+/// Prepares the restrictions of `command`.
 ///
-/// Set the command's directory, `PATH` and `HOME` before: they decide what its program needs. What
-/// this system cannot enforce is left out, and the result says so. When the kernel refuses a
-/// restriction that it should know, the child does not start and `spawn` returns the error.
+/// Set the command's directory, `PATH` and `HOME` first: they determine which files its program needs.
+/// What this system cannot enforce is left out, and the [`Enforcement`] reports that. If the kernel
+/// refuses a restriction that it should support, `spawn` fails with the error.
 pub fn confine(
     command: Command,
     confinement: &Confinement,
@@ -185,18 +184,18 @@ pub fn confine(
     Ok((Confined { command, steps }, enforcement(confinement)))
 }
 
-/// What this system enforces of `confinement`.
+/// Returns what this system enforces of `confinement`.
 pub fn enforcement(confinement: &Confinement) -> Enforcement {
     system::enforcement(confinement)
 }
 
-/// In words: by what this system keeps confined children from other processes, and from modes,
-/// owners and times of files they may not change.
+/// Describes how this system keeps confined children from other processes, and from the modes, owners
+/// and times of files they may not change.
 pub fn isolation() -> String {
     system::isolation_report()
 }
 
-/// What this system could enforce if it were asked for everything.
+/// Returns what this system can enforce.
 pub fn enforceable() -> Enforcement {
     system::enforceable()
 }

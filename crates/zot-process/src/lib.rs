@@ -1,8 +1,8 @@
-//! Child processes that cannot outlive their purpose, and what they may touch.
+//! Child processes that cannot outlive their purpose, and their confinement.
 //!
 //! [`ProcessGroup`] owns a program and everything it starts; [`run`] runs a command to its end and
-//! hands over its output; [`launch`] confines a command before it starts. On Linux a supervisor
-//! between us and the program sees to it that nothing escapes and that nothing outlives us.
+//! forwards its output; [`launch`] confines a command before it starts. On Linux a supervisor between
+//! us and the program makes sure that no process escapes or outlives us.
 
 mod dumps;
 mod environment;

@@ -1,7 +1,7 @@
-//! System calls that have no safe form: the only module of ours with `unsafe` code.
+//! System calls without a safe form. With `environment.rs`, the only `unsafe` code of the workspace.
 //!
-//! All but [`lock_in_memory`] and [`probe`] are for a child between `fork` and `exec`. There only
-//! what is async-signal-safe may run: no allocation, no lock, errors as bare numbers.
+//! All except [`lock_in_memory`] and [`probe`] are for a child between `fork` and `exec`, where only
+//! async-signal-safe code may run: no allocation, no lock, errors without text.
 #![expect(
     unsafe_code,
     reason = "`fork`, `Command::pre_exec` and the rest of this module have no safe form"
@@ -19,31 +19,31 @@ use rustix::process::{Pid, Resource, WaitOptions, getrlimit, waitpid};
 /// The first descriptor after the standard streams.
 const FIRST_OTHER: libc::c_int = 3;
 
-/// How many descriptors are looked at one by one where the kernel does not take them all at once.
-const MAX_LOOKED_AT: libc::c_int = 65_536;
+/// How many descriptors are closed one by one if the kernel cannot close a range.
+const MAX_CLOSED_ONE_BY_ONE: libc::c_int = 65_536;
 
-/// Which side of a `fork` this is.
+/// The side of a `fork`.
 pub(crate) enum Side {
     Parent { child: Pid },
     Child,
 }
 
-/// Makes `command` call `steps` in the child, before `exec`. The closure makes system calls on
-/// memory and descriptors that were made ready before, and nothing else.
+/// Makes `command` call `steps` in the child, before `exec`. The closure only makes system calls, on
+/// memory and descriptors that were prepared before.
 pub(crate) fn before_exec(
     command: &mut Command,
     steps: impl FnMut() -> std::io::Result<()> + Send + Sync + 'static,
 ) {
-    // SAFETY: the callers of this module keep to the rule at its top, and the child has its own copy
-    // of what the closure owns, so that nothing it changes or closes is seen by the parent.
+    // SAFETY: the callers follow the rule at the top of this module, and the child has its own copy of
+    // what the closure owns, so that its changes do not affect the parent.
     unsafe {
         command.pre_exec(steps);
     }
 }
 
-/// Only for a process with one thread, as the child of a `fork` is.
+/// Forks. Only for a process with one thread, such as the child of a `fork`.
 pub(crate) fn fork() -> Result<Side> {
-    // SAFETY: there is no other thread whose locks could be held, and both sides keep to the rule at
+    // SAFETY: there is no other thread whose locks could be held, and both sides follow the rule at
     // the top of this module.
     let number = unsafe { libc::fork() };
     match Pid::from_raw(number) {
@@ -53,9 +53,9 @@ pub(crate) fn fork() -> Result<Side> {
     }
 }
 
-/// Runs `attempt` in a forked process, which changes nothing about ours.
+/// Runs `attempt` in a forked process, without effects on this one.
 pub(crate) fn probe(attempt: impl FnOnce() -> Result<()>) -> Result<()> {
-    // SAFETY: the child only makes the system calls of `attempt`, which keeps to the rule at the top
+    // SAFETY: the child only makes the system calls of `attempt`, which follows the rule at the top
     // of this module, and never returns.
     let number = unsafe { libc::fork() };
     let Some(child) = Pid::from_raw(number) else {
@@ -67,7 +67,7 @@ pub(crate) fn probe(attempt: impl FnOnce() -> Result<()>) -> Result<()> {
     loop {
         match waitpid(Some(child), WaitOptions::empty()) {
             Err(Errno::INTR) => {}
-            // Ignoring SIGCHLD loses the answer.
+            // The result is lost if SIGCHLD is ignored.
             Err(error) => return Err(error),
             Ok(ended) => {
                 let code = ended.and_then(|(_, status)| status.exit_status());
@@ -81,14 +81,14 @@ pub(crate) fn probe(attempt: impl FnOnce() -> Result<()>) -> Result<()> {
     }
 }
 
-/// Ends this process without running anything of it.
+/// Ends this process without running destructors or handlers.
 pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: takes no memory, and nothing runs after it.
     unsafe { libc::_exit(code) }
 }
 
-/// Holds back every signal that can be, and notices children again if they were ignored.
-pub(crate) fn hold_signals() {
+/// Blocks every signal that can be blocked, and stops ignoring `SIGCHLD`.
+pub(crate) fn block_signals() {
     // SAFETY: the set is initialised before it is used; no handler is installed.
     unsafe {
         let mut every = std::mem::zeroed::<libc::sigset_t>();
@@ -98,9 +98,9 @@ pub(crate) fn hold_signals() {
     }
 }
 
-/// Undoes [`hold_signals`].
-pub(crate) fn release_signals() {
-    // SAFETY: as in `hold_signals`.
+/// Undoes [`block_signals`].
+pub(crate) fn unblock_signals() {
+    // SAFETY: as in `block_signals`.
     unsafe {
         let mut none = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut none);
@@ -108,8 +108,8 @@ pub(crate) fn release_signals() {
     }
 }
 
-/// Closes all descriptors but `kept`, which become 0, 1 and so on in this order. Each must be 3 or
-/// more: the standard streams of a child have been set by now.
+/// Closes all descriptors except `kept`, which become 0, 1 and so on in this order. Each must be 3 or
+/// more, because the standard streams of the child are set already.
 pub(crate) fn keep_only<const COUNT: usize>(kept: [libc::c_int; COUNT]) {
     let mut next = 0;
     for descriptor in kept {
@@ -122,13 +122,13 @@ pub(crate) fn keep_only<const COUNT: usize>(kept: [libc::c_int; COUNT]) {
     close_from(next, 0);
 }
 
-/// One that [`keep_only`] or [`signal_descriptor`] has left open for good.
+/// Borrows a descriptor that [`keep_only`] or [`signal_descriptor`] leaves open for good.
 pub(crate) fn borrow(descriptor: libc::c_int) -> BorrowedFd<'static> {
     // SAFETY: the process of a supervisor closes none of the descriptors it has kept.
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
-/// What zot itself inherited, or what a library opened carelessly, is not for the child.
+/// Keeps descriptors that zot inherited, or that a library opened carelessly, from the child.
 pub(crate) fn close_others_on_exec() {
     close_from(FIRST_OTHER, libc::CLOSE_RANGE_CLOEXEC);
 }
@@ -140,10 +140,14 @@ fn close_from(first: libc::c_int, flags: libc::c_uint) {
     if done == 0 {
         return;
     }
-    // Before Linux 5.9, for the flag 5.11, or filtered by a container.
+    // Linux before 5.9 (before 5.11 for the flag), or blocked by a container.
     let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.and_then(|limit| libc::c_int::try_from(limit).ok());
-    for descriptor in first..limit.unwrap_or(MAX_LOOKED_AT).min(MAX_LOOKED_AT) {
+    for descriptor in first
+        ..limit
+            .unwrap_or(MAX_CLOSED_ONE_BY_ONE)
+            .min(MAX_CLOSED_ONE_BY_ONE)
+    {
         // SAFETY: as above; a number that is not a descriptor is refused.
         unsafe {
             match flags {
@@ -154,7 +158,7 @@ fn close_from(first: libc::c_int, flags: libc::c_uint) {
     }
 }
 
-/// A descriptor that can be read once for every `SIGCHLD` and `SIGTERM` that is held back.
+/// Creates a descriptor that yields every blocked `SIGCHLD` and `SIGTERM`.
 pub(crate) fn signal_descriptor() -> Result<libc::c_int> {
     // SAFETY: the set is initialised before it is used.
     let descriptor = unsafe {
@@ -170,7 +174,7 @@ pub(crate) fn signal_descriptor() -> Result<libc::c_int> {
     }
 }
 
-/// The next signal of a descriptor from [`signal_descriptor`]; waits for it.
+/// Waits for the next signal of a descriptor from [`signal_descriptor`].
 pub(crate) fn next_signal(descriptor: libc::c_int) -> libc::c_int {
     // SAFETY: the kernel writes one whole structure, or none and says so.
     unsafe {
@@ -184,7 +188,7 @@ pub(crate) fn next_signal(descriptor: libc::c_int) -> libc::c_int {
     }
 }
 
-/// Sends `SIGTERM` to every process that we may signal and can name.
+/// Sends `SIGTERM` to every process that we can name and may signal.
 pub(crate) fn terminate_all() {
     // SAFETY: no memory is involved. Only called by the first process of a namespace.
     unsafe {
@@ -222,14 +226,14 @@ pub(crate) fn mount_all_read_only() -> Result<()> {
     }
 }
 
-/// Where the arguments of this process are in its memory, from their first byte on, and how long.
+/// The address and length of the arguments of this process in its memory.
 static ARGUMENTS: OnceLock<Option<(usize, usize)>> = OnceLock::new();
 
-/// Looks for the arguments of this process, for [`rename`] in its children. May allocate.
+/// Finds the arguments of this process, for [`rename`] in its children. May allocate.
 pub(crate) fn find_arguments() {
     ARGUMENTS.get_or_init(|| {
         let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The 48th and 49th field, of which the third is the first after the name.
+        // The 48th and 49th field; the third is the first one after the name.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(45);
         let start: usize = fields.next()?.parse().ok()?;
         let end: usize = fields.next()?.parse().ok()?;
@@ -238,7 +242,7 @@ pub(crate) fn find_arguments() {
     });
 }
 
-/// Lists this process, a fork of ours, under another name: it is not what our arguments say.
+/// Changes the name under which this fork is listed.
 pub(crate) fn rename(name: &CStr) {
     let _ = rustix::thread::set_name(name);
     let Some(&Some((start, length))) = ARGUMENTS.get() else {
@@ -254,8 +258,8 @@ pub(crate) fn rename(name: &CStr) {
     }
 }
 
-/// Keeps the pages of `bytes` out of swap, where the system allows it. They stay locked when the
-/// memory is used for something else.
+/// Keeps the pages of `bytes` out of swap, if the system allows it. They stay locked after the memory
+/// is reused.
 pub(crate) fn lock_in_memory(bytes: &[u8]) {
     // SAFETY: contents and validity of the memory do not change; what cannot be locked is refused.
     unsafe {

@@ -1,4 +1,4 @@
-//! Runs a command to its end, within a time, and hands over its output as it comes.
+//! Runs a command to its end, with a time limit, and forwards its output.
 
 use std::future::Future;
 use std::io;
@@ -14,47 +14,46 @@ use tokio_util::sync::CancellationToken;
 use crate::launch::Confined;
 use crate::{GroupEnd, ProcessGroup};
 
-/// Between asking processes to end and killing them.
+/// The time between asking processes to end and killing them.
 ///
 /// Limit: SIGKILL follows SIGTERM.
 const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 
-/// How long background processes that hold the output open may run on after the command.
+/// How long background processes that keep the output open may outlive the command.
 ///
 /// Limit: background processes that keep the output open are ended.
 const BACKGROUND_GRACE: Duration = Duration::from_secs(2);
 
-/// How long to read on after everyone is dead: where processes can leave their group unseen, one that
-/// did can hold the output open for ever.
+/// How long to read after all processes have ended: where processes can leave their group unseen, one
+/// of them could keep the output open forever.
 ///
 /// Limit: output is read no further once all processes have exited.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// What one read takes at most: a full pipe.
+/// The size of one read: a full pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Takes the output of a running command.
+/// Receives the output of a running command.
 pub trait OutputSink: Send {
-    /// Takes the next bytes. While this waits, the command's writes wait too.
+    /// Receives the next bytes. While this waits, the command's writes wait, too.
     fn accept(&mut self, chunk: &[u8]) -> impl Future<Output = ()> + Send;
 }
 
-/// A command that has run.
+/// How a command ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     pub outcome: Outcome,
     pub elapsed: Duration,
     /// Whether processes were still running in the background and had to be ended.
     pub ended_background: bool,
-    /// Whether a process holds the output open and is out of reach: never on Linux, but for processes
-    /// of another user.
+    /// Whether a process that is out of reach keeps the output open: on Linux only one of another user.
     pub left_daemon: bool,
 }
 
-/// Why a command is over.
+/// Why a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It exited by itself; nothing when its status was lost.
+    /// It exited; `None` if its status was lost.
     Exited(Option<ExitStatus>),
     TimedOut,
     Cancelled,
@@ -77,10 +76,10 @@ impl From<Duration> for RunLimits {
     }
 }
 
-/// Runs `command` without input, its standard output and error joined into `sink`.
+/// Runs `command` without input and sends its standard output and error to `sink`.
 ///
-/// Returns when the command has exited and its output is closed; nothing that it started is
-/// alive then. Fails only when the command cannot be started.
+/// Returns when the command has exited and its output is closed; no process that it started is alive
+/// then. Fails only if the command cannot be started.
 pub async fn run<S: OutputSink>(
     command: impl Into<Confined>,
     limits: impl Into<RunLimits>,
@@ -120,13 +119,13 @@ pub async fn run_with_separate_outputs<S: OutputSink>(
     run_reading(command, limits.into(), cancel, output).await
 }
 
-/// A pipe whose end for us waits in the runtime, not in the kernel.
+/// Creates a pipe whose reading end is asynchronous.
 fn output_pipe() -> io::Result<(pipe::Receiver, io::PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer))
 }
 
-/// Runs `command`, whose outputs are set, while `output` reads them to their end.
+/// Runs `command`, whose outputs are set, while `output` reads them to the end.
 async fn run_reading(
     mut command: Confined,
     limits: RunLimits,
@@ -138,13 +137,13 @@ async fn run_reading(
     let group = ProcessGroup::spawn(command)?;
 
     let mut output = pin!(output);
-    let mut drained = false;
+    let mut is_drained = false;
     let stop = supervise(
         &group,
         started + limits.time,
         cancel,
         output.as_mut(),
-        &mut drained,
+        &mut is_drained,
     )
     .await;
 
@@ -158,12 +157,12 @@ async fn run_reading(
         tokio::select! {
             biased;
             end = &mut ending => break end,
-            // A process that is asked to end may still write, and must not block on it.
-            () = &mut output, if !drained => drained = true,
+            // A process that is asked to end may still write, and must not block.
+            () = &mut output, if !is_drained => is_drained = true,
         }
     };
-    if !drained {
-        drained = timeout(DRAIN_TIME, output).await.is_ok();
+    if !is_drained {
+        is_drained = timeout(DRAIN_TIME, output).await.is_ok();
     }
     Ok(Completion {
         outcome: match stop {
@@ -173,7 +172,7 @@ async fn run_reading(
         },
         elapsed: started.elapsed(),
         ended_background: matches!(stop, Stop::Background | Stop::Finished) && end.had_survivors,
-        left_daemon: stop == Stop::Background && !drained,
+        left_daemon: stop == Stop::Background && !is_drained,
     })
 }
 
@@ -181,7 +180,7 @@ async fn run_reading(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Finished,
-    /// The command is over, but its output is still open after the grace.
+    /// The command has exited, but its output is still open after the grace period.
     Background,
     TimedOut,
     Cancelled,
@@ -192,24 +191,24 @@ async fn supervise(
     deadline: Instant,
     cancel: &CancellationToken,
     mut output: impl Future<Output = ()> + Unpin,
-    drained: &mut bool,
+    is_drained: &mut bool,
 ) -> Stop {
     let mut exited = false;
     let mut limit = pin!(sleep_until(deadline));
     loop {
         tokio::select! {
             biased;
-            // A flood uses up the task's budget, so the output comes last: whatever is polled after
-            // it might never be heard.
+            // A flood uses up the task's budget, so the output comes last: a branch after it might
+            // never be polled.
             () = cancel.cancelled() => return Stop::Cancelled,
             () = group.exited(), if !exited => {
                 exited = true;
                 limit.as_mut().reset(Instant::now() + BACKGROUND_GRACE);
             }
             () = &mut limit => return if exited { Stop::Background } else { Stop::TimedOut },
-            () = &mut output, if !*drained => *drained = true,
+            () = &mut output, if !*is_drained => *is_drained = true,
         }
-        if exited && *drained {
+        if exited && *is_drained {
             return Stop::Finished;
         }
     }
@@ -217,7 +216,7 @@ async fn supervise(
 
 async fn forward<S: OutputSink>(mut reader: pipe::Receiver, sink: &mut S) {
     let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-    // A pipe that cannot be read has nothing more to give: the same as its end.
+    // A read error counts as the end.
     while let Ok(1..) = reader.read_buf(&mut chunk).await {
         sink.accept(&chunk).await;
         chunk.clear();

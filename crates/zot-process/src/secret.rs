@@ -1,11 +1,11 @@
-//! Keys in memory.
+//! Secrets in memory.
 
 use std::fmt;
 use std::ops::Deref;
 
 use zeroize::Zeroize as _;
 
-/// A text that is kept out of swap where the system allows it, and overwritten when it is dropped.
+/// A text that is kept out of swap if the system allows it, and overwritten when dropped.
 #[derive(PartialEq, Eq)]
 pub struct Secret(Box<str>);
 
@@ -24,7 +24,7 @@ impl Clone for Secret {
     }
 }
 
-/// The text that is given is overwritten.
+/// Overwrites the original text.
 impl From<String> for Secret {
     fn from(mut text: String) -> Self {
         let secret = Self::from(text.as_str());

@@ -17,7 +17,7 @@ pub enum EndSignal {
 }
 
 impl EndSignal {
-    /// What shells report for a process that this signal ended.
+    /// Returns the exit code that shells report for this signal.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::HungUp => 129,
@@ -29,8 +29,7 @@ impl EndSignal {
 
 /// Listens for requests to end.
 ///
-/// Whoever starts us with hang-ups or interrupts ignored (`nohup`, a shell's background job) wants
-/// them to stay ignored.
+/// Hang-ups and interrupts that were ignored at the start (`nohup`, a background job) stay ignored.
 #[derive(Debug)]
 pub struct EndSignals {
     hangup: Option<Signal>,
@@ -71,8 +70,8 @@ async fn received(signal: &mut Option<Signal>) {
     }
 }
 
-/// The signals ignored at the start, one bit each. Only Linux tells without unsafe code; elsewhere
-/// none counts as ignored.
+/// Returns the signals ignored at the start, one bit each. Only Linux reports them without unsafe code;
+/// elsewhere none counts as ignored.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     parse_ignored(&status).unwrap_or_default()

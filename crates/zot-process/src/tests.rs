@@ -16,7 +16,7 @@ impl OutputSink for Collect {
     }
 }
 
-/// Never takes anything.
+/// Never accepts anything.
 struct Stuck;
 
 impl OutputSink for Stuck {
@@ -52,7 +52,7 @@ async fn status_and_output_arrive() {
 }
 
 #[tokio::test]
-async fn separate_outputs_stay_apart_and_a_short_grace_is_kept() {
+async fn outputs_are_separate_and_a_short_grace_is_respected() {
     let (mut stdout, mut stderr) = (Collect::default(), Collect::default());
     let limits = RunLimits {
         time: Duration::from_millis(300),
@@ -68,7 +68,7 @@ async fn separate_outputs_stay_apart_and_a_short_grace_is_kept() {
     .await
     .unwrap();
     assert_eq!(completion.outcome, Outcome::TimedOut);
-    // The usual grace alone is longer than this.
+    // Shorter than the default grace.
     assert!(
         completion.elapsed < Duration::from_secs(3),
         "{completion:?}"
@@ -78,7 +78,7 @@ async fn separate_outputs_stay_apart_and_a_short_grace_is_kept() {
 }
 
 #[tokio::test]
-async fn output_closed_early_does_not_end_the_wait() {
+async fn closing_the_output_early_does_not_end_the_wait() {
     let mut sink = Collect::default();
     let cancel = CancellationToken::new();
     let script = "exec >/dev/null 2>&1; sleep 0.3; exit 4";
@@ -92,7 +92,7 @@ async fn output_closed_early_does_not_end_the_wait() {
 }
 
 #[tokio::test]
-async fn a_stuck_reader_cannot_hold_off_the_time_limit() {
+async fn a_stuck_reader_does_not_delay_the_time_limit() {
     let cancel = CancellationToken::new();
     let started = Instant::now();
     let completion = run(
@@ -108,7 +108,7 @@ async fn a_stuck_reader_cannot_hold_off_the_time_limit() {
 }
 
 #[tokio::test]
-async fn a_flood_cannot_hold_off_the_time_limit() {
+async fn a_flood_does_not_delay_the_time_limit() {
     struct Discard(u64);
     impl OutputSink for Discard {
         async fn accept(&mut self, chunk: &[u8]) {
@@ -146,7 +146,7 @@ async fn dropping_a_group_kills_and_reaps_it() {
 }
 
 #[tokio::test]
-async fn ending_is_asked_for_first_and_then_forced() {
+async fn processes_are_asked_to_end_and_then_killed() {
     let directory = tempfile::tempdir().unwrap();
     let ready = directory.path().join("ready");
     let check = async |reaction: &str, grace: Duration, expected: i32| {
@@ -159,7 +159,7 @@ async fn ending_is_asked_for_first_and_then_forced() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let waited = tokio::time::timeout(Duration::from_millis(20), group.exited()).await;
-        assert!(waited.is_err(), "no one has asked it yet");
+        assert!(waited.is_err(), "it has not been asked yet");
         let status = group.end(grace).await.status.unwrap();
         assert_eq!(status.into_raw(), expected, "{reaction}");
         wait_until_group_is_gone(std::fs::read_to_string(&ready).unwrap().trim());
@@ -185,7 +185,7 @@ async fn dropping_a_run_kills_the_group() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_an_error() {
+async fn a_missing_program_is_an_error() {
     let cancel = CancellationToken::new();
     let command = Command::new("/nonexistent/program");
     let error = run(
@@ -222,7 +222,7 @@ async fn nothing_leaks_over_many_runs() {
     assert!(descriptors() < before + 40);
 }
 
-/// How a program can try to outlive its command. Each prints the number of a process that sleeps.
+/// Ways for a process to outlive its command. Each prints the id of a sleeping process.
 const ESCAPES: [&str; 15] = [
     "sleep 300 & echo $!",
     "setsid sleep 300 & echo $!",
@@ -250,7 +250,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn whatever_escapes_ends_with_the_command() {
+async fn escaped_processes_end_with_the_command() {
     for end in ["sleep 0.2", "sleep 0.2; exec sleep 300"] {
         for escape in ESCAPES {
             let mut sink = Collect::default();
@@ -264,9 +264,9 @@ async fn whatever_escapes_ends_with_the_command() {
             let completion = run(shell(&script), limits, &cancel, &mut sink)
                 .await
                 .unwrap();
-            let said = String::from_utf8(sink.0).unwrap();
-            let pid = said.trim();
-            assert!(pid.parse::<u32>().is_ok(), "{script}: {said:?}");
+            let output = String::from_utf8(sink.0).unwrap();
+            let pid = output.trim();
+            assert!(pid.parse::<u32>().is_ok(), "{script}: {output:?}");
             assert!(!is_alive(pid), "{script} {completion:?}");
             assert!(!completion.left_daemon);
             if end.contains("exec") {

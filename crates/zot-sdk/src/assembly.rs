@@ -38,12 +38,12 @@ pub use error::{AssemblyError, UnknownTool};
 pub(crate) use selection::credential::{entry_credential, unknown_provider};
 pub(crate) use selection::model::{Names, find_model, nearest, outside_catalog};
 
-/// The name of the built-in stand-in, as a provider.
+/// The provider name of the built-in stand-in.
 pub(crate) const OFFLINE: &str = "offline";
 
 /// All stages of an assembly.
 pub(crate) struct Assembled {
-    pub(crate) cwd: PathBuf,
+    pub(crate) workspace: Workspace,
     pub(crate) chosen: Chosen,
     pub(crate) session: Opened,
     pub(crate) equipped: Equipped,
@@ -61,12 +61,12 @@ impl Assembled {
         };
         let home = &workspace.zot_home;
         let found = FoundSession::find(&config.session, &workspace)?;
-        let chosen = Chosen::choose(config, home, tables, found.held_with())?;
+        let chosen = Chosen::choose(config, home, tables, found.last_model())?;
         let session = open_session(found, config, &workspace, &chosen)?;
         let equipped = Equipped::equip(config, &workspace, &chosen, &session)?;
         let connected = Connected::connect(config, home, &chosen)?;
         Ok(Self {
-            cwd: workspace.cwd,
+            workspace,
             chosen,
             session,
             equipped,
@@ -74,7 +74,7 @@ impl Assembled {
         })
     }
 
-    /// Takes what the user should know, in the order of the stages.
+    /// Takes the warnings, in the order of the stages.
     pub(crate) fn take_warnings(&mut self) -> Vec<String> {
         [
             &mut self.chosen.selected.warnings,
@@ -104,7 +104,7 @@ fn open_session(
     let meta = SessionMeta::new(workspace.cwd_text(), provider.clone(), model.to_string());
     let mut session = found.open(meta, config.session.durability)?;
     if chosen.replay.is_some() {
-        // A replay's provider and model are nothing to continue with later.
+        // A session cannot be continued with the provider and model of a replay.
         session.log = None;
     }
     if let Some(log) = &session.log
@@ -115,15 +115,15 @@ fn open_session(
     Ok(session)
 }
 
-fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, AssemblyError> {
-    let wanted = wanted.unwrap_or_else(|| Path::new("."));
+fn working_directory(requested: Option<&Path>) -> Result<PathBuf, AssemblyError> {
+    let requested = requested.unwrap_or_else(|| Path::new("."));
     let failed = |source| AssemblyError::WorkingDirectory {
-        path: wanted.to_owned(),
+        path: requested.to_owned(),
         source,
     };
-    // Made absolute but not resolved: people recognise the path they gave. Without a trailing slash,
-    // because sessions are filed under the path's text.
-    let path: PathBuf = std::path::absolute(wanted)
+    // Absolute but with links kept, so that people recognise the path they gave. Without a trailing
+    // slash, because sessions are filed under the text of the path.
+    let path: PathBuf = std::path::absolute(requested)
         .map_err(failed)?
         .components()
         .collect();

@@ -1,4 +1,4 @@
-//! What a runtime is made from.
+//! The configuration of a runtime.
 
 mod tools;
 
@@ -15,7 +15,7 @@ use zot_session::Durability;
 pub(crate) use tools::ToolOrigin;
 pub use tools::{ToolChoice, ToolSelection};
 
-/// Describes the [`Runtime`](crate::Runtime) to make. Everything has a default.
+/// Describes the [`Runtime`](crate::Runtime) to create. Everything has a default.
 ///
 /// ```
 /// use zot_sdk::{Config, ModelChoice};
@@ -29,55 +29,54 @@ pub use tools::{ToolChoice, ToolSelection};
 pub struct Config {
     /// Which model answers, and how it is reached.
     pub model: ModelChoice,
-    /// How hard a reasoning model thinks; as much as the model does by default when not given.
+    /// How hard a reasoning model thinks; the model's default if not set.
     pub reasoning: Option<ReasoningEffort>,
-    /// How many model calls one prompt may take; unlimited by default, except by the budget.
+    /// How many model calls one prompt may take; limited only by the budget by default.
     pub steps: StepLimit,
     /// What all prompts together may spend.
     pub budget: Budget,
-    /// What the model is told before everything else.
+    /// The instructions at the start of every request.
     pub system_prompt: SystemPrompt,
-    /// What the model is told about the project; nothing by default.
+    /// Which files of the project the model gets to know; none by default.
     pub context: ContextSearch,
     /// Which tools the model has, and what they may do.
     pub tools: ToolChoice,
-    /// Watches and intervenes, after the extensions: it has the last word.
+    /// Observes and intervenes, after the extensions.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Which extensions are started; none by default.
     pub extensions: ExtensionSearch,
     /// Whether and how the conversation is kept on disk; not at all by default.
     pub session: SessionChoice,
-    /// Whether model calls are recorded, or answered from a recording.
+    /// Whether model calls are recorded or replayed.
     pub recording: Recording,
     /// Shared by the runtimes of one program, so that they share connections and certificates.
     pub http: Option<HttpClient>,
-    /// The agent's working directory; that of the process when not given.
+    /// The agent's working directory; that of the process if not set.
     pub cwd: Option<PathBuf>,
-    /// zot's own directory; `$ZOT_HOME` and its defaults when not given.
+    /// zot's own directory; `$ZOT_HOME` or its default if not set.
     pub home: Option<PathBuf>,
 }
 
-/// Names a model and says how it is reached. By default it is the default model of the first
-/// provider that has a credential.
+/// Names a model and how to reach it. The default is the default model of the first provider that has
+/// a credential.
 #[derive(Clone, Default)]
 pub struct ModelChoice {
     /// For example `anthropic`. Without one, the first provider that has a credential is used.
     pub provider: Option<String>,
-    /// The model's id; the provider's default model when not given.
+    /// The model's id; the provider's default model if not set.
     pub model: Option<String>,
     /// Models that take over when the provider fails, in this order: `provider/model`, or only the
     /// provider for its default model.
     pub fallback: Vec<String>,
-    /// What to use where neither provider nor model is given.
+    /// The model to use if neither provider nor model is set.
     pub preferred: PreferredModel,
-    /// The key to send; looked up in the environment and in `auth.json` when not given.
+    /// The key to send; looked up in the environment and in `auth.json` if not set.
     pub api_key: Option<String>,
     /// A compatible server to use instead of the provider's own.
     pub base_url: Option<String>,
-    /// Which of OpenAI's two wires is used; the one that the catalog names for the model when not
-    /// given.
+    /// Which of OpenAI's two wires is used; the one in the catalog if not set.
     pub wire: Option<OpenAiWire>,
-    /// Whether the provider may be asked, alongside the work, which models it has.
+    /// Whether the provider's list of models may be refreshed in the background.
     pub live_models: bool,
 }
 
@@ -96,7 +95,7 @@ impl ModelChoice {
     }
 }
 
-/// A preference for a model, which anything more specific overrides.
+/// A preferred model, which any explicit choice overrides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PreferredModel {
     /// Used unless the requested model is known to belong to another provider.
@@ -105,7 +104,7 @@ pub struct PreferredModel {
     pub model: Option<String>,
 }
 
-/// What the model is told before everything else.
+/// The instructions at the start of every request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemPrompt {
     /// Replaces the built-in system prompt and `$ZOT_HOME/SYSTEM.md`.
@@ -114,16 +113,16 @@ pub struct SystemPrompt {
     pub additions: Vec<String>,
 }
 
-/// Which extensions are started. By default none are.
+/// Which extensions are started; none by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExtensionSearch {
-    /// Whether those in `./.zot/extensions` and `$ZOT_HOME/extensions` are.
+    /// Whether those in `./.zot/extensions` and `$ZOT_HOME/extensions` are started.
     pub discover: bool,
-    /// Directories of further extensions; they win over discovered ones of the same name.
+    /// Directories of further extensions, which override discovered ones of the same name.
     pub paths: Vec<PathBuf>,
 }
 
-/// What is read to tell the model about the project it works in. By default nothing is.
+/// Which files of the project are read for the model; none by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ContextSearch {
     /// `AGENTS.md`, `CLAUDE.md` and `.zot/instructions.md` of the working directory and the directories
@@ -139,18 +138,18 @@ pub struct ContextSearch {
 /// Which skills the model can load, with the tool `skill`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SkillSearch {
-    /// None, and no tool to load them with.
+    /// None, and no tool to load them.
     #[default]
     None,
-    /// Those that are part of zot.
+    /// The built-in ones.
     BuiltIn,
-    /// Also those of the project and the user.
+    /// The built-in ones and those of the project and the user.
     All,
 }
 
 /// Whether and how a conversation is kept on disk.
 ///
-/// A [`Persistence`] alone makes one: `session: Persistence::SessionFile.into()`.
+/// Can be converted from a [`Persistence`]: `session: Persistence::SessionFile.into()`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionChoice {
     /// Whether the conversation is written to a session file, and to which.
@@ -173,47 +172,47 @@ impl From<Persistence> for SessionChoice {
 /// Whether the conversation is written to a session file, and to which.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Persistence {
-    /// To none: the embedding program keeps the conversation, if anything does.
+    /// Not at all.
     #[default]
     Never,
-    /// A new one below `$ZOT_HOME/sessions`.
+    /// To a new one below `$ZOT_HOME/sessions`.
     SessionFile,
-    /// The most recently changed one of this working directory, or a new one.
+    /// To the most recently changed one of this working directory, or a new one.
     Continue,
-    /// The one with this id, the beginning of one, or this path.
+    /// To the one with this id, beginning of an id, or path.
     Resume(String),
-    /// This file, which is created if it does not exist.
+    /// To this file, which is created if it does not exist.
     File(PathBuf),
 }
 
 /// Where a resumed conversation continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resumption {
-    /// In its own file, which only one process can write to.
+    /// In its own file, to which only one process can write.
     #[default]
     Append,
     /// In a new session that starts with its messages.
     Fork,
 }
 
-/// Whether model calls are recorded, or answered from a recording (a cassette).
+/// Whether model calls are recorded to a file (a cassette) or replayed from one.
 #[derive(Clone, Default)]
 pub struct Recording {
     /// Where to write a cassette of all model calls.
     pub record: Option<PathBuf>,
     /// Texts that the cassette must not contain, in addition to all known keys.
     pub secrets: Vec<String>,
-    /// Answers come from this cassette; the provider is then `replay`.
+    /// Replays this cassette; the provider is then `replay`.
     pub replay: Option<Replay>,
 }
 
-/// A cassette to answer from.
+/// A cassette to replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
     /// The cassette's path.
     pub cassette: PathBuf,
-    /// What happens to a request that differs from the recorded one.
+    /// How requests that differ from the recorded ones are handled.
     pub mode: ReplayMode,
-    /// How fast the answers come.
+    /// How fast the responses are replayed.
     pub pace: ReplayPace,
 }

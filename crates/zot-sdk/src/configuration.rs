@@ -1,8 +1,7 @@
-//! Settings: what `config.json` of the user and the project and the variables say, and how to change
-//! the files.
+//! Settings: reads and changes `config.json` of the user and the project.
 //!
-//! Variables (`ZOT_MODEL`, …) win over the project's file, and that over the user's. Functions that
-//! look a setting up read those variables from the environment of the process.
+//! Variables (`ZOT_MODEL`, …) override the project's file, which overrides the user's. They are read
+//! from the environment of the process.
 
 #[cfg(test)]
 mod tests;
@@ -16,26 +15,28 @@ use serde_json::Value;
 use crate::workspace::Workspace;
 
 pub use zot_config::{
-    ConfigError, Key, Kind, Layers, Origin, Place, Setting, Settings, json_schema, set_model,
+    ConfigError, ConfigFile, Key, Kind, Layers, Origin, Setting, Settings, json_schema, set_model,
 };
 
-/// Every setting, and what is worth telling about the files.
+/// Every setting, and remarks about the files.
 #[derive(Debug, Clone)]
 pub struct SettingList {
-    /// All settings there are, whether they are set or not.
+    /// All settings, set or not.
     pub settings: Vec<Setting>,
-    /// Probable mistakes in the files, unknown names included.
+    /// Probable mistakes in the files, including unknown names.
     pub warnings: Vec<String>,
-    /// What is in order, but may be surprising.
+    /// Remarks about valid but surprising content.
     pub notes: Vec<String>,
 }
 
 /// A setting that was changed in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedSetting {
+    /// The name of the setting.
     pub name: &'static str,
-    /// `None` when it was unset.
+    /// The new value; `None` if it was unset.
     pub value: Option<Value>,
+    /// The changed file.
     pub path: PathBuf,
 }
 
@@ -46,7 +47,7 @@ pub fn layers(workspace: &Workspace) -> Result<Layers, ConfigError> {
     })
 }
 
-/// Returns every setting with its value and where that comes from.
+/// Returns every setting with its value and origin.
 pub fn list(workspace: &Workspace) -> Result<SettingList, ConfigError> {
     let layers = layers(workspace)?;
     let warnings = layers.warnings().iter().chain(layers.unknown());
@@ -57,7 +58,7 @@ pub fn list(workspace: &Workspace) -> Result<SettingList, ConfigError> {
     })
 }
 
-/// Returns one setting with its value and where that comes from.
+/// Returns one setting with its value and origin.
 pub fn get(workspace: &Workspace, name: &str) -> Result<Setting, ConfigError> {
     let key = zot_config::key(name)?;
     let settings = layers(workspace)?.list();
@@ -72,13 +73,13 @@ pub fn get(workspace: &Workspace, name: &str) -> Result<Setting, ConfigError> {
 /// Changes a setting in a file. Lists are separated by commas; an empty value unsets it.
 pub fn set(
     workspace: &Workspace,
-    place: Place,
+    file: ConfigFile,
     name: &str,
     value: &str,
 ) -> Result<ChangedSetting, ConfigError> {
     let key = zot_config::key(name)?;
-    let path = path(workspace, place);
-    let value = match zot_config::set(&path, place, key, value)? {
+    let path = path(workspace, file);
+    let value = match zot_config::set(&path, file, key, value)? {
         Value::Null => None,
         value => Some(value),
     };
@@ -89,23 +90,23 @@ pub fn set(
     })
 }
 
-/// Removes a setting from a file, an unknown one too.
-pub fn unset(workspace: &Workspace, place: Place, name: &str) -> Result<(), ConfigError> {
-    let path = path(workspace, place);
+/// Removes a setting from a file, even if it is unknown.
+pub fn unset(workspace: &Workspace, file: ConfigFile, name: &str) -> Result<(), ConfigError> {
+    let path = path(workspace, file);
     if !path.exists() {
         return Ok(());
     }
     let known = zot_config::key(name);
     let name = known.map_or(name, |key| key.name);
-    zot_config::unset(&path, place, name)
+    zot_config::unset(&path, file, name)
 }
 
-/// Returns where the file of the user or the project is, whether or not it exists.
-pub fn path(workspace: &Workspace, place: Place) -> PathBuf {
-    place.path(&workspace.zot_home, &workspace.cwd)
+/// Returns the path of the user's or the project's file, which need not exist.
+pub fn path(workspace: &Workspace, file: ConfigFile) -> PathBuf {
+    file.path(&workspace.zot_home, &workspace.cwd)
 }
 
-/// The value of a setting as it would be typed.
+/// Formats the value of a setting as it would be typed.
 pub fn typed(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What every request begins with, and what prompts can refer to.
+//! The context of every request: system prompt, tools, templates, mentioned files.
 
 use zot_conversation::Image;
 use zot_extension_host::Notice;
@@ -13,21 +13,21 @@ pub use zot_context::{
     Attached, Mention, Outcome, Part, Problem, ProblemCause, attached_parts, mentions,
 };
 
-/// What every request of an agent begins with.
+/// The context that every request of an agent begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextReport {
     pub parts: Vec<ContextPart>,
     pub warnings: Vec<String>,
 }
 
-/// A prompt in the parts in which a user gave it.
+/// The parts of a prompt as the user entered them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptDraft {
-    /// What the user wrote. May name a template and mention files.
+    /// The text that the user typed. May name a template and mention files.
     pub typed: String,
-    /// Data that came with it. It is often somebody else's, so it can mention nothing.
+    /// Piped data. It may come from someone else, so mentions in it are ignored.
     pub piped: Option<String>,
-    /// What the user wrote after the data. May mention files.
+    /// The text that the user typed after the data. May mention files.
     pub typed_after: String,
 }
 
@@ -36,16 +36,15 @@ pub struct PromptDraft {
 pub struct PreparedPrompt {
     pub text: String,
     pub images: Vec<Image>,
-    /// What was mentioned and could not be attached.
+    /// Why mentioned files could not be attached.
     pub problems: Vec<String>,
 }
 
-/// Measures what every request of an agent made from `config` begins with.
+/// Measures the context of an agent with this `config`.
 ///
-/// No model is asked, so no key is needed. Extensions are started, because their tools count.
+/// No model is called, so no key is needed. Extensions are started, because their tools are part of it.
 pub async fn measure(config: Config) -> Result<ContextReport, AssemblyError> {
     let runtime = Runtime::new(without_model(config))?;
-    // Waits for extensions.
     runtime.commands().await;
     let parts = runtime.context();
     let mut warnings = runtime.warnings().to_vec();
@@ -69,7 +68,7 @@ impl ContextReport {
 }
 
 impl Runtime {
-    /// Attaches the files that a message mentions: their text behind it, their images to `images`.
+    /// Appends the text of mentioned files to `message` and their images to `images`.
     pub fn with_mentions(
         &self,
         mut message: String,
@@ -109,7 +108,7 @@ impl Runtime {
     }
 }
 
-/// The context is the same for all models, so the one that needs no key will do.
+/// Chooses the stand-in, which needs no key: the context is the same for all models.
 fn without_model(config: Config) -> Config {
     Config {
         model: ModelChoice {

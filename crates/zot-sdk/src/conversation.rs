@@ -1,4 +1,4 @@
-//! What a conversation consists of.
+//! The types of a conversation.
 //!
 //! ```
 //! use zot_sdk::conversation::Role;

@@ -28,19 +28,24 @@ pub struct Credentials {
     http: HttpClient,
 }
 
-/// A provider's answer about a key.
+/// The result of checking a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyCheck {
-    /// It accepts the key, and has this many models.
-    Accepted { models: usize },
-    /// It has no list of models, so the key could not be checked.
+    /// The provider accepts the key.
+    Accepted {
+        /// How many models the provider lists.
+        models: usize,
+    },
+    /// The provider has no list of models, so the key could not be checked.
     Unchecked,
 }
 
 /// Whether a key is checked before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProbe {
+    /// The provider is asked.
     Asked,
+    /// The key is stored unchecked.
     Skipped,
 }
 
@@ -48,10 +53,10 @@ pub enum KeyProbe {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKey {
     pub provider: String,
-    /// The end of the key, enough to tell it from others.
+    /// The end of the key, enough to recognise it.
     pub shown: String,
     pub file: PathBuf,
-    /// The provider's answer; `None` when it was not asked.
+    /// The result of the check; `None` if it was skipped.
     pub check: Option<KeyCheck>,
 }
 
@@ -94,11 +99,11 @@ pub struct CredentialStatus {
     pub kind: CredentialKind,
     /// For example `$OPENAI_API_KEY`, or the path of `auth.json`.
     pub source: String,
-    /// The end of the secret, enough to tell it from others.
+    /// The end of the secret, enough to recognise it.
     pub shown: String,
     /// When a login expires unless it is renewed, which happens automatically where possible.
     pub expires: Option<SystemTime>,
-    /// Why it cannot be used, and how to fix that.
+    /// Why it cannot be used and how to fix that.
     pub problem: Option<String>,
 }
 
@@ -106,7 +111,7 @@ pub struct CredentialStatus {
 #[derive(Debug)]
 pub struct CredentialReport {
     pub credentials: Vec<CredentialStatus>,
-    /// Why `auth.json` cannot be used; then only the environment was looked at.
+    /// Why `auth.json` cannot be used; then only the environment was searched.
     pub problem: Option<CredentialError>,
 }
 
@@ -129,7 +134,7 @@ impl CredentialKind {
 }
 
 impl Credentials {
-    /// Opens the credentials below `home`; `$ZOT_HOME` when not given.
+    /// Opens the credentials below `home`, or below `$ZOT_HOME`.
     pub fn open(home: Option<PathBuf>) -> Result<Self, AssemblyError> {
         let home = home.unwrap_or_else(|| zot_auth::zot_home(&variable));
         Ok(Self {
@@ -140,7 +145,7 @@ impl Credentials {
         })
     }
 
-    /// Returns the models of all providers, without those that they list themselves.
+    /// Returns the catalog of models, without the lists of providers.
     pub fn catalog(&self) -> &Catalog {
         &self.tables.catalog
     }
@@ -150,12 +155,13 @@ impl Credentials {
         &self.tables.problems
     }
 
-    /// Returns the main name of the provider that is also called `name`.
+    /// Returns the main name of the provider with this name or alias.
     pub fn canonical<'a>(&'a self, name: &'a str) -> &'a str {
         let entry = self.tables.providers.get(name);
         entry.map_or(name, |entry| &entry.name)
     }
 
+    /// Returns `auth.json`.
     pub fn file(&self) -> &AuthFile {
         &self.file
     }
@@ -171,7 +177,7 @@ impl Credentials {
         entries.map(|entry| entry.name.to_string()).collect()
     }
 
-    /// Returns all known secrets of all providers, to keep them out of what is shared.
+    /// Returns all known secrets of all providers, to keep them out of shared files.
     pub fn secrets(&self) -> Vec<String> {
         known_secrets(&self.home, &self.tables.providers, &variable)
     }
@@ -209,8 +215,8 @@ impl Credentials {
         }
     }
 
-    /// Asks providers for their models: `only` that one, or all that have a credential. Returns for
-    /// each how many it has, or why it could not be asked.
+    /// Fetches the lists of models of `only` that provider, or of all with a credential. Returns the
+    /// number of models or the error for each.
     pub async fn refresh_models(
         &self,
         only: Option<&str>,
@@ -219,7 +225,7 @@ impl Credentials {
             Some(name) => vec![self.entry(name)?],
             None => self.tables.providers.iter().collect(),
         };
-        let mut said = Vec::new();
+        let mut outcomes = Vec::new();
         for entry in wanted {
             let key = match entry_credential(entry, None, self.file.path()) {
                 Ok(credential) => Some(self.key_of(entry, &credential).await),
@@ -244,9 +250,9 @@ impl Credentials {
                     live.renew().await
                 }
             };
-            said.push((entry.name.to_string(), outcome));
+            outcomes.push((entry.name.to_string(), outcome));
         }
-        Ok(said)
+        Ok(outcomes)
     }
 
     /// Adds the cached lists of providers to `catalog`.
@@ -288,7 +294,7 @@ impl Credentials {
         ModelCache::remember(&path, &entry.name, &entry.base_url, models)
     }
 
-    /// Checks a key, unless told not to, and stores it in `auth.json`.
+    /// Checks a key, unless skipped, and stores it in `auth.json`.
     pub async fn keep_checked(
         &self,
         provider: &str,
@@ -328,7 +334,7 @@ impl Credentials {
         self.keep_login(provider, &tokens)
     }
 
-    /// Requests a code that the user types in elsewhere.
+    /// Requests a code for the user to enter on another device.
     pub async fn begin_device<'a>(
         &self,
         client: &'a OAuthClient,
@@ -337,7 +343,7 @@ impl Credentials {
         DeviceLogin::begin(client, device_url, &HttpTransport(self.http.clone())).await
     }
 
-    /// Waits until the code was typed in, and stores the login.
+    /// Waits until the code was entered, and stores the login.
     pub async fn finish_device(
         &self,
         provider: &str,
@@ -372,7 +378,7 @@ impl Credentials {
         found
     }
 
-    /// Every credential there is, even when `auth.json` cannot be used.
+    /// Returns every credential, even if `auth.json` cannot be used.
     pub fn report(&self) -> CredentialReport {
         match self.status() {
             Ok(credentials) => CredentialReport {
@@ -433,7 +439,7 @@ impl Credentials {
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct KeyRefused {
-    /// Whether the provider refused it; otherwise it could not be asked.
+    /// Whether the provider refused it; otherwise it could not be reached.
     pub by_provider: bool,
     reason: String,
 }

@@ -1,7 +1,7 @@
-//! What zot works with, what is wrong with it, and how to mend it.
+//! Finds problems with the installation and suggests fixes.
 //!
-//! [`examine`] also works when files cannot be used: that is what it is for. It reads the environment
-//! of the process, and writes one file into `$ZOT_HOME` to find out whether it can.
+//! [`examine`] works even if files are unusable. It reads the environment of the process, and writes one
+//! file to `$ZOT_HOME` to check that it can.
 
 mod diagnosis;
 mod files;
@@ -26,7 +26,7 @@ pub enum Depth {
     Probe,
 }
 
-/// Where the output of the program goes.
+/// Whether the program has a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Screen {
     Terminal,
@@ -37,9 +37,9 @@ pub enum Screen {
 #[derive(Debug)]
 pub struct Report {
     pub checks: Vec<Check>,
-    /// What would be contacted; asked for with [`Depth::Network`] and [`Depth::Probe`].
+    /// What would be contacted; only with [`Depth::Network`] and [`Depth::Probe`].
     pub network: Option<Plan>,
-    /// The steps on the way there; asked for with [`Depth::Probe`].
+    /// The steps of the connection; only with [`Depth::Probe`].
     pub probe: Vec<ProbeStep>,
 }
 
@@ -71,8 +71,8 @@ impl CheckState {
     }
 }
 
-/// Examines what a runtime made from `config` would work with. The settings of the files are filled
-/// in, as far as they can be read.
+/// Examines everything that a runtime with this `config` would use. Settings from files are filled in
+/// if they can be read.
 pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report {
     let mut workspace = Workspace::of_process();
     if let Some(cwd) = &config.cwd {
@@ -100,7 +100,7 @@ pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report
     }
 }
 
-/// What a run would use, and which hosts it would contact.
+/// Returns what a run would use and which hosts it would contact.
 fn selection(config: &Config, depth: Depth) -> (Check, Option<Plan>) {
     let diagnosis = match diagnose(config) {
         Ok(diagnosis) => diagnosis,
@@ -126,7 +126,7 @@ fn selection(config: &Config, depth: Depth) -> (Check, Option<Plan>) {
 }
 
 impl Report {
-    /// Whether there is no problem, and everything that was tried can be reached.
+    /// Returns whether there is no problem and every probed host can be reached.
     pub fn is_healthy(&self) -> bool {
         let checks = self.checks.iter();
         let mut probe = self.probe.iter();
@@ -163,7 +163,7 @@ impl Check {
         }
     }
 
-    /// An error whose message says what to do.
+    /// Creates a problem from an error whose message says what to do.
     fn failed(name: &'static str, error: &dyn Error) -> Self {
         Self {
             state: CheckState::Problem,

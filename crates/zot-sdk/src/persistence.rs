@@ -1,4 +1,4 @@
-//! The session of a runtime: which file it is in, what was in it, and what is written to it.
+//! The session of a runtime: finding its file, reading it, and writing to it.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use zot_session::{
 use zot_tools::{ChangeNumber, Checkpoint, FileBefore};
 
 use crate::assembly::AssemblyError;
-use crate::assembly::chosen::HeldWith;
+use crate::assembly::chosen::SessionModel;
 use crate::config::{Persistence, Resumption, SessionChoice};
 use crate::workspace::Workspace;
 
@@ -32,7 +32,7 @@ pub struct SessionInfo {
     pub report: ReadReport,
 }
 
-/// A session as far as it is known before the model is.
+/// A session before the model is chosen.
 pub(crate) struct FoundSession {
     opening: Opening,
     /// Where new sessions are created.
@@ -56,13 +56,13 @@ pub(crate) struct Opened {
     pub(crate) transcript: Vec<Arc<Message>>,
     pub(crate) info: Option<SessionInfo>,
     pub(crate) checkpoints: Option<Arc<Checkpoints>>,
-    /// When the conversation began, unless it begins now.
+    /// When the conversation began; `None` if it begins now.
     pub(crate) began: Option<Timestamp>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl FoundSession {
-    /// Finds the session that `wanted` names, and locks it if it is to be written to.
+    /// Finds the session that `wanted` names, and locks it for writing.
     pub(crate) fn find(
         wanted: &SessionChoice,
         workspace: &Workspace,
@@ -86,21 +86,21 @@ impl FoundSession {
         })
     }
 
-    /// Returns what the session was held with.
-    pub(crate) fn held_with(&self) -> Option<HeldWith<'_>> {
+    /// Returns the model that the session used last.
+    pub(crate) fn last_model(&self) -> Option<SessionModel<'_>> {
         let meta = match &self.opening {
             Opening::Nothing | Opening::New | Opening::NewAt(_) => return None,
             Opening::Existing(opened) => &opened.1.meta,
             Opening::Copy(session) => &session.meta,
         };
         let is_known = !meta.provider.is_empty() && !meta.model.is_empty();
-        is_known.then_some(HeldWith {
+        is_known.then_some(SessionModel {
             provider: &meta.provider,
             model: &meta.model,
         })
     }
 
-    /// Makes the session ready to be written to; forks it if that was asked for.
+    /// Prepares the session for writing; forks it on request.
     pub(crate) fn open(
         self,
         meta: SessionMeta,
@@ -118,7 +118,7 @@ impl FoundSession {
             }
             Opening::Copy(session) => {
                 let log = fork(directory, &session, None, meta.cwd, durability)?;
-                // The copy starts with nothing spent.
+                // The usage of the copy starts at zero.
                 let session = Session {
                     usage: Usage::default(),
                     ..*session
@@ -156,7 +156,7 @@ fn existing(
                 Some(path) => Existing::Session(path),
                 None => {
                     warnings.push(format!(
-                        "there is no session in {} yet: this is the first",
+                        "no session in {} yet: starting the first one",
                         workspace.cwd.display()
                     ));
                     Existing::None(Opening::New)
@@ -170,7 +170,7 @@ fn existing(
 }
 
 impl Opened {
-    /// A conversation that is not written to disk.
+    /// Creates a conversation that is not written to disk.
     fn unwritten(warnings: Vec<String>) -> Self {
         Self {
             journal: Arc::new(NoJournal),
@@ -183,12 +183,12 @@ impl Opened {
         }
     }
 
-    /// A conversation that continues `session`, or starts empty, and is written to `log`.
+    /// Creates a conversation that continues `session`, or starts empty, and is written to `log`.
     fn written(log: Arc<SessionLog>, session: Option<Session>, mut warnings: Vec<String>) -> Self {
         let path = log.path().to_owned();
         let mut info = SessionInfo {
             id: log.meta().id.clone(),
-            // Only an empty path cannot be made absolute, and that was not opened.
+            // Fails only for an empty path, which could not have been opened.
             path: std::path::absolute(&path).unwrap_or_else(|_| path.clone()),
             resumed_messages: 0,
             report: ReadReport::default(),
@@ -201,7 +201,7 @@ impl Opened {
             began = session.began;
             let findings = session.report.findings().into_iter();
             warnings.extend(findings.map(|finding| format!("{}: {finding}", path.display())));
-            transcript = mended(session.messages, &path, &mut warnings);
+            transcript = repaired(session.messages, &path, &mut warnings);
             info.resumed_messages = transcript.len();
             info.report = session.report;
         }
@@ -223,12 +223,12 @@ impl Opened {
 }
 
 /// Returns the messages in a form that can be sent to a model.
-fn mended(
+fn repaired(
     messages: Vec<Arc<Message>>,
     path: &Path,
     warnings: &mut Vec<String>,
 ) -> Vec<Arc<Message>> {
-    let Some((mended, repair)) = repair(&messages) else {
+    let Some((messages, repair)) = repair(&messages) else {
         return messages;
     };
     let changes = [
@@ -238,7 +238,7 @@ fn mended(
         ),
         (
             repair.results_dropped,
-            "results answer no call and are left out",
+            "results have no call and are left out",
         ),
         (repair.messages_dropped, "messages are empty and left out"),
     ];
@@ -247,7 +247,7 @@ fn mended(
             warnings.push(format!("{}: {count} {what}", path.display()));
         }
     }
-    mended
+    messages
 }
 
 /// Writes the conversation to a session file.

@@ -10,7 +10,7 @@ mod settings;
 mod state;
 mod transcript;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -36,6 +36,7 @@ use crate::persistence::SessionInfo;
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
+use crate::workspace::Workspace;
 
 pub use context::ContextPart;
 pub(crate) use error::did_you_mean;
@@ -54,7 +55,7 @@ pub struct Runtime {
     agent: Arc<Agent>,
     settings: Arc<SharedSettings>,
     models: Models,
-    cwd: PathBuf,
+    workspace: Workspace,
     session: Option<SessionInfo>,
     /// Records switches to another model.
     session_log: Option<Arc<SessionLog>>,
@@ -63,27 +64,27 @@ pub struct Runtime {
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     templates: Templates,
-    /// Holds the model to the skills it has loaded, if there are any.
+    /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
     alternatives: Arc<ProviderAlternatives>,
     occupation: Arc<Occupation>,
 }
 
 impl Runtime {
-    /// Assembles a runtime. No model is contacted before the first prompt; extensions, if the
-    /// configuration asks for any, are started at once, which requires a tokio runtime.
+    /// Creates a runtime. No model is contacted before the first prompt; extensions, if configured, are
+    /// started immediately, which requires a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
-        // Leftovers of earlier runs that were killed.
+        // Removes leftovers of earlier runs that were killed.
         zot_files::sweep_scratch();
         let parts = Assembled::new(&config)?;
         Ok(Self::from_parts(config, parts))
     }
 
-    /// Starts the extensions and makes the agent. Cannot fail.
+    /// Starts the extensions and creates the agent.
     fn from_parts(config: Config, mut parts: Assembled) -> Self {
         let warnings = parts.take_warnings();
         let Assembled {
-            cwd,
+            workspace,
             chosen,
             session,
             equipped,
@@ -131,7 +132,7 @@ impl Runtime {
             agent,
             settings,
             models: Models::new(chosen, connected.clients, connected.live_models),
-            cwd,
+            workspace,
             session: session.info,
             session_log: session.log,
             warnings,
@@ -150,7 +151,7 @@ impl Runtime {
         self.prompt_within(text, images, Budget::default())
     }
 
-    /// Runs the agent on a message, within a budget of its own.
+    /// Runs the agent on a message, with a budget for this prompt.
     pub fn prompt_within(
         &self,
         text: &str,
@@ -166,7 +167,7 @@ impl Runtime {
             if let Some(guard) = guard {
                 guard.lift();
             }
-            // A caller that has the stream may steer at once.
+            // A caller that has the stream may steer immediately.
             agent.expect_steering();
             Box::pin(async move {
                 if let Some(host) = extensions {
@@ -246,7 +247,7 @@ impl Runtime {
         ))
     }
 
-    /// Stops the running prompt or compaction in an orderly way; does nothing when there is none.
+    /// Stops the running prompt or compaction in an orderly way, if there is one.
     pub fn cancel(&self) {
         self.occupation.cancel();
     }
@@ -261,14 +262,20 @@ impl Runtime {
         self.agent.settings().model.id.clone()
     }
 
-    /// Returns what the user should know about how the runtime was assembled.
+    /// Returns warnings about the configuration, for the user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
+    /// Returns the directories of the agent, for operations such as those in
+    /// [`sessions`](crate::sessions).
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
     /// Returns the agent's working directory.
     pub fn cwd(&self) -> &Path {
-        &self.cwd
+        &self.workspace.cwd
     }
 
     /// Returns the session that the conversation is written to, if any.
@@ -277,7 +284,7 @@ impl Runtime {
     }
 }
 
-/// Chains all hooks: skills refuse before anyone is asked, and the embedding program has the last word.
+/// Chains all hooks: skills first, then extensions, and the embedding program last.
 fn chained_hooks(
     guard: Option<Arc<SkillGuard>>,
     extensions: Option<ExtensionHooks>,

@@ -1,4 +1,4 @@
-//! The tools of an agent: its own, the embedding program's, those of extensions.
+//! The tools of an agent: built-in ones, the embedding program's, and those of extensions.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,7 @@ pub(crate) struct ToolBox {
 
 struct Choice {
     selection: ToolSelection,
-    /// Set while running; replaces the composed prompt.
+    /// Set at run time; replaces the composed prompt.
     system: Option<Arc<str>>,
     /// When the conversation began.
     began: Timestamp,
@@ -55,7 +55,8 @@ impl ToolBox {
         }
     }
 
-    /// Returns all tools, whether or not the model has them. The agent's own win a clash of names.
+    /// Returns all tools, whether or not the model has them. The agent's own override others of the
+    /// same name.
     pub(crate) fn all(&self) -> ToolSet {
         match &self.host {
             None => self.own.clone(),
@@ -70,7 +71,7 @@ impl ToolBox {
     }
 
     /// Marks the start of a new conversation.
-    pub(crate) fn begin_anew(&self) {
+    pub(crate) fn start_conversation(&self) {
         self.lock().began = Timestamp::now();
     }
 
@@ -110,7 +111,7 @@ impl ToolBox {
         }
     }
 
-    /// Puts the chosen tools and the prompt that goes with them into `settings`.
+    /// Applies the chosen tools and the matching system prompt to `settings`.
     pub(crate) fn apply(&self, settings: &mut AgentSettings) {
         let choice = self.lock();
         let tools = self.chosen(&choice.selection);
@@ -184,7 +185,7 @@ impl ToolBox {
     }
 }
 
-/// Returns those of `all` that are called `names`.
+/// Returns the tools in `all` with these names.
 pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, UnknownTool> {
     if let Some(name) = names.iter().find(|name| all.get(name).is_none()) {
         let known = all.definitions().iter().map(|tool| tool.name.as_str());

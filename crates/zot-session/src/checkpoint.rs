@@ -242,7 +242,7 @@ impl Checkpoints {
     /// Stores a content and returns its digest.
     fn store(&self, content: &[u8]) -> io::Result<String> {
         let digest = digest_of(content);
-        let objects = self.make_directory()?.enter_or_make(OBJECTS, 0o700)?;
+        let objects = self.make_directory()?.enter_or_create(OBJECTS, 0o700)?;
         if let Some(kept) = objects.open_regular(&digest)?
             && kept.metadata()?.len() == content.len() as u64
         {
@@ -287,7 +287,7 @@ impl Checkpoints {
         }
         zot_files::create_private_directory(&self.directory)?;
         let directory = Directory::open(&self.directory)?;
-        directory.enter_or_make(OBJECTS, 0o700)?;
+        directory.enter_or_create(OBJECTS, 0o700)?;
         directory.settle(self.durability)?;
         if let Some(above) = self.directory.parent() {
             Directory::open(&above.canonicalize()?)?.settle(self.durability)?;

@@ -1,4 +1,4 @@
-//! The rule: escape sequences are dropped, other characters that a terminal obeys are marked.
+//! The filter: drops escape sequences and marks other characters that a terminal obeys.
 
 #[cfg(test)]
 mod tests;
@@ -7,40 +7,40 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::characters::{BLACK_FLAG, MARK, is_deceptive, is_tag};
 
-/// So many characters without a width may follow one that has one: no script needs more, and
-/// terminals get slow, or draw over the lines above.
+/// How many zero-width characters may follow another: no script needs more, and terminals get slow or
+/// draw over the lines above.
 ///
-/// Limit: further characters without a width are left out.
+/// Limit: further zero-width characters are left out.
 const MAX_COMBINING_MARKS: usize = 16;
 
-/// A control sequence that is longer is shown as the text that it then is.
+/// The longest control sequence that is dropped.
 ///
 /// Limit: a longer control sequence is shown as text.
 const MAX_FILTERED_SEQUENCE_BYTES: usize = 256;
 
-/// A control string (a title, a link, an image) that is longer, or does not end on its line, is
-/// shown as the text that it then is: an attacker must not hide what follows.
+/// The longest control string (a title, a link, an image) that is dropped. One that is longer, or does
+/// not end on its line, must not hide the text that follows.
 ///
 /// Limit: a longer control string is shown as text.
 const MAX_CONTROL_STRING_BYTES: usize = 64 * 1024;
 
-/// What stands for line ends and tabs.
+/// How line ends and tabs are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     pub line_end: &'static str,
     pub tab: &'static str,
-    /// For one that no line end follows: obeyed, it would let text overwrite its own line.
+    /// For a carriage return without a line feed, which would let text overwrite its own line.
     pub carriage_return: &'static str,
 }
 
 impl Layout {
-    /// Lines stay lines.
+    /// Keeps lines.
     pub const TEXT: Self = Self {
         line_end: "\n",
         tab: "\t",
         carriage_return: "·",
     };
-    /// Everything on one line.
+    /// Joins everything into one line.
     pub const LINE: Self = Self {
         line_end: " ",
         tab: " ",
@@ -48,37 +48,37 @@ impl Layout {
     };
 }
 
-/// Takes text in pieces, wherever they are split, and gives what may be shown of it.
+/// Filters text that arrives in pieces, however it is split.
 #[derive(Debug)]
 pub struct Filter {
     layout: Layout,
     state: State,
-    /// Of the sequence or string that is arriving: dropped at its end, shown if it has none.
+    /// The incomplete sequence or string: dropped when it ends, shown if it never does.
     held: String,
-    /// Characters without a width since the last that has one.
+    /// Zero-width characters since the last visible one.
     marks: usize,
-    /// Whether tags may follow.
+    /// Whether tag characters may follow.
     in_flag: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Text,
-    /// Behind a carriage return.
+    /// After a carriage return.
     Return,
-    /// Behind ESC.
+    /// After ESC.
     Escape,
-    /// Behind ESC and an intermediate character: a final one follows.
+    /// After ESC and an intermediate character; a final one follows.
     Designation,
     /// In a control sequence (CSI).
     Sequence,
     /// In a control string (OSC, DCS, APC, PM, SOS).
     String,
-    /// Behind an ESC in one, which may end it.
+    /// After ESC in a control string, which may end it.
     StringEscape,
 }
 
-/// What may be shown of a whole text.
+/// Filters a complete text.
 pub fn clean(text: &str, layout: Layout) -> String {
     let mut filter = Filter::new(layout);
     let mut shown = String::with_capacity(text.len());
@@ -98,8 +98,8 @@ impl Filter {
         }
     }
 
-    /// Adds what may be shown of `text` to `shown`. A sequence that `text` ends within is decided
-    /// about when the rest comes.
+    /// Filters `text` and appends the result to `shown`. An incomplete sequence at the end is held
+    /// until the rest arrives.
     pub fn push(&mut self, text: &str, shown: &mut String) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -122,7 +122,7 @@ impl Filter {
         }
     }
 
-    /// The end of the text: held bytes that do not form a sequence are shown.
+    /// Ends the text: a control string without an end is shown.
     pub fn finish(&mut self, shown: &mut String) {
         if matches!(self.state, State::String | State::StringEscape) {
             self.release(shown);
@@ -135,7 +135,7 @@ impl Filter {
         match self.state {
             State::Text => self.in_text(character, shown),
             State::Return => match character {
-                // Any number of returns before a line end changes nothing.
+                // Any number of carriage returns may precede a line feed.
                 '\r' => {}
                 '\n' => {
                     self.state = State::Text;
@@ -147,7 +147,7 @@ impl Filter {
                     self.in_text(character, shown);
                 }
             },
-            State::Escape => self.behind_escape(character, shown),
+            State::Escape => self.after_escape(character, shown),
             State::Designation => match character {
                 ' '..='/' => {}
                 '0'..='~' => self.state = State::Text,
@@ -194,16 +194,16 @@ impl Filter {
                 // Another sequence begins within it.
                 _ => {
                     self.release(shown);
-                    self.behind_escape(character, shown);
+                    self.after_escape(character, shown);
                 }
             },
         }
     }
 
-    fn behind_escape(&mut self, character: char, shown: &mut String) {
+    fn after_escape(&mut self, character: char, shown: &mut String) {
         self.state = match character {
             '[' => State::Sequence,
-            // The last is the title of GNU screen.
+            // `k` sets the title in GNU screen.
             ']' | 'P' | '_' | '^' | 'X' | 'k' => State::String,
             ' '..='/' => State::Designation,
             '0'..='~' => State::Text,
@@ -224,17 +224,17 @@ impl Filter {
         }
     }
 
-    /// Shows what was held: it turned out to be no sequence.
+    /// Shows the held text, which is not a control sequence after all.
     fn release(&mut self, shown: &mut String) {
         self.state = State::Text;
         let held = std::mem::take(&mut self.held);
-        // One that was begun within it is dropped as well, not followed: the work stays linear.
+        // Introducers inside it are dropped without parsing them, so that the work stays linear.
         for character in held.chars().filter(|held| !is_introducer(*held)) {
             self.show(character, shown);
         }
     }
 
-    /// Shows one character as what it is, and never as what it does.
+    /// Shows one character, or a mark if the terminal would obey it.
     fn show(&mut self, character: char, shown: &mut String) {
         match character {
             '\n' => shown.push_str(self.layout.line_end),
@@ -257,7 +257,7 @@ impl Filter {
     }
 }
 
-/// The C1 characters that begin a sequence or a string.
+/// Returns whether this C1 character starts a sequence or a string.
 fn is_introducer(character: char) -> bool {
     matches!(
         character,

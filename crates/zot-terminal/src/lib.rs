@@ -1,9 +1,8 @@
-//! Text on its way to a terminal. Whatever comes from a model, a tool, a server, an extension or a
-//! file passes through here, so that it can be read but cannot command the terminal.
+//! Text on its way to a terminal. Everything from a model, a tool, a server, an extension or a file
+//! passes through here, so that people can read it and it cannot control the terminal.
 //!
-//! [`stdout`] and [`stderr`] decide by themselves, each for its own stream: at a terminal, text is
-//! filtered; everywhere else bytes stay as they are. [`Filter`] is the rule for programs that draw
-//! the screen themselves.
+//! [`stdout`] and [`stderr`] filter text if their stream is a terminal and pass bytes through
+//! otherwise. [`Filter`] is for programs that draw the screen themselves.
 
 mod characters;
 mod filter;

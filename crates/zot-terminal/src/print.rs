@@ -13,16 +13,15 @@ use crate::utf8::Decoder;
 /// What is written to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Text, of which escape sequences are dropped.
+    /// Text, without its escape sequences.
     Text,
-    /// JSON, in which what a terminal would obey is escaped: it says the same as before.
+    /// JSON, with characters that a terminal would obey escaped: its meaning does not change.
     Json,
 }
 
-/// Something that text is written to.
+/// A destination for text.
 pub trait Print: Write {
-    /// `text` on one line, for a cell of a table: without what the filter would take out later, so
-    /// that columns line up.
+    /// Returns `text` on one line, for a table cell: already filtered, so that columns line up.
     fn cell(&self, text: &str) -> String;
 }
 
@@ -30,11 +29,11 @@ pub trait Print: Write {
 #[derive(Debug)]
 pub struct Printer<W: Write> {
     inner: W,
-    /// None where bytes stay as they are.
+    /// `None` if bytes pass through unchanged.
     rule: Option<Rule>,
 }
 
-/// The printer of a whole table or document.
+/// A printer for a whole table or document.
 pub type Buffered<W> = BufWriter<Printer<W>>;
 
 #[derive(Debug)]
@@ -45,26 +44,26 @@ struct Rule {
     shown: String,
 }
 
-/// Standard output for text.
+/// Returns standard output for text.
 pub fn stdout() -> Printer<io::Stdout> {
     let stream = io::stdout();
     let is_terminal = stream.is_terminal();
     Printer::new(stream, Content::Text, is_terminal)
 }
 
-/// Standard output for JSON.
+/// Returns standard output for JSON.
 pub fn json_stdout() -> Printer<io::Stdout> {
     let stream = io::stdout();
     let is_terminal = stream.is_terminal();
     Printer::new(stream, Content::Json, is_terminal)
 }
 
-/// [`stdout`] for text that is written in many small pieces.
+/// Returns [`stdout`] with a buffer, for many small writes.
 pub fn buffered_stdout() -> Buffered<io::Stdout> {
     BufWriter::new(stdout())
 }
 
-/// Standard error for text.
+/// Returns standard error for text.
 pub fn stderr() -> Printer<io::Stderr> {
     let stream = io::stderr();
     let is_terminal = stream.is_terminal();
@@ -72,7 +71,7 @@ pub fn stderr() -> Printer<io::Stderr> {
 }
 
 impl<W: Write> Printer<W> {
-    /// For a stream of which the caller knows whether it is a terminal.
+    /// Creates a printer for a stream that is known to be a terminal or not.
     pub fn new(inner: W, content: Content, is_terminal: bool) -> Self {
         let rule = is_terminal.then(|| Rule {
             content,
@@ -94,7 +93,7 @@ impl<W: Write> Write for Printer<W> {
             return self.inner.write(bytes);
         };
         rule.feed(bytes);
-        // All of it: what the filter has taken cannot be given to it a second time.
+        // All of it, because the filter must not see the same bytes twice.
         let written = self.inner.write_all(rule.shown.as_bytes());
         rule.shown.clear();
         written.map(|()| bytes.len())
@@ -110,7 +109,7 @@ impl<W: Write> Drop for Printer<W> {
         if let Some(rule) = &mut self.rule {
             rule.finish();
             if !rule.shown.is_empty() {
-                // Callers that need the bytes written have flushed before.
+                // Callers that depend on the bytes have flushed.
                 let _ = self.inner.write_all(rule.shown.as_bytes());
             }
         }
@@ -138,7 +137,7 @@ impl Rule {
     }
 }
 
-/// JSON as it is but for what a terminal would obey. Such characters are in strings only.
+/// Appends JSON to `shown` and escapes what a terminal would obey; that occurs in strings only.
 pub fn escape_json(text: &str, shown: &mut String) {
     for character in text.chars() {
         if !is_obeyed(character) {

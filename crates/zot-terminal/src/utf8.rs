@@ -1,34 +1,34 @@
-//! Bytes as characters, wherever they are split.
+//! Decodes UTF-8 that arrives in pieces.
 
-/// Turns bytes into text piece by piece. What is not UTF-8 becomes U+FFFD, so that a raw 0x9b does
-/// not reach a terminal that takes it for a control character.
+/// Decodes bytes piece by piece. Invalid UTF-8 becomes U+FFFD, so that a raw 0x9b does not reach a
+/// terminal as a control character.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    /// The beginning of a character whose other bytes have not come yet.
-    begun: Vec<u8>,
+    /// The first bytes of an incomplete character.
+    partial: Vec<u8>,
 }
 
 impl Decoder {
-    /// Hands what is complete to `take`.
+    /// Passes complete text to `take`.
     pub(crate) fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(&str)) {
         let mut rest = bytes;
-        // One byte at a time until the begun character is complete or cannot become one.
-        while !self.begun.is_empty() {
+        // One byte at a time until the partial character is complete or invalid.
+        while !self.partial.is_empty() {
             let Some((first, others)) = rest.split_first() else {
                 return;
             };
-            self.begun.push(*first);
-            match std::str::from_utf8(&self.begun) {
+            self.partial.push(*first);
+            match std::str::from_utf8(&self.partial) {
                 Ok(character) => {
                     take(character);
                     rest = others;
-                    self.begun.clear();
+                    self.partial.clear();
                 }
                 Err(error) if error.error_len().is_none() => rest = others,
-                // The new byte does not belong to it.
+                // The new byte does not continue it.
                 Err(_) => {
                     take("\u{fffd}");
-                    self.begun.clear();
+                    self.partial.clear();
                 }
             }
         }
@@ -41,19 +41,19 @@ impl Decoder {
                 continue;
             }
             let is_last = invalid.as_ptr_range().end == rest.as_ptr_range().end;
-            let may_go_on =
+            let is_incomplete =
                 std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-            match is_last && may_go_on {
-                true => self.begun.extend_from_slice(invalid),
+            match is_last && is_incomplete {
+                true => self.partial.extend_from_slice(invalid),
                 false => take("\u{fffd}"),
             }
         }
     }
 
-    /// The end: a character that was cut off is not one.
+    /// Ends the input: an incomplete character becomes U+FFFD.
     pub(crate) fn finish(&mut self, take: &mut dyn FnMut(&str)) {
-        if !self.begun.is_empty() {
-            self.begun.clear();
+        if !self.partial.is_empty() {
+            self.partial.clear();
             take("\u{fffd}");
         }
     }

@@ -1,4 +1,4 @@
-//! The programs that take part, built for release.
+//! The programs that take part, built as packages are.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ const BINARIES: [&str; 8] = [
     "bench-runtime",
     "xtask",
 ];
+
+/// What packages are built with: figures are those of the program that people install.
+const PROFILE: &str = "dist";
 
 /// Where they are.
 pub(super) struct Programs {
@@ -56,7 +59,7 @@ impl Programs {
         })
     }
 
-    /// This program as a release build, for benches whose own code is part of what they measure.
+    /// This program as an optimised build, for benches whose own code is part of what they measure.
     /// Without cargo's library path, which extensions would inherit and start slower with.
     pub(super) fn optimised(&self) -> Command {
         let mut command = Command::new(&self.xtask);
@@ -65,7 +68,7 @@ impl Programs {
     }
 }
 
-/// Builds these binaries for release and says where they are.
+/// Builds these binaries as packages do and returns their paths.
 pub(super) fn build<const COUNT: usize>(
     names: [&'static str; COUNT],
 ) -> anyhow::Result<[PathBuf; COUNT]> {
@@ -87,7 +90,8 @@ fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "--package", package, "--bin", name])
+        .args(["build", "--profile", PROFILE, "--locked"])
+        .args(["--package", package, "--bin", name])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(root())
         .stderr(Stdio::inherit())
@@ -95,7 +99,7 @@ fn build_one(name: &str) -> anyhow::Result<PathBuf> {
         .context("cannot start cargo")?;
     ensure!(
         output.status.success(),
-        "the release build of {name} failed"
+        "the {PROFILE} build of {name} failed"
     );
     executable(&output.stdout, name)
 }

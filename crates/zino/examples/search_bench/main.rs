@@ -1,10 +1,10 @@
 //! Measures the index of the hard memories against a plain inverted index.
 //!
 //! `cargo run --release -p zino --example search_bench [MEMORIES…]`, by default 50,000 and 1,000,000.
-//! Both must find the same memories with the same scores. What `mem` takes over its socket is
-//! measured by `cargo xtask bench zino`.
+//! Both must find the same memories with the same scores. `cargo xtask bench zino` measures `mem` over
+//! its socket.
 
-/// The sources of the service, and beside them what they are measured against.
+/// The sources of the service and of the index it is measured against.
 #[path = "../../src/memory"]
 mod memory {
     #[expect(dead_code, reason = "not all of it is measured")]
@@ -19,13 +19,13 @@ mod memory {
 }
 
 fn main() {
-    let given: Vec<usize> = std::env::args()
+    let arguments: Vec<usize> = std::env::args()
         .skip(1)
         .flat_map(|count| count.parse())
         .collect();
-    let counts = match given.is_empty() {
+    let counts = match arguments.is_empty() {
         true => vec![50_000, 1_000_000],
-        false => given,
+        false => arguments,
     };
     for count in counts {
         memory::measure(count);

@@ -73,7 +73,7 @@ pub(crate) fn measure(count: usize) {
     );
 }
 
-/// Fills an index; the time does not include making the texts, the bytes are those it added.
+/// Fills an index. Returns the time without that for making the texts, and the memory it added.
 fn build<I>(
     count: usize,
     mut texts: impl FnMut() -> String,
@@ -101,7 +101,7 @@ fn print(name: &str, mut searches: Vec<Duration>, build: Duration, bytes: u64) {
     );
 }
 
-/// In milliseconds; sorts.
+/// Returns the median in milliseconds. Sorts `times`.
 fn median(times: &mut [Duration]) -> f64 {
     times.sort_unstable();
     times[times.len() / 2].as_secs_f64() * 1e3
@@ -114,7 +114,7 @@ fn resident_bytes() -> u64 {
     kibibytes.unwrap_or(0) * 1024
 }
 
-/// Texts whose word of rank r comes about 1/r as often as the first.
+/// Texts in which the word of rank r is about 1/r as frequent as the first.
 #[derive(Clone)]
 struct Corpus(u64);
 
@@ -125,7 +125,7 @@ impl Corpus {
     }
 
     fn rank(&mut self) -> usize {
-        // xorshift64*, of which the upper bits are good.
+        // xorshift64*, whose upper bits are of good quality.
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;

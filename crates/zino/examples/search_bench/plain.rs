@@ -125,7 +125,7 @@ impl PlainIndex {
     }
 }
 
-/// Adds from the smallest on, as the service does: the order of words must not show in a score.
+/// Adds in ascending order, as the service does: the order of words must not affect a score.
 fn sum(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.iter().sum()

@@ -38,7 +38,7 @@ struct Task {
     request: String,
 }
 
-/// Decodes a block; the error is a text for the model.
+/// Decodes a block; the error is written for the model.
 pub(super) fn read<'a>(
     tag: &str,
     body: &str,
@@ -80,7 +80,7 @@ fn read_task<'a>(body: &str, definitions: &'a Definitions) -> Result<Interrupt<'
     })
 }
 
-/// Refuses lists, which serde would take for the fields of an object in order.
+/// Rejects arrays, which serde would accept as the fields of an object in order.
 fn parse<T: for<'de> Deserialize<'de>>(body: &str) -> Result<T, String> {
     let value: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
     if !value.is_object() {

@@ -18,16 +18,16 @@ const MAX_READ_AHEAD_BYTES: usize = 1024 * 1024;
 /// Why a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RuntimeError {
-    #[error("{}", described(.0))]
+    #[error("{}", errno_text(.0))]
     Unreachable(io::Error),
     #[error(transparent)]
     Call(CallError),
     /// An error response of `rtr`, worded as in the original.
     #[error("rtr{} error: {message}", if *.streaming { " stream" } else { "" })]
     Router { streaming: bool, message: String },
-    #[error("{0} answered with something unexpected")]
+    #[error("unexpected response from {0}")]
     Unexpected(&'static str),
-    #[error("the answer of rtr is longer than {0} bytes")]
+    #[error("the response of rtr is longer than {0} bytes")]
     TooLong(usize),
 }
 
@@ -40,8 +40,8 @@ impl From<CallError> for RuntimeError {
     }
 }
 
-/// Words an error as Python does: callers of the original know these texts.
-fn described(error: &io::Error) -> String {
+/// Formats an error as Python does: callers of the original know these texts.
+fn errno_text(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {
         Some(code) => {
@@ -55,11 +55,11 @@ fn described(error: &io::Error) -> String {
 /// A response that is being read.
 pub(super) struct Reading {
     call: Call<Response>,
-    /// Whether it was asked for in pieces.
+    /// Whether a streamed response was requested.
     streaming: bool,
     ahead: VecDeque<String>,
     ahead_bytes: usize,
-    /// How many more bytes may come: a longer text does not fit in a frame.
+    /// Bytes that may still arrive: a longer text does not fit in a frame.
     room: usize,
     limit: usize,
     /// How the response ended, once it has.
@@ -104,8 +104,8 @@ impl Reading {
         }
     }
 
-    /// Does `work` while the response keeps arriving: a model whose output is not read for long may
-    /// hang up.
+    /// Runs `work` while the response keeps arriving: a model whose output is not read for a long time
+    /// may hang up.
     pub(super) async fn alongside<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {

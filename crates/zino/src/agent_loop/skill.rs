@@ -11,7 +11,7 @@ use crate::definitions::Skill;
 const DEFAULT_EXECUTOR: &str = "bash";
 
 impl AgentLoopService {
-    /// Runs code and returns what the model reads about it.
+    /// Runs code and returns the report for the model.
     pub(super) async fn execute(&self, executor: &str, code: &str) -> Result<String, RuntimeError> {
         let request = Request::Execute(Code {
             executor: executor.to_owned(),
@@ -19,7 +19,7 @@ impl AgentLoopService {
         });
         match self.executor.ask(request).await? {
             Response::Result(result) => Ok(report(&result)),
-            // For the model to read, as the result of a program that did not run.
+            // Reported to the model like a program that did not run.
             Response::Error(failure) => Ok(report(&ExecutionResult {
                 exit_code: -1,
                 stdout: String::new(),
@@ -29,7 +29,7 @@ impl AgentLoopService {
         }
     }
 
-    /// Lets one conversation plan, another write the code, and runs that.
+    /// Has one conversation plan, another write the code, and runs the code.
     pub(super) async fn delegate(
         &self,
         run: &Run,

@@ -9,10 +9,10 @@ fn local<R: zot_wire::zino::Request>(service: Arc<dyn Service<Request = R>>) -> 
     Peer::local(service, Log::new("test", Level::Error))
 }
 
-/// Answers as `rtr` does, with a text that is cut in a given way, then with `done`.
+/// Responds like `rtr`: first with the given parts, then with `done`.
 struct ScriptedRouter {
     parts: Vec<String>,
-    asked: Mutex<Vec<Inference>>,
+    requests: Mutex<Vec<Inference>>,
 }
 
 impl Service for ScriptedRouter {
@@ -31,14 +31,14 @@ impl Service for ScriptedRouter {
             let router::Request::Infer(inference) = request else {
                 panic!("{request:?}");
             };
-            let first = self.asked.lock().unwrap().is_empty();
+            let first = self.requests.lock().unwrap().is_empty();
             let parts = match first {
                 true => self.parts.clone(),
                 false => vec!["done".to_owned()],
             };
             let full_text = parts.concat();
             let streaming = inference.stream;
-            self.asked.lock().unwrap().push(inference);
+            self.requests.lock().unwrap().push(inference);
             if !streaming {
                 let content = full_text;
                 return responses
@@ -53,7 +53,7 @@ impl Service for ScriptedRouter {
     }
 }
 
-/// Answers as `exc` does: the code is the output.
+/// Responds like `exc`: the code is the output.
 struct EchoingExecutor;
 
 impl Service for EchoingExecutor {
@@ -81,16 +81,16 @@ impl Service for EchoingExecutor {
     }
 }
 
-/// What a run came to: the frames it sent, and what `rtr` was asked.
+/// The outcome of a run: the frames it sent and the requests `rtr` received.
 struct Outcome {
     frames: Vec<Value>,
-    asked: Vec<Inference>,
+    requests: Vec<Inference>,
 }
 
 impl Outcome {
-    /// The augmented text that went back to the model, if it was asked again.
+    /// The augmented text in the second request to the model, if there was one.
     fn continuation(&self) -> Option<&str> {
-        self.asked.get(1)?.messages[0].text()
+        self.requests.get(1)?.messages[0].text()
     }
 
     /// The last frame: its text and how many iterations there were.
@@ -116,7 +116,7 @@ fn error(message: &str) -> Value {
 fn run(parts: Vec<String>, request: Value) -> Outcome {
     let router = Arc::new(ScriptedRouter {
         parts,
-        asked: Mutex::default(),
+        requests: Mutex::default(),
     });
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/zino/assets");
     let config =
@@ -134,8 +134,8 @@ fn run(parts: Vec<String>, request: Value) -> Outcome {
         .build()
         .unwrap();
     let frames = runtime.block_on(exchange(&local(Arc::new(service)), &request));
-    let asked = std::mem::take(&mut *router.asked.lock().unwrap());
-    Outcome { frames, asked }
+    let requests = std::mem::take(&mut *router.requests.lock().unwrap());
+    Outcome { frames, requests }
 }
 
 fn streamed(parts: Vec<String>) -> Outcome {
@@ -168,13 +168,13 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 /// Cuts at arbitrary characters, with empty parts among them.
-fn cut(text: &str, places: &[prop::sample::Index]) -> Vec<String> {
+fn cut(text: &str, positions: &[prop::sample::Index]) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
-    let place = |index: &prop::sample::Index| index.index(characters.len() + 1);
-    let mut places: Vec<usize> = places.iter().map(place).collect();
-    places.extend([0, characters.len()]);
-    places.sort_unstable();
-    let parts = places.windows(2);
+    let position = |index: &prop::sample::Index| index.index(characters.len() + 1);
+    let mut positions: Vec<usize> = positions.iter().map(position).collect();
+    positions.extend([0, characters.len()]);
+    positions.sort_unstable();
+    let parts = positions.windows(2);
     parts
         .map(|pair| characters[pair[0]..pair[1]].iter().collect())
         .collect()
@@ -184,10 +184,10 @@ proptest! {
     #[test]
     fn streaming_and_collected_agree_for_every_split(
         text in texts(),
-        places in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        positions in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
         let whole = collected(&text);
-        let pieces = streamed(cut(&text, &places));
+        let pieces = streamed(cut(&text, &positions));
         prop_assert_eq!(pieces.continuation(), whole.continuation());
         prop_assert_eq!(pieces.content(), whole.content());
         prop_assert!(!pieces.frames.contains(&chunk("")));
@@ -195,7 +195,7 @@ proptest! {
 }
 
 #[test]
-fn every_single_character_may_come_alone() {
+fn a_response_may_arrive_one_character_at_a_time() {
     let text = format!("a <{CALL} b <task>{{}}</task> <tool_call>open");
     let parts = text.chars().map(String::from).collect();
     let pieces = streamed(parts);
@@ -218,15 +218,15 @@ fn every_single_character_may_come_alone() {
 }
 
 #[test]
-fn the_last_iteration_answers_with_its_responses() {
+fn the_last_iteration_returns_its_tool_responses() {
     let outcome = run(vec![CALL.to_owned()], json!({ "max_iterations": 1 }));
     let expected = format!("{CALL}\n<tool_response>\nü 1\n</tool_response>\n");
     assert_eq!(outcome.content(), json!([expected, 1]));
-    assert_eq!(outcome.asked.len(), 1);
+    assert_eq!(outcome.requests.len(), 1);
 }
 
 #[test]
-fn wrong_requests_are_refused() {
+fn invalid_requests_are_rejected() {
     let cases = [
         (json!({ "messages": "x" }), "messages must be an array"),
         (
@@ -246,15 +246,15 @@ fn wrong_requests_are_refused() {
     for (request, expected) in cases {
         let outcome = run(Vec::new(), request);
         assert_eq!(outcome.frames, [error(expected)]);
-        assert_eq!(outcome.asked.len(), 0);
+        assert_eq!(outcome.requests.len(), 0);
     }
 }
 
 #[test]
-fn an_endless_answer_is_given_up() {
+fn an_endless_response_is_an_error() {
     let parts = vec!["x".repeat(1 << 20); 65];
     let outcome = run(parts, json!({}));
-    let expected = "Agentic runtime error: the answer of rtr is longer than 67108864 bytes";
+    let expected = "Agentic runtime error: the response of rtr is longer than 67108864 bytes";
     assert_eq!(outcome.frames, [error(expected)]);
 }
 
@@ -272,25 +272,25 @@ fn sampling_is_passed_on() {
         },
         stream: false,
     };
-    assert_eq!(outcome.asked, [expected]);
+    assert_eq!(outcome.requests, [expected]);
 }
 
-/// What the model and the executor of a test wait for.
+/// Makes the model wait for the executor, or the other way round.
 struct Interlock {
     /// Whether the model waits for the executor, or the executor for the model.
     model_waits: bool,
     gate: tokio::sync::Semaphore,
 }
 
-/// A model that continues only after its call was answered, or before.
+/// A model that continues only after its tool call has finished, or must continue before.
 struct InterlockedRouter {
     interlock: Arc<Interlock>,
-    was_asked: Mutex<bool>,
+    has_request: Mutex<bool>,
 }
 
 struct InterlockedExecutor(Arc<Interlock>);
 
-/// More than fits between two services.
+/// More frames than the queue between two services holds.
 const MANY: usize = 1000;
 
 impl Service for InterlockedExecutor {
@@ -333,7 +333,7 @@ impl Service for InterlockedRouter {
                 let chunk = router::Response::Chunk(text.to_owned());
                 responses.send(chunk).await.unwrap();
             };
-            if !std::mem::replace(&mut *self.was_asked.lock().unwrap(), true) {
+            if !std::mem::replace(&mut *self.has_request.lock().unwrap(), true) {
                 send(CALL).await;
                 if interlock.model_waits {
                     drop(interlock.gate.acquire().await.unwrap());
@@ -363,7 +363,7 @@ async fn interlocked(model_waits: bool) -> Vec<Value> {
         Log::new("agr", Level::Error),
         local(Arc::new(InterlockedRouter {
             interlock: Arc::clone(&interlock),
-            was_asked: Mutex::new(false),
+            has_request: Mutex::new(false),
         })),
         local(Arc::new(InterlockedExecutor(interlock))),
     );
@@ -372,11 +372,11 @@ async fn interlocked(model_waits: bool) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_runs_the_moment_it_is_complete_and_the_model_is_heard_meanwhile() {
+async fn a_call_runs_as_soon_as_it_is_complete_while_the_response_keeps_arriving() {
     for model_waits in [true, false] {
         let limit = std::time::Duration::from_secs(60);
         let frames = tokio::time::timeout(limit, interlocked(model_waits)).await;
-        let frames = frames.expect("neither waits for ever");
+        let frames = frames.expect("neither waits forever");
         assert_eq!(frames.len(), MANY + 2, "model waits: {model_waits}");
         assert_eq!(
             frames[0],

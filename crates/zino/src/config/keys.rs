@@ -61,11 +61,11 @@ pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
     warnings
 }
 
-fn unknown_in(value: &toml::Value, place: &str, known: &[&str], warnings: &mut Vec<String>) {
+fn unknown_in(value: &toml::Value, section: &str, known: &[&str], warnings: &mut Vec<String>) {
     let entries = value.as_table().into_iter().flatten();
     for (key, _) in entries.filter(|(key, _)| !known.contains(&key.as_str())) {
         let hint = suggestion(key, known.iter().copied());
-        warnings.push(format!("unknown key {key:?} in {place}{hint}"));
+        warnings.push(format!("unknown key {key:?} in {section}{hint}"));
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_seeds_defaults_hold() {
+fn the_defaults_are_those_of_the_original() {
     let Loaded { config, warnings } = Config::parse("").unwrap();
     assert_eq!(warnings, Vec::<String>::new());
     assert_eq!(
@@ -19,7 +19,7 @@ fn the_seeds_defaults_hold() {
 }
 
 #[test]
-fn a_misspelt_key_is_noticed() {
+fn a_misspelt_key_yields_a_warning() {
     let text = "[agr]\nmax_iteration = 3\n[memory]\nsocket = \"x\"\n[logging]\nlevel = \"loud\"\n";
     let Loaded { config, warnings } = Config::parse(text).unwrap();
     assert_eq!(config.agr.max_iterations, 5);
@@ -46,7 +46,7 @@ fn numbers_may_be_whole_and_types_are_checked() {
     assert!(error.contains("sandbox"), "{error}");
 }
 
-/// What the original only uses as a number or for its truth.
+/// Covers values that the original only uses as numbers or for their truthiness.
 #[test]
 fn values_are_read_as_python_uses_them() {
     let config = Config::parse(
@@ -88,7 +88,7 @@ fn values_are_read_as_python_uses_them() {
 }
 
 #[test]
-fn limits_of_time() {
+fn time_limits() {
     let limits = |text: &str| {
         let config = Config::parse(text).unwrap().config;
         [

@@ -1,4 +1,4 @@
-//! Has messages answered: by the loop, or by the router when the loop cannot be reached.
+//! Sends messages to the loop, or to the router when the loop cannot be reached.
 
 use zot_wire::zino::daemon::Response;
 use zot_wire::zino::router::{Inference, Sampling};
@@ -49,7 +49,7 @@ enum Progress {
     Delta(String),
     Finished(Finished),
     Failed(Failure),
-    /// A frame of a later version, which this one cannot pass on.
+    /// A frame of a later version, which this one cannot forward.
     Unknown,
 }
 
@@ -89,7 +89,7 @@ impl From<router::Response> for Progress {
 }
 
 impl DaemonService {
-    /// Passes the response on to the client, all but its last frame, which is returned when it is
+    /// Forwards all frames of the response but the last, which is returned once the response is
     /// complete.
     pub(super) async fn dispatch(
         &self,
@@ -104,7 +104,7 @@ impl DaemonService {
             stream,
         });
         match self.peers.agent_loop.call(request).await {
-            Ok(call) => pass_on(call, "agr", responses).await,
+            Ok(call) => forward(call, "agr", responses).await,
             Err(CallError::Unreachable(error)) => {
                 self.log
                     .warning(format_args!("agr: {error}: asking rtr instead"));
@@ -131,7 +131,7 @@ impl DaemonService {
             stream,
         });
         match self.peers.router.call(request).await {
-            Ok(call) => pass_on(call, "rtr", responses).await,
+            Ok(call) => forward(call, "rtr", responses).await,
             Err(error) => {
                 let error = Response::error(format!("Could not connect to rtr: {error}"));
                 responses.finish(error).await;
@@ -148,7 +148,7 @@ impl DaemonService {
     }
 
     async fn router_streams(&self) -> bool {
-        // Unlike a response of the model this takes no time.
+        // Unlike a response of the model, this takes no time.
         let router = self.peers.router.clone();
         let router = router.within(self.config.answer_limit());
         matches!(
@@ -161,8 +161,8 @@ impl DaemonService {
     }
 }
 
-/// Passes frames on, as the client knows them, until the response is complete.
-async fn pass_on<T: zot_wire::zino::Response + Into<Progress>>(
+/// Forwards frames in the form the client expects until the response is complete.
+async fn forward<T: zot_wire::zino::Response + Into<Progress>>(
     mut call: Call<T>,
     service: &str,
     responses: &Responses<Response>,

@@ -57,9 +57,9 @@ impl<'a> Rest<'a> {
         self.text.chars().next()
     }
 
-    /// Takes characters while `wanted` holds.
-    fn skip(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
-        let end = self.text.find(|character| !wanted(character));
+    /// Takes characters while `matches` holds.
+    fn skip(&mut self, matches: impl Fn(char) -> bool) -> &'a str {
+        let end = self.text.find(|character| !matches(character));
         self.take(end.unwrap_or(self.text.len()))
     }
 
@@ -74,7 +74,7 @@ impl<'a> Rest<'a> {
         self.skip(|character| character.is_whitespace() && !is_line_end(character))
     }
 
-    /// Takes the text up to `quote`, and the quote itself; escapes are left as they are.
+    /// Takes the text up to `quote`, and the quote itself; escapes are left unresolved.
     fn quoted(&mut self, quote: char) -> Option<&'a str> {
         let mut is_escaped = false;
         let end = self.text.char_indices().find_map(|(position, character)| {
@@ -164,7 +164,7 @@ fn value(rest: &mut Rest<'_>) -> Option<String> {
     }
 }
 
-/// Resolves an escape between double quotes.
+/// The escapes between double quotes.
 const DOUBLE_QUOTED: [(char, char); 10] = [
     ('\\', '\\'),
     ('\'', '\''),
@@ -178,16 +178,16 @@ const DOUBLE_QUOTED: [(char, char); 10] = [
     ('v', '\u{b}'),
 ];
 
-/// Other backslashes stay as they are.
+/// Resolves `escapes` and leaves other backslashes unchanged.
 fn unescape(text: &str, escapes: &[(char, char)]) -> String {
     let mut unescaped = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        let meant = characters.peek().and_then(|next| {
-            let escape = escapes.iter().find(|(name, _)| name == next);
-            escape.filter(|_| character == '\\')
+        let escape = characters.peek().and_then(|next| {
+            let known = escapes.iter().find(|(name, _)| name == next);
+            known.filter(|_| character == '\\')
         });
-        match meant {
+        match escape {
             Some((_, meaning)) => {
                 unescaped.push(*meaning);
                 characters.next();

@@ -48,7 +48,7 @@ fn values_as_python_dotenv_reads_them() {
 }
 
 #[test]
-fn invalid_lines_are_left_out_and_named() {
+fn invalid_lines_are_skipped_and_reported() {
     let found = parsed("A=1\nnot an assignment\nB='open\nC=3\n");
     assert_eq!(found.bad_lines, [2, 3]);
     assert_eq!(found.variables.len(), 2);

@@ -12,7 +12,9 @@ use crate::descriptors;
 
 /// A part of `[exc] sandbox` that this system cannot enforce.
 #[derive(Debug, thiserror::Error)]
-#[error("[exc] sandbox: {part} cannot be restricted here ({reason}); run without, or elsewhere")]
+#[error(
+    "[exc] sandbox: {part} cannot be restricted here ({reason}); set sandbox = false or run on another system"
+)]
 pub struct SandboxError {
     part: &'static str,
     reason: String,
@@ -35,8 +37,8 @@ pub(super) fn check(network: bool) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Leaves `command` unconfined.
-pub(super) fn open(command: Command) -> Result<Confined, ConfineError> {
+/// Prepares `command` to run unconfined.
+pub(super) fn unconfined(command: Command) -> Result<Confined, ConfineError> {
     let confinement = Confinement::default().open_files(descriptors::original());
     let (command, _) = launch::confine(command, &confinement)?;
     Ok(command)

@@ -1,4 +1,4 @@
-//! One program with all that it starts, its two output streams apart.
+//! Runs one program and everything it starts, with separate output streams.
 
 #[cfg(test)]
 mod tests;
@@ -13,12 +13,12 @@ use zot_process::{Outcome, OutputSink, RunLimits, run_with_separate_outputs};
 
 use super::output::Output;
 
-/// Between asking processes to end and killing them.
+/// How long processes have to end when asked to.
 ///
 /// Limit: SIGKILL follows SIGTERM.
 const PROGRAM_TERMINATION_GRACE: Duration = Duration::from_millis(250);
 
-/// What a program is held to.
+/// The limits of one program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) time: Duration,
@@ -29,14 +29,14 @@ pub(super) struct Limits {
 /// A program that has run.
 #[derive(Debug)]
 pub(super) struct Finished {
-    /// How it exited, if that is known; nothing when its time was up.
+    /// How it exited, if that is known; `None` when it ran out of time.
     pub(super) status: Option<Option<ExitStatus>>,
     pub(super) stdout: Output,
     pub(super) stderr: Output,
 }
 
-/// Runs `command` without input. Nothing that it started is alive afterwards, nor when this is
-/// dropped. Fails only when it cannot be started.
+/// Runs `command` without input. Nothing it started survives this call, even when the future is
+/// dropped. Fails only when `command` cannot be started.
 pub(super) async fn run(command: impl Into<Confined>, limits: Limits) -> io::Result<Finished> {
     let mut stdout = Output::new(limits.output_bytes);
     let mut stderr = Output::new(limits.output_bytes);
@@ -58,7 +58,7 @@ pub(super) async fn run(command: impl Into<Confined>, limits: Limits) -> io::Res
     })
 }
 
-/// Takes everything, beyond what is kept: a program whose output is not read would stand still.
+/// Reads everything, even beyond what is kept: a program whose output is not read would block.
 impl OutputSink for Output {
     async fn accept(&mut self, chunk: &[u8]) {
         self.push(chunk);

@@ -12,7 +12,7 @@ pub(super) enum Shape {
     Canonical,
     /// An array in another layout.
     Whole,
-    /// The beginning of an array, or an array with something behind it.
+    /// The beginning of an array, or an array followed by something else.
     Torn,
     /// Something else.
     NotAnArray,
@@ -44,8 +44,8 @@ pub(super) struct Scanner {
     depth: u32,
     in_string: bool,
     escaped: bool,
-    /// Bytes of the line inside an element so far, up to three; what they are tells inner lines
-    /// from those that begin an element.
+    /// How many bytes of a line inside an element have been read, up to three: they distinguish inner
+    /// lines from those that begin an element.
     line: Option<u8>,
     canonical: bool,
     /// What was read since the last element.
@@ -78,7 +78,7 @@ impl Scanner {
     }
 
     /// Continues after the last of `count` elements of a canonical array.
-    pub(super) fn behind(position: u64, count: u64) -> Self {
+    pub(super) fn after(position: u64, count: u64) -> Self {
         let state = if count == 0 {
             State::Start
         } else {

@@ -21,7 +21,7 @@ use super::file::{self, Access, Inspected, Locked};
 
 use names::{Names, Purpose};
 
-/// How many channels' files are known as we left them.
+/// How many channels' files are remembered in the state this process left them.
 ///
 /// Limit: the file of a further channel is examined again.
 const MAX_REMEMBERED_CHANNELS: usize = 1024;
@@ -32,7 +32,7 @@ pub(super) struct Channels {
     remembered: Mutex<Remembered>,
 }
 
-/// What is known about the files used last, up to a limit.
+/// What is known about the most recently used files.
 #[derive(Default)]
 struct Remembered {
     files: HashMap<PathBuf, (u64, Inspected)>,
@@ -56,13 +56,13 @@ impl Channels {
     }
 
     /// Returns the last `limit` messages of a channel whose file is unchanged and unlocked; `None` when
-    /// it would have to be waited for or read through.
-    pub(super) fn history_at_once(
+    /// that would mean waiting for the file or reading all of it.
+    pub(super) fn history_without_waiting(
         &self,
         channel: &str,
         limit: usize,
     ) -> Result<Option<Vec<Message>>, StoreError> {
-        let Some((_, known, locked)) = self.as_left(channel, Access::Read)? else {
+        let Some((_, known, locked)) = self.lock_unchanged(channel, Access::Read)? else {
             return Ok(None);
         };
         let last = match known.count {
@@ -73,7 +73,7 @@ impl Channels {
     }
 
     /// Appends to such a channel; returns `false`, having done nothing, for any other.
-    pub(super) fn append_at_once(
+    pub(super) fn append_without_waiting(
         &self,
         channel: &str,
         messages: &[Message],
@@ -81,14 +81,15 @@ impl Channels {
         if messages.is_empty() {
             return Ok(false);
         }
-        let Some((path, known, locked)) = self.as_left(channel, Access::Append)? else {
+        let Some((path, known, locked)) = self.lock_unchanged(channel, Access::Append)? else {
             return Ok(false);
         };
         let elements = Elements::of(messages.iter().map(StoredMessage));
-        self.put(&path, &locked, &known, &elements).map(|()| true)
+        self.append_locked(&path, &locked, &known, &elements)
+            .map(|()| true)
     }
 
-    fn as_left(
+    fn lock_unchanged(
         &self,
         channel: &str,
         access: Access,
@@ -120,12 +121,12 @@ impl Channels {
             };
             let Some(limit) = limit else {
                 let (found, messages) = all(&locked)?;
-                if self.settled(&path, locked, &found)? {
+                if self.check_or_repair(&path, locked, &found)? {
                     return Ok(messages);
                 }
                 continue;
             };
-            let found = self.look(&path, &locked)?;
+            let found = self.examine(&path, &locked)?;
             match found.shape {
                 Shape::Canonical if found.count == 0 => return Ok(Vec::new()),
                 Shape::Canonical => {
@@ -138,7 +139,7 @@ impl Channels {
                     return Ok(messages.split_off(surplus));
                 }
                 Shape::Torn | Shape::NotAnArray => {
-                    self.settled(&path, locked, &found)?;
+                    self.check_or_repair(&path, locked, &found)?;
                 }
             }
         }
@@ -161,18 +162,18 @@ impl Channels {
                 }
                 continue;
             };
-            let found = self.look(&path, &locked)?;
+            let found = self.examine(&path, &locked)?;
             if found.shape != Shape::Canonical {
                 drop(locked);
-                self.mend(&path)?;
+                self.repair(&path)?;
                 continue;
             }
-            return self.put(&path, &locked, &found, &elements);
+            return self.append_locked(&path, &locked, &found, &elements);
         }
         Err(StoreError::Busy(self.directory.path().to_owned()))
     }
 
-    fn put(
+    fn append_locked(
         &self,
         path: &Path,
         locked: &Locked,
@@ -225,7 +226,7 @@ impl Channels {
         &self.directory
     }
 
-    /// Name without extension, and length, of all files.
+    /// Lists the names, without extension, and the lengths of all files.
     fn files(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let entries = match fs::read_dir(self.directory.path()) {
             Ok(entries) => entries,
@@ -249,7 +250,7 @@ impl Channels {
     }
 
     /// Examines a file, reading only what has changed.
-    fn look(&self, path: &Path, locked: &Locked) -> Result<Inspected, StoreError> {
+    fn examine(&self, path: &Path, locked: &Locked) -> Result<Inspected, StoreError> {
         let known = self.recall(path);
         let found = match known {
             Some(known) if known.stamp == locked.stamp()? => return Ok(known),
@@ -269,20 +270,25 @@ impl Channels {
         Ok(found)
     }
 
-    /// Whether what was read is valid; a torn file is repaired and must be read again.
-    fn settled(&self, path: &Path, locked: Locked, found: &Inspected) -> Result<bool, StoreError> {
+    /// Returns true if what was read is valid. A torn file is repaired and must be read again.
+    fn check_or_repair(
+        &self,
+        path: &Path,
+        locked: Locked,
+        found: &Inspected,
+    ) -> Result<bool, StoreError> {
         match found.shape {
             Shape::Canonical | Shape::Whole => Ok(true),
             Shape::NotAnArray => Err(StoreError::NotAnArray(path.to_owned())),
             Shape::Torn => {
                 drop(locked);
-                self.mend(path)?;
+                self.repair(path)?;
                 Ok(false)
             }
         }
     }
 
-    fn mend(&self, path: &Path) -> Result<(), StoreError> {
+    fn repair(&self, path: &Path) -> Result<(), StoreError> {
         let _guard = self.directory.lock()?;
         file::normalise(path)
     }
@@ -329,12 +335,12 @@ fn all(locked: &Locked) -> Result<(Inspected, Vec<Message>), StoreError> {
     Ok((found, messages))
 }
 
-/// What is on disk is served whatever it is; Python also writes a little that is not JSON.
+/// Parses a message. Everything on disk is served, and Python writes some values that are not JSON.
 fn message(bytes: &[u8]) -> Message {
     serde_json::from_slice(bytes).unwrap_or_else(|_| Value::Null.into())
 }
 
-/// The same for an entry of the hard memories.
+/// Parses an entry of the hard memories, by the same rule.
 pub(super) fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_default()
 }

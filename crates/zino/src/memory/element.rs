@@ -1,4 +1,4 @@
-//! Elements of an array as they are written: like Python's `json.dump(…, indent=2)`.
+//! Elements of an array in the form they are written: like Python's `json.dump(…, indent=2)`.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -51,7 +51,7 @@ impl Elements {
         self.starts.is_empty()
     }
 
-    /// The position of each when the first is written at `position`.
+    /// Returns the position of each element when the first is written at `position`.
     pub(super) fn starts(&self, position: u64) -> impl Iterator<Item = u64> {
         self.starts
             .iter()
@@ -72,7 +72,7 @@ pub(super) const OPENING: &[u8] = b"[\n  ";
 pub(super) const SEPARATOR: &[u8] = b",\n  ";
 pub(super) const CLOSING: &[u8] = b"\n]";
 
-/// A message with its role in front, as people expect to read it.
+/// A message with its role first, as people expect to read it.
 pub(super) struct StoredMessage<'message>(pub(super) &'message Message);
 
 impl Serialize for StoredMessage<'_> {

@@ -11,11 +11,11 @@ pub(super) enum StoreError {
     NotAnArray(PathBuf),
     #[error("{} keeps being changed by another program: try again", .0.display())]
     Busy(PathBuf),
-    #[error("there is no memory {0}")]
+    #[error("no memory with the id {0}")]
     NoSuchMemory(u64),
     #[error("the service is ending")]
     Stopped,
-    #[error("the memory holds as many entries as it can")]
+    #[error("the memory is full")]
     Full,
 }
 

@@ -19,7 +19,7 @@ use super::array::{Scanner, Shape};
 use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use super::error::StoreError;
 
-pub(super) use repair::{create, is_torn, mend_torn, normalise, replace};
+pub(super) use repair::{create, is_torn, normalise, repair_torn, replace};
 
 /// Conversations are private to the owner, whatever the umask.
 pub(super) const FILE_MODE: u32 = 0o600;
@@ -30,17 +30,17 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// The smallest page there is.
 const PAGE_BYTES: u64 = 4096;
 
-/// Files up to this are replaced where a write in place could be cut.
+/// The longest file that is replaced where a write in place could be cut off.
 ///
 /// Limit: an append to a longer file is written in place even where it could be cut off.
 const MAX_REPLACED_BYTES: u64 = 128 * 1024;
 
-/// How often to try again when others replace the file between two steps.
+/// How often to retry when others replace the file between two steps.
 ///
 /// Limit: a file that others keep replacing is `busy`.
 pub(super) const MAX_REPLACED_FILE_ATTEMPTS: usize = 100;
 
-/// Tells whether a file has changed.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -131,7 +131,7 @@ fn open(path: &Path, access: Access) -> Result<Option<Locked>, StoreError> {
 fn make_private(file: &File) {
     let mode = file.metadata().map(|metadata| metadata.mode());
     if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-        // Another user's file is used as it is.
+        // The permissions of another user's file stay.
         let _ = file.set_permissions(Permissions::from_mode(FILE_MODE));
     }
 }
@@ -146,8 +146,8 @@ fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
 }
 
 impl Locked {
-    /// Whether it is still the file of its name: it may have been replaced while the lock was waited
-    /// for.
+    /// Whether the path still leads to this file: it may have been replaced while this process waited
+    /// for the lock.
     fn is_in_place(&self) -> Result<bool, StoreError> {
         match std::fs::symlink_metadata(&self.path) {
             Ok(now) => Ok(self.stamp()?.same_file(&stamp_of(&now))),
@@ -180,7 +180,7 @@ impl Locked {
     ) -> Result<Inspected, StoreError> {
         let stamp = self.stamp()?;
         let mut scanner = match known {
-            Some(known) => Scanner::behind(known.whole_end, known.count),
+            Some(known) => Scanner::after(known.whole_end, known.count),
             None => Scanner::new(),
         };
         let mut position = known.map_or(0, |known| known.whole_end);
@@ -223,11 +223,11 @@ impl Locked {
     /// Appends elements to a canonical array; returns the new state of the file and the position of the
     /// first of them.
     ///
-    /// A write within one page happens or does not, whenever the process is killed. One that crosses
-    /// into another page may be cut there, so a file that is not long is replaced instead. For a long
-    /// one there is no way that neither costs its length nor can be cut: what stands behind the array
-    /// must be blank, so its end and what is new have to change in the same step, and the kernel lets
-    /// a process die between any two pages. A note tells what was cut.
+    /// A write within one page is atomic even when the process is killed. One that crosses into another
+    /// page may be cut there, so a short file is replaced instead. A long file would cost too much to
+    /// replace, and its append cannot be atomic: only blanks may follow the array, so its end and the
+    /// new elements have to change in one step, and the kernel lets a process die between any two
+    /// pages. A note beside the file records such an append.
     pub(super) fn append(
         &self,
         known: &Inspected,
@@ -249,7 +249,7 @@ impl Locked {
             }
             let written = self.write_at(&bytes, known.whole_end);
             if written.is_err() {
-                self.take_back(known);
+                self.undo_append(known);
             }
             if crosses {
                 unfinished::withdraw(&self.path);
@@ -269,7 +269,7 @@ impl Locked {
 
     /// Restores the end after a failed write. If that fails too, the file is repaired when it is next
     /// examined.
-    fn take_back(&self, known: &Inspected) {
+    fn undo_append(&self, known: &Inspected) {
         let ending: &[u8] = if known.whole_end == 0 { b"[]" } else { CLOSING };
         let _ = self.file.set_len(known.stamp.length);
         let _ = self.write_at(ending, known.whole_end);
@@ -321,7 +321,7 @@ impl Locked {
     }
 
     /// Reads the last `wanted` elements of a canonical array that ends at `whole_end`, backwards: no
-    /// string holds a line break, so lines show where an element begins.
+    /// string contains a line break, so lines show where an element begins.
     pub(super) fn last(&self, whole_end: u64, wanted: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut tail: Vec<u8> = Vec::new();
         let mut begin = whole_end;
@@ -347,7 +347,7 @@ impl Locked {
     }
 }
 
-/// Where lines begin that begin an element: two blanks and neither a third nor a closing bracket.
+/// Finds where elements begin: on lines with two blanks and neither a third nor a closing bracket.
 fn element_starts(bytes: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     for (index, window) in bytes.windows(4).enumerate() {

@@ -36,7 +36,7 @@ struct State {
     starts: Vec<u64>,
 }
 
-/// A memory that is new.
+/// A memory to store.
 pub(super) struct NewMemory {
     pub(super) messages: Vec<Message>,
     pub(super) tag: String,
@@ -95,7 +95,7 @@ impl HardMemories {
             };
             let Some(seen) = state.seen.filter(|seen| seen.shape == Shape::Canonical) else {
                 drop(locked);
-                self.mend()?;
+                self.repair()?;
                 continue;
             };
             if u32::try_from(seen.count + memories.len() as u64).is_err() {
@@ -123,7 +123,7 @@ impl HardMemories {
     pub(super) fn delete(&self, number: u64) -> Result<(), StoreError> {
         let mut state = self.state();
         for _ in 0..file::MAX_REPLACED_FILE_ATTEMPTS {
-            // A repair takes the directory's lock too, so it comes first.
+            // First, because a repair takes the directory's lock too.
             drop(self.current(&mut state, Access::Read)?);
             let _guard = self.directory.lock()?;
             let Some(locked) = file::lock(&self.path, Access::Append)? else {
@@ -133,11 +133,11 @@ impl HardMemories {
             let Some(seen) = state.seen.filter(|seen| seen.stamp == stamp) else {
                 continue;
             };
-            let place = usize::try_from(number).unwrap_or(usize::MAX);
-            let Some(&start) = state.starts.get(place) else {
+            let position = usize::try_from(number).unwrap_or(usize::MAX);
+            let Some(&start) = state.starts.get(position) else {
                 return Err(StoreError::NoSuchMemory(number));
             };
-            let old = state.element(&locked, place)?.len() as u64;
+            let old = state.element(&locked, position)?.len() as u64;
             let nothing = Elements::of([Memory {
                 messages: &[],
                 tag: "",
@@ -148,8 +148,8 @@ impl HardMemories {
                 file.write_all(nothing.bytes())?;
                 locked.copy_to(file, start + old..stamp.length)
             })?;
-            state.index.remove(place as u32);
-            for later in &mut state.starts[place + 1..] {
+            state.index.remove(position as u32);
+            for later in &mut state.starts[position + 1..] {
                 *later = *later - old + new;
             }
             let after = file::lock(&self.path, Access::Read)?;
@@ -199,7 +199,7 @@ impl HardMemories {
         Ok(locked.map_or(0, |_| state.starts.len()))
     }
 
-    /// Reads the entries with these numbers, as far as they exist.
+    /// Reads the existing entries with these numbers.
     pub(super) fn entries(
         &self,
         numbers: std::ops::Range<usize>,
@@ -245,14 +245,14 @@ impl HardMemories {
                 }
                 Some(Shape::Torn) | None => {
                     drop(locked);
-                    self.mend()?;
+                    self.repair()?;
                 }
             }
         }
         Err(StoreError::Busy(self.path.clone()))
     }
 
-    fn mend(&self) -> Result<(), StoreError> {
+    fn repair(&self) -> Result<(), StoreError> {
         let _guard = self.directory.lock()?;
         file::normalise(&self.path)
     }
@@ -273,7 +273,7 @@ impl State {
         }
         let (index, starts) = (&mut self.index, &mut self.starts);
         let found = locked.inspect(Some(&seen), &mut |start, bytes| {
-            take_in(index, bytes);
+            add_to_index(index, bytes);
             starts.push(start);
         })?;
         self.seen = Some(found);
@@ -285,7 +285,7 @@ impl State {
         let mut index = Index::filling();
         let mut starts = Vec::new();
         let found = locked.inspect_while(keep_going, None, &mut |start, bytes| {
-            take_in(&mut index, bytes);
+            add_to_index(&mut index, bytes);
             starts.push(start);
         })?;
         index.settle();
@@ -320,7 +320,7 @@ impl State {
 }
 
 /// Adds an entry, whatever its form, to the index.
-fn take_in(index: &mut Index, bytes: &[u8]) {
+fn add_to_index(index: &mut Index, bytes: &[u8]) {
     let memory = parsed(bytes);
     let messages = memory.get("messages").and_then(Value::as_array);
     let contents = messages.into_iter().flatten().filter_map(content);

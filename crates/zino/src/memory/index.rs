@@ -109,8 +109,8 @@ impl Index {
         self.sums.push(Sums::default());
         if !self.bulk {
             self.sums[number as usize] = self.fresh_sums(number);
-            for place in self.places(number) {
-                self.follow(self.contents[place]);
+            for position in self.word_positions(number) {
+                self.update_sums(self.contents[position]);
             }
         }
         true
@@ -118,15 +118,15 @@ impl Index {
 
     /// Removes the words of a memory. Its number stays.
     pub(super) fn remove(&mut self, number: u32) {
-        for place in self.places(number) {
-            let word = self.contents[place];
+        for position in self.word_positions(number) {
+            let word = self.contents[position];
             self.large.remove(&(number, word));
             let postings = &mut self.postings[word as usize];
             if let Ok(found) = postings.memories.binary_search(&number) {
                 postings.memories.remove(found);
                 postings.counts.remove(found);
             }
-            self.follow(word);
+            self.update_sums(word);
         }
         if let Some(memory) = self.memories.get_mut(number as usize) {
             memory.distinct = 0;
@@ -176,7 +176,7 @@ impl Index {
     }
 
     /// The range of a memory's words in `contents`.
-    fn places(&self, number: u32) -> std::ops::Range<usize> {
+    fn word_positions(&self, number: u32) -> std::ops::Range<usize> {
         match self.memories.get(number as usize) {
             Some(memory) => {
                 let start = memory.start as usize;
@@ -188,9 +188,9 @@ impl Index {
 
     fn fresh_sums(&self, number: u32) -> Sums {
         let mut sums = Sums::default();
-        for place in self.places(number) {
-            let word = self.contents[place];
-            let count = self.count(number, word, self.counts[place]);
+        for position in self.word_positions(number) {
+            let word = self.contents[position];
+            let count = self.count(number, word, self.counts[position]);
             let applied = self.postings[word as usize].applied;
             let square = count * count;
             sums.a += square;
@@ -201,7 +201,7 @@ impl Index {
     }
 
     /// Updates the sums of a word's memories when its frequency has drifted too far.
-    fn follow(&mut self, word: u32) {
+    fn update_sums(&mut self, word: u32) {
         let postings = &mut self.postings[word as usize];
         let now = (1.0 + postings.frequency()).ln();
         let before = postings.applied;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hard::NewMemory;
 use super::index::Wanted;
-use super::{MemoryService, Mended};
+use super::{MemoryService, TornFiles};
 use crate::config::Config;
 use crate::exchange::exchange;
 use crate::logging::{Level, Log};
@@ -40,31 +40,31 @@ fn start(directory: &Path) -> Peer<Request> {
     Peer::local(Arc::new(service(directory)), Log::new("mem", Level::Error))
 }
 
-fn said(text: &str) -> Value {
+fn user_message(text: &str) -> Value {
     json!({ "role": "user", "content": text })
 }
 
 #[tokio::test]
-async fn answers_as_the_original() {
+async fn responds_like_the_original() {
     let directory = TempDir::new().unwrap();
     let peer = start(directory.path());
     for line in include_str!("tests/captured.jsonl").lines() {
         let captured: Value = serde_json::from_str(line).unwrap();
-        // `ping` is answered in front of every service.
+        // `ping` never reaches a service.
         if captured["name"] == "ping" {
             continue;
         }
         if captured["name"] == "search_files" {
-            // Two more were stored at this point of the capture, which ours refuses today.
+            // The capture stored two more here, which this implementation rejects.
             let path = directory.path().join("hard_memories.json");
             let text = fs::read_to_string(&path).unwrap();
             let text = text.strip_suffix("\n]").unwrap();
             let more = r#"{"messages": [], "tag": ""}, {"messages": [{"role": "user"}], "tag": "odd tag"}"#;
             fs::write(&path, format!("{text},\n{more}]\n")).unwrap();
         }
-        let answer = frames(&peer, captured["req"].clone()).await;
+        let response = frames(&peer, captured["req"].clone()).await;
         assert_eq!(
-            Value::Array(answer),
+            Value::Array(response),
             captured["resp"],
             "{}",
             captured["name"]
@@ -91,12 +91,12 @@ async fn answers_as_the_original() {
 }
 
 #[tokio::test]
-async fn odd_requests_are_refused_by_name() {
+async fn invalid_requests_name_the_field() {
     let directory = TempDir::new().unwrap();
     let peer = start(directory.path());
     let check = async |request: Value, message: &str| {
-        let answer = ask(&peer, request).await;
-        assert_eq!(answer, json!({ "type": "error", "message": message }));
+        let response = ask(&peer, request).await;
+        assert_eq!(response, json!({ "type": "error", "message": message }));
     };
     check(
         json!({ "type": "get_history", "channel_id": "" }),
@@ -124,7 +124,7 @@ async fn odd_requests_are_refused_by_name() {
         "messages[0] must be an object with role and content",
     )
     .await;
-    check(json!({ "type": "append_history", "channel_id": "a", "messages": [said("x"), { "role": "user", "content": 5 }] }), "messages[1]: content must be a string").await;
+    check(json!({ "type": "append_history", "channel_id": "a", "messages": [user_message("x"), { "role": "user", "content": 5 }] }), "messages[1]: content must be a string").await;
     check(
         json!({ "type": "store_hard", "messages": [{ "content": "x" }] }),
         "messages[0]: role must be a string",
@@ -142,7 +142,7 @@ async fn odd_requests_are_refused_by_name() {
     .await;
     check(
         json!({ "type": "delete_hard", "id": 0 }),
-        "there is no memory 0",
+        "no memory with the id 0",
     )
     .await;
     check(
@@ -160,7 +160,7 @@ async fn odd_requests_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn what_is_on_disk_is_served_and_searched() {
+async fn unusual_entries_on_disk_are_served_and_searched() {
     let directory = TempDir::new().unwrap();
     fs::create_dir(directory.path().join("channels")).unwrap();
     fs::write(
@@ -197,10 +197,10 @@ async fn what_is_on_disk_is_served_and_searched() {
     )
     .await;
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
-    // Nothing of it is lost when something is added.
+    // Nothing is lost when a memory is added.
     let stored = ask(
         &peer,
-        json!({ "type": "store_hard", "messages": [said("new")] }),
+        json!({ "type": "store_hard", "messages": [user_message("new")] }),
     )
     .await;
     assert_eq!(stored, json!({ "type": "ok", "id": 7 }));
@@ -210,13 +210,13 @@ async fn what_is_on_disk_is_served_and_searched() {
 }
 
 #[tokio::test]
-async fn a_deleted_memory_leaves_the_others_their_numbers() {
+async fn deleting_a_memory_keeps_the_numbers_of_the_others() {
     let directory = TempDir::new().unwrap();
     let peer = start(directory.path());
     for text in ["red apple", "green pear", "blue plum", "black grape"] {
         ask(
             &peer,
-            json!({ "type": "store_hard", "messages": [said(text)], "tag": "fruit" }),
+            json!({ "type": "store_hard", "messages": [user_message(text)], "tag": "fruit" }),
         )
         .await;
     }
@@ -226,11 +226,11 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
     );
     let stored = ask(
         &peer,
-        json!({ "type": "store_hard", "messages": [said("white melon")] }),
+        json!({ "type": "store_hard", "messages": [user_message("white melon")] }),
     )
     .await;
     assert_eq!(stored["id"], 4);
-    // The same from what is known and from the file.
+    // Both from the index in memory and from the file.
     for peer in [&peer, &start(directory.path())] {
         let found = ask(
             peer,
@@ -240,7 +240,7 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
         assert_eq!(found["results"], json!([]));
         for text in ["red apple", "blue plum", "black grape", "white melon"] {
             let found = ask(peer, json!({ "type": "search_hard", "query": text })).await;
-            assert_eq!(found["results"][0]["messages"], json!([said(text)]));
+            assert_eq!(found["results"][0]["messages"], json!([user_message(text)]));
         }
     }
     let text = fs::read(directory.path().join("hard_memories.json")).unwrap();
@@ -250,7 +250,7 @@ async fn a_deleted_memory_leaves_the_others_their_numbers() {
 }
 
 #[tokio::test]
-async fn two_services_see_what_the_other_stores() {
+async fn each_of_two_services_sees_what_the_other_stores() {
     let directory = TempDir::new().unwrap();
     let peers = [start(directory.path()), start(directory.path())];
     for number in 0..40_usize {
@@ -258,7 +258,7 @@ async fn two_services_see_what_the_other_stores() {
         let text = format!("word{number} common");
         let stored = ask(
             peer,
-            json!({ "type": "store_hard", "messages": [said(&text)] }),
+            json!({ "type": "store_hard", "messages": [user_message(&text)] }),
         )
         .await;
         assert_eq!(stored["id"], number);
@@ -270,7 +270,7 @@ async fn two_services_see_what_the_other_stores() {
         let found = ask(peer, json!({ "type": "search_hard", "query": "word31" })).await;
         assert_eq!(
             found["results"][0]["messages"],
-            json!([said("word31 common")])
+            json!([user_message("word31 common")])
         );
         let found = ask(peer, json!({ "type": "search_hard", "query": "word3" })).await;
         assert_eq!(found["results"], json!([]));
@@ -278,10 +278,12 @@ async fn two_services_see_what_the_other_stores() {
 }
 
 #[tokio::test]
-async fn everything_goes_out_and_in_again() {
+async fn an_export_can_be_imported() {
     let (first, second) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let peer = start(first.path());
-    let messages: Vec<_> = (0..250).map(|number| said(&format!("m{number}"))).collect();
+    let messages: Vec<_> = (0..250)
+        .map(|number| user_message(&format!("m{number}")))
+        .collect();
     for channel in ["plain", "a/b", "a_b"] {
         ask(
             &peer,
@@ -293,7 +295,7 @@ async fn everything_goes_out_and_in_again() {
         let text = format!("memory {number}");
         ask(
             &peer,
-            json!({ "type": "store_hard", "messages": [said(&text)], "tag": "t" }),
+            json!({ "type": "store_hard", "messages": [user_message(&text)], "tag": "t" }),
         )
         .await;
     }
@@ -305,8 +307,8 @@ async fn everything_goes_out_and_in_again() {
         Some(json!({ "type": "done", "items": 9 + 120 + 1 }))
     );
     let other = start(second.path());
-    let answers = frames(&other, json!({ "type": "import", "items": exported })).await;
-    let (last, progress) = answers.split_last().unwrap();
+    let responses = frames(&other, json!({ "type": "import", "items": exported })).await;
+    let (last, progress) = responses.split_last().unwrap();
     assert_eq!(*last, json!({ "type": "ok", "items": 130 }));
     assert_eq!(
         progress.last(),
@@ -324,12 +326,12 @@ async fn everything_goes_out_and_in_again() {
         .map(|channel| &channel["channel_id"])
         .collect();
     assert_eq!(ids, ["a/b", "a_b", "plain"]);
-    // One that is not right, and nothing of it is taken.
+    // One invalid item, and nothing is imported.
     let mut items = exported;
     items.push(json!({ "kind": "history", "channel_id": "x", "messages": [{ "role": 1 }] }));
-    let refused = ask(&other, json!({ "type": "import", "items": items })).await;
+    let rejected = ask(&other, json!({ "type": "import", "items": items })).await;
     assert_eq!(
-        refused["message"],
+        rejected["message"],
         "items[130]: messages[0]: role must be a string"
     );
     let listed = ask(&other, json!({ "type": "list_channels" })).await;
@@ -337,10 +339,10 @@ async fn everything_goes_out_and_in_again() {
 }
 
 #[test]
-fn ends_left_open_are_closed_at_the_start() {
+fn torn_files_are_found_and_repaired() {
     let directory = TempDir::new().unwrap();
     let channels = directory.path().join("channels");
-    assert_eq!(service(directory.path()).mend(), Mended::default());
+    assert_eq!(service(directory.path()).repair(), TornFiles::default());
     fs::create_dir(&channels).unwrap();
     fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
     fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
@@ -348,17 +350,17 @@ fn ends_left_open_are_closed_at_the_start() {
     fs::write(channels.join("other.json"), "{}").unwrap();
     fs::write(directory.path().join("hard_memories.json"), "").unwrap();
     let service = service(directory.path());
-    let torn = Mended {
+    let torn = TornFiles {
         files: vec![
             channels.join("torn.json"),
             directory.path().join("hard_memories.json"),
         ],
         errors: Vec::new(),
     };
-    assert_eq!(service.torn(), torn);
-    assert_eq!(service.mend(), torn);
-    assert_eq!(service.mend(), Mended::default());
-    assert_eq!(service.torn(), Mended::default());
+    assert_eq!(service.find_torn(), torn);
+    assert_eq!(service.repair(), torn);
+    assert_eq!(service.repair(), TornFiles::default());
+    assert_eq!(service.find_torn(), TornFiles::default());
     let text = |name: &str| fs::read_to_string(channels.join(name)).unwrap();
     assert_eq!(text("torn.json"), "[\n  1\n]");
     assert_eq!(text("odd.json"), "[1 ]\n");
@@ -371,14 +373,14 @@ fn ends_left_open_are_closed_at_the_start() {
 
 fn many_memories(directory: &Path, count: usize) {
     let entries: Vec<Value> = (0..count)
-        .map(|number| json!({ "messages": [said(&format!("word{number} filler"))], "tag": "" }))
+        .map(|number| json!({ "messages": [user_message(&format!("word{number} filler"))], "tag": "" }))
         .collect();
     let text = serde_json::to_string_pretty(&entries).unwrap();
     fs::write(directory.join("hard_memories.json"), text).unwrap();
 }
 
 #[test]
-fn the_index_of_many_memories_is_made_at_the_start() {
+fn the_index_of_many_memories_is_built_at_the_start() {
     let directory = TempDir::new().unwrap();
     let log = Log::new("mem", Level::Error);
     let stop = CancellationToken::new();
@@ -389,7 +391,7 @@ fn the_index_of_many_memories_is_made_at_the_start() {
 
     many_memories(directory.path(), 20_000);
     let many = service(directory.path());
-    // Who asks and stores meanwhile finds everything.
+    // Concurrent searches and stores see everything.
     let store = &many.0;
     std::thread::scope(|scope| {
         scope.spawn(|| many.prepare(log, &stop));
@@ -420,12 +422,13 @@ fn the_index_of_many_memories_is_made_at_the_start() {
     assert!(!ended.0.hard.has_index());
 }
 
-/// A file that another program holds is waited for, but not by everyone.
+/// Requests wait for a file that another program has locked; the service does not.
 #[tokio::test]
-async fn a_file_in_other_hands_holds_up_nobody_else() {
+async fn a_locked_file_delays_only_its_own_requests() {
     let directory = TempDir::new().unwrap();
     let peer = start(directory.path());
-    let append = json!({ "type": "append_history", "channel_id": "c", "messages": [said("x")] });
+    let append =
+        json!({ "type": "append_history", "channel_id": "c", "messages": [user_message("x")] });
     for _ in 0..2 {
         ask(&peer, append.clone()).await;
     }

@@ -1,4 +1,4 @@
-//! Everything out, and in again: `export` and `import`.
+//! `export` and `import` of everything that is stored.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
@@ -6,25 +6,25 @@ use zot_wire::zino::Messages;
 use zot_wire::zino::memory::{ExportedItem, ImportedItem, Response};
 
 use super::hard::NewMemory;
-use super::{Refused, Store};
+use super::{RequestError, Store};
 use crate::service::HungUp;
 
-/// How many messages or memories go together.
+/// How many messages or memories are transferred together.
 ///
 /// Limit: the next messages or memories come in another item of an export or step of an import.
 const TRANSFER_BATCH: usize = 100;
 
 impl Store {
-    pub(super) fn export(&self, frames: &Sender<Response>) -> Result<Response, Refused> {
+    pub(super) fn export(&self, frames: &Sender<Response>) -> Result<Response, RequestError> {
         let mut items = 0_u64;
-        let mut give = |item: ExportedItem| {
+        let mut send_item = |item: ExportedItem| {
             items += 1;
             send(frames, Response::Item(item))
         };
         for listed in self.channels.list()? {
             let history = self.channels.history(&listed.channel_id, None)?;
             for messages in history.chunks(TRANSFER_BATCH) {
-                give(ExportedItem::History {
+                send_item(ExportedItem::History {
                     channel_id: listed.channel_id.clone(),
                     messages: messages.to_vec(),
                 })?;
@@ -35,7 +35,7 @@ impl Store {
             let memories = self.hard.entries(begin..begin + TRANSFER_BATCH)?;
             for (offset, mut memory) in memories.into_iter().enumerate() {
                 let mut part = |name: &str| memory.get_mut(name).map(Value::take);
-                give(ExportedItem::Hard {
+                send_item(ExportedItem::Hard {
                     id: begin + offset,
                     messages: part("messages").map_or_else(Messages::default, Messages::from),
                     tag: part("tag").unwrap_or_else(|| json!("")),
@@ -44,7 +44,7 @@ impl Store {
         }
         let content = self.soft.get()?;
         if !content.is_empty() {
-            give(ExportedItem::Soft { content })?;
+            send_item(ExportedItem::Soft { content })?;
         }
         Ok(Response::Exported { items })
     }
@@ -54,7 +54,7 @@ impl Store {
         &self,
         items: Vec<ImportedItem>,
         frames: &Sender<Response>,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, RequestError> {
         let total = items.len();
         let mut done = 0;
         let mut memories = Vec::new();
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// Waits on this thread, which is one for blocking work, while the caller is behind.
+/// Blocks this thread, which is one for blocking work, while the caller is behind.
 fn send(frames: &Sender<Response>, frame: Response) -> Result<(), HungUp> {
     frames.blocking_send(frame).map_err(|_| HungUp)
 }

@@ -8,8 +8,8 @@ use crate::logging::Level;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Takes a request and answers with a piece after each of these waits, then never again.
-async fn hesitate(listener: UnixListener, waits: &[Duration]) {
+/// Accepts a request and sends a frame after each of `waits`, then nothing more.
+async fn respond_slowly(listener: UnixListener, waits: &[Duration]) {
     let (mut stream, _) = listener.accept().await.unwrap();
     for wait in waits {
         sleep(*wait).await;
@@ -20,9 +20,9 @@ async fn hesitate(listener: UnixListener, waits: &[Duration]) {
     std::future::pending().await
 }
 
-struct Hesitant(Vec<Duration>);
+struct SlowService(Vec<Duration>);
 
-impl Service for Hesitant {
+impl Service for SlowService {
     type Request = Request;
 
     fn kind(&self) -> ServiceKind {
@@ -43,7 +43,7 @@ impl Service for Hesitant {
     }
 }
 
-/// Each piece has the whole limit; a service that takes longer for one is abandoned.
+/// Every frame may take the whole limit; a service that takes longer for one is abandoned.
 async fn check(peer: Peer<Request>) {
     let peer = peer.within(LIMIT);
     let mut call = peer.call(Request::Run(Run::default())).await.unwrap();
@@ -59,7 +59,7 @@ async fn check(peer: Peer<Request>) {
         (LIMIT..LIMIT + Duration::from_secs(1)).contains(&took),
         "{took:?}"
     );
-    assert_eq!(error.to_string(), "nothing came within 5s");
+    assert_eq!(error.to_string(), "no response within 5s");
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,15 +70,15 @@ async fn silence_is_limited_between_frames() {
     let listener = UnixListener::bind(&path).unwrap();
     tokio::select! {
         () = check(Peer::socket(path, 1000)) => {}
-        () = hesitate(listener, &waits) => {}
+        () = respond_slowly(listener, &waits) => {}
     }
     let log = Log::new("agr", Level::Error);
-    check(Peer::local(Arc::new(Hesitant(waits.to_vec())), log)).await;
+    check(Peer::local(Arc::new(SlowService(waits.to_vec())), log)).await;
 }
 
-/// Also while no connection is accepted, and for a response as a whole.
+/// The limit also holds while no connection is accepted, and for a whole response.
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_is_answered_in_time_or_not_at_all() {
+async fn a_request_that_gets_no_response_fails_after_the_limit() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.sock");
     let socket = tokio::net::UnixSocket::new_stream().unwrap();
@@ -91,7 +91,7 @@ async fn what_is_asked_is_answered_in_time_or_not_at_all() {
             ..Run::default()
         })
     };
-    // The queue has room for the first and not for all of them.
+    // The queue has room for the first request but not for all of them.
     for _ in 0..3 {
         let error = peer.ask(request()).await.unwrap_err();
         assert!(matches!(error, CallError::Silent(LIMIT)), "{error}");

@@ -13,13 +13,13 @@ use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
-use crate::memory::{MemoryService, Mended};
+use crate::memory::{MemoryService, TornFiles};
 use crate::router::RouterService;
 use crate::system_prompt::MAX_PROMPT_TEMPLATE_BYTES;
 
 /// The longest path of a socket.
 ///
-/// Limit: the path cannot be that of a socket.
+/// Limit: a socket cannot have a longer path.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// The result of one check.
@@ -86,7 +86,7 @@ fn check_template(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Every file must be JSON with the program it needs on `PATH`.
+/// Checks that every file is JSON and that the program it names is on `PATH`.
 fn check_directory(directory: &Path, subject: &str, findings: &mut Findings) {
     let Ok(entries) = fs::read_dir(directory) else {
         let message = format!("no directory {}", directory.display());
@@ -167,11 +167,11 @@ fn check_data(config: &Config, findings: &mut Findings) {
         Some(existing) if is_writable(existing) => findings.add(Verdict::Good, "data", message),
         _ => findings.add(Verdict::Bad, "data", format!("{message} cannot be written")),
     }
-    let Mended { files, errors } = MemoryService::new(config).torn();
+    let TornFiles { files, errors } = MemoryService::new(config).find_torn();
     for file in files {
         let message = format!(
-            "{} was cut off while it was written: the original cannot read it until `zino mem` has \
-             used it, or `zino mem --mend`",
+            "{} was cut off while it was written: the original cannot read it until `zino mem` or \
+             `zino mem --mend` has repaired it",
             file.display()
         );
         findings.add(Verdict::Doubtful, "data", message);
@@ -211,7 +211,7 @@ fn check_environment_file(config: &Config, findings: &mut Findings) -> Environme
         names.sort_unstable();
         names.dedup();
         let found = match names.as_slice() {
-            [] => "no key that is not set already".to_owned(),
+            [] => "no key that is not already set".to_owned(),
             names => names.join(", "),
         };
         findings.add(
@@ -227,19 +227,19 @@ async fn check_model(config: &Config, variables: &EnvironmentFile, findings: &mu
     if config.api.provider.as_deref() == Some("offline") {
         return findings.add(Verdict::Good, "model", "offline: the built-in stand-in");
     }
-    // Whatever the router itself refuses is an error.
+    // Whatever the router itself rejects is an error.
     let log = Log::new(ServiceKind::Router.name(), Level::Error);
     if let Err(error) = RouterService::new(config, log) {
         return findings.add(Verdict::Bad, "model", error.to_string());
     }
     let Some(base_url) = &config.api.base_url else {
-        return findings.add(Verdict::Good, "model", "the provider's own server");
+        return findings.add(Verdict::Good, "model", "the provider's default server");
     };
     if config.service.model.is_none() {
         findings.add(Verdict::Bad, "model", "[service] model is missing");
     }
     if config.api.key.is_none() && variables.variable("LLM_API_KEY").is_none() {
-        let message = "no key: neither [api] key nor LLM_API_KEY is set, nor is it in .env";
+        let message = "no key: set [api] key, or LLM_API_KEY in the environment or in .env";
         findings.add(Verdict::Doubtful, "model", message);
     }
     let endpoint = Endpoint {

@@ -1,4 +1,4 @@
-//! `zino cli`: asks the daemon one question, and prints the response as the original's client does.
+//! `zino cli`: sends the daemon one message and prints the response as the original's client does.
 
 use std::io;
 
@@ -6,15 +6,15 @@ use zot_wire::zino::daemon::{Request, Response};
 
 use crate::peer::{CallError, Peer};
 
-/// What to ask, and how.
+/// The message to send, and how.
 #[derive(Debug)]
-pub struct Question {
+pub struct ClientRequest {
     pub message: String,
     pub channel: Option<String>,
     pub stream: bool,
 }
 
-/// Why there is no response.
+/// Why no response was printed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("cannot reach the daemon: {0}; is `zino up` running with the same configuration?")]
@@ -28,18 +28,18 @@ pub enum ClientError {
     Output(#[from] io::Error),
 }
 
-/// Asks, and writes the response as it arrives. Prints byte for byte what the original prints: the
-/// response and a line end after it, whatever it ends with.
+/// Sends the request and writes the response as it arrives, byte for byte as the original prints it:
+/// the response and a line end, whatever the response ends with.
 pub async fn ask(
     daemon: &Peer<Request>,
-    question: Question,
+    client_request: ClientRequest,
     output: &mut (dyn io::Write + Send),
 ) -> Result<(), ClientError> {
-    let stream = question.stream;
+    let stream = client_request.stream;
     let request = Request {
-        message: question.message,
-        // An empty one is none.
-        channel_id: question.channel.filter(|channel| !channel.is_empty()),
+        message: client_request.message,
+        // An empty channel counts as none.
+        channel_id: client_request.channel.filter(|channel| !channel.is_empty()),
         stream,
     };
     let mut call = daemon

@@ -1,4 +1,4 @@
-//! `zino init`: writes a configuration that works as it is.
+//! `zino init`: writes a configuration that works without changes.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

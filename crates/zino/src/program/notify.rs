@@ -16,7 +16,7 @@ pub fn stopping() {
 
 fn send(state: &str) {
     if let Some(socket) = env::var_os("NOTIFY_SOCKET") {
-        // A supervisor that does not listen does not need it.
+        // A supervisor that does not listen does not need the notification.
         let _ = send_to(&socket, state);
     }
 }
@@ -40,7 +40,7 @@ fn send_to(socket: &OsStr, state: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere there is no systemd.
+/// There is no systemd on other systems, and no abstract socket names.
 #[cfg(not(target_os = "linux"))]
 fn send_to(socket: &OsStr, state: &str) -> io::Result<()> {
     UnixDatagram::unbound()?.send_to(state.as_bytes(), socket)?;

@@ -30,8 +30,8 @@ pub enum RunError {
 
 /// Runs one service, or all of them.
 pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
-    // Before any socket exists: a process that sees one may send a signal, which would otherwise kill the
-    // process.
+    // Before any socket exists: a program that sees one may send a signal, which would otherwise kill
+    // this process.
     let mut signals = Signals::listen()?;
     hide_environment();
     let services = match kind {
@@ -39,7 +39,7 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         None => Stack::all(config).map_err(RunError::Build)?,
     };
     let stop = CancellationToken::new();
-    // All sockets first: if one cannot be bound, none must answer.
+    // All sockets first: if one cannot be bound, none may be served.
     let sockets: Vec<Socket> = services
         .iter()
         .map(|service| Socket::bind(&config.socket(service.kind())))
@@ -71,11 +71,11 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
 #[cfg(target_os = "linux")]
 fn hide_environment() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    // No kernel refuses this; without it the key is as safe as the user's other processes.
+    // No kernel rejects this; without it the key is as safe as the user's other processes.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Elsewhere one user's processes cannot read each other's environment.
+/// On other systems the processes of one user cannot read each other's environment.
 #[cfg(not(target_os = "linux"))]
 fn hide_environment() {}
 
@@ -96,7 +96,7 @@ impl Signals {
     }
 }
 
-/// Waits for SIGTERM or SIGINT; SIGHUP makes all services read their files again.
+/// Waits for SIGTERM or SIGINT; SIGHUP makes all services reload their files.
 async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], config: &Config) {
     loop {
         tokio::select! {

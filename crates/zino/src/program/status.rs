@@ -1,4 +1,4 @@
-//! `zino status`: which services answer.
+//! `zino status`: shows which services respond.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::peer::{CallError, Peer};
 
-/// How long a service may take to answer a ping.
+/// How long a service may take to respond to a ping.
 ///
 /// Limit: the service is shown as `silent`.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -25,13 +25,13 @@ pub struct Status {
 
 #[derive(Debug, PartialEq)]
 pub enum Health {
-    /// It answers; its version, if it is one of ours.
-    Answers {
+    /// It responds; `version` is `None` for a service of the original.
+    Responding {
         latency: Duration,
         version: Option<String>,
     },
-    /// Something else answers there.
-    Odd(String),
+    /// Something responds, but not as a service does.
+    Unexpected(String),
     Silent,
     Down(String),
 }
@@ -41,7 +41,7 @@ pub async fn status(config: &Config) -> Vec<Status> {
     for kind in ServiceKind::ALL {
         let socket = config.socket(kind);
         let peer = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
-        let health = match timeout(STATUS_TIMEOUT, look(&peer)).await {
+        let health = match timeout(STATUS_TIMEOUT, probe(&peer)).await {
             Ok(health) => health,
             Err(_) => Health::Silent,
         };
@@ -54,7 +54,7 @@ pub async fn status(config: &Config) -> Vec<Status> {
     found
 }
 
-async fn look(peer: &Peer<Request>) -> Health {
+async fn probe(peer: &Peer<Request>) -> Health {
     let began = Instant::now();
     let response = peer.ask(Request::Ping).await;
     let latency = began.elapsed();
@@ -63,16 +63,16 @@ async fn look(peer: &Peer<Request>) -> Health {
         // The original's daemon has no ping, but it is alive.
         Ok(Response::Error(failure)) if failure.message.as_deref() == Some("Empty message.") => {}
         Ok(Response::Error(failure)) => {
-            return Health::Odd(failure.message.unwrap_or_default());
+            return Health::Unexpected(failure.message.unwrap_or_default());
         }
-        Ok(Response::Other(frame)) => return Health::Odd(frame.to_string()),
-        Ok(Response::Version { .. }) => return Health::Odd("a version".to_owned()),
+        Ok(Response::Other(frame)) => return Health::Unexpected(frame.to_string()),
+        Ok(Response::Version { .. }) => return Health::Unexpected("a version".to_owned()),
         Err(CallError::Unreachable(error)) => return Health::Down(error.to_string()),
-        Err(error) => return Health::Odd(error.to_string()),
+        Err(error) => return Health::Unexpected(error.to_string()),
     }
     let version = match peer.ask(Request::Version).await {
         Ok(Response::Version { version, .. }) => Some(version),
         _ => None,
     };
-    Health::Answers { latency, version }
+    Health::Responding { latency, version }
 }

@@ -34,7 +34,7 @@ pub(super) struct Target {
     pub(super) dialect: Dialect,
 }
 
-/// How a conversation is put to a model.
+/// The form in which a conversation is sent to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Text(Ending),
@@ -46,7 +46,7 @@ pub(super) enum Dialect {
 #[derive(Debug, thiserror::Error)]
 pub enum RouterError {
     #[error(
-        "{section} has no base_url: give the address of an OpenAI-compatible server, like \
+        "{section} has no base_url: set it to the address of an OpenAI-compatible server, such as \
          http://127.0.0.1:8080/v1, or set provider = \"offline\""
     )]
     NoBaseUrl { section: String },
@@ -89,8 +89,8 @@ struct Connections {
     streaming: bool,
 }
 
-/// One server as the configuration has it.
-struct Given<'a> {
+/// One server, as configured.
+struct ConfiguredServer<'a> {
     section: String,
     base_url: Option<&'a str>,
     key: Option<String>,
@@ -98,7 +98,7 @@ struct Given<'a> {
     model: Option<&'a str>,
 }
 
-/// All servers, the first choice first. They share their connections.
+/// Returns all servers in order of preference. They share their connections.
 pub(super) fn targets(
     config: &Config,
     time_limit: Duration,
@@ -117,7 +117,7 @@ pub(super) fn targets(
     };
     let catalog = Catalog::builtin();
     let api = &config.api;
-    let first = Given {
+    let first = ConfiguredServer {
         section: "[api]".to_owned(),
         base_url: present(&api.base_url),
         key: present(&api.key)
@@ -135,12 +135,16 @@ pub(super) fn targets(
         .collect()
 }
 
-/// A key is only used for the server it was given for.
-fn fallback<'a>(index: usize, endpoint: &'a config::Endpoint, config: &'a Config) -> Given<'a> {
+/// Describes a fallback server. A key is only used for the server it was configured for.
+fn fallback<'a>(
+    index: usize,
+    endpoint: &'a config::Endpoint,
+    config: &'a Config,
+) -> ConfiguredServer<'a> {
     let provider = present(&endpoint.provider);
-    // The same model as the first server's, unless the provider has models of its own.
+    // The first server's model, unless another provider is named.
     let same_model = present(&config.service.model).filter(|_| provider.is_none());
-    Given {
+    ConfiguredServer {
         section: format!("[[api.fallback]] number {}", index + 1),
         base_url: present(&endpoint.base_url),
         key: present(&endpoint.key).map(ToOwned::to_owned),
@@ -150,7 +154,7 @@ fn fallback<'a>(index: usize, endpoint: &'a config::Endpoint, config: &'a Config
 }
 
 fn target(
-    given: Given<'_>,
+    given: ConfiguredServer<'_>,
     connections: &Connections,
     catalog: &Catalog,
     environment: Environment<'_>,
@@ -164,8 +168,8 @@ fn target(
             dialect: Dialect::StandIn,
         }),
         Some(name) => {
-            let entry = provider(name).ok_or_else(|| unknown(&given.section, name))?;
-            named(given, entry, connections, catalog, environment)
+            let entry = provider(name).ok_or_else(|| unknown_provider(&given.section, name))?;
+            provider_target(given, entry, connections, catalog, environment)
         }
         None => {
             let base_url = given.base_url.ok_or_else(|| RouterError::NoBaseUrl {
@@ -175,7 +179,7 @@ fn target(
             let info = ModelInfo::unknown(COMPATIBLE, model);
             let wire = without_output_limit(Wire::OpenAiChat(OpenAiQuirks::COMPATIBLE));
             let endpoint = endpoint(COMPATIBLE, &exact_base_url(base_url), given.key);
-            // The original streams only what is asked for in pieces.
+            // The original streams only when a stream is requested.
             let collected = Collected::Whole;
             over_network(
                 &given.section,
@@ -189,8 +193,8 @@ fn target(
     }
 }
 
-fn named(
-    given: Given<'_>,
+fn provider_target(
+    given: ConfiguredServer<'_>,
     entry: &ProviderEntry,
     connections: &Connections,
     catalog: &Catalog,
@@ -221,11 +225,11 @@ fn named(
     };
     let mut route = entry.route(&info, None);
     if given.base_url.is_some() {
-        // As ZINO asks every server.
+        // ZINO uses this wire for every server.
         route = route.chat_first();
     }
     let base_url = match (given.base_url, entry.wire) {
-        // As the `openai` package for Python takes it, which ZINO uses.
+        // As in the `openai` package for Python, which ZINO uses.
         (Some(base_url), Wire::OpenAiChat(_) | Wire::OpenAiResponses) => {
             Cow::Owned(exact_base_url(base_url))
         }
@@ -235,7 +239,7 @@ fn named(
     let route = route.to(&base_url);
     let endpoint = endpoint(&entry.name, &base_url, key);
     let collected = match connections.streaming {
-        // Their servers all can, and some refuse anything else.
+        // All their servers can stream, and some reject anything else.
         true => Collected::Streamed,
         false => Collected::Whole,
     };
@@ -305,8 +309,8 @@ fn over_network(
     })
 }
 
-/// Leaves the output limit of an unknown model to its server: asking a small model for more than it
-/// has is refused.
+/// Leaves the output limit of an unknown model to its server: a request for more than a small model has
+/// would be rejected.
 fn without_output_limit(wire: Wire) -> Wire {
     match wire {
         Wire::OpenAiChat(quirks) => Wire::OpenAiChat(OpenAiQuirks {
@@ -317,12 +321,12 @@ fn without_output_limit(wire: Wire) -> Wire {
     }
 }
 
-/// An empty setting is none.
+/// Treats an empty setting as absent.
 fn present(setting: &Option<String>) -> Option<&str> {
     setting.as_deref().filter(|setting| !setting.is_empty())
 }
 
-fn unknown(section: &str, name: &str) -> RouterError {
+fn unknown_provider(section: &str, name: &str) -> RouterError {
     let known = || providers().iter().map(|entry| entry.name.as_ref());
     RouterError::UnknownProvider {
         section: section.to_owned(),

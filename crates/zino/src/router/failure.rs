@@ -1,4 +1,4 @@
-//! What to do about a failed request, and how to report it.
+//! Decides what follows a failed request, and words its error.
 
 #[cfg(test)]
 mod tests;
@@ -9,22 +9,22 @@ use zot_conversation::{ErrorCode, ModelError, ModelErrorKind};
 /// What follows a failure, after the client's own retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    Elsewhere,
+    NextServer,
     Report,
 }
 
-/// Decides whether another server may do better.
+/// Decides whether to try another server.
 pub(super) fn next(error: &ModelError, has_other: bool) -> Next {
-    // A refused key is a mistake in the configuration, which the user should see.
+    // A rejected key is a mistake in the configuration, which the user should see.
     let is_misconfigured = error.kind == ModelErrorKind::Unauthorized;
     let may_succeed = ErrorCode::from(error.kind).may_succeed_elsewhere();
     match has_other && may_succeed && !is_misconfigured {
-        true => Next::Elsewhere,
+        true => Next::NextServer,
         false => Next::Report,
     }
 }
 
-/// The error message for the caller; a refusal is worded as in the original.
+/// Returns the error message for the caller; a rejection is worded as in the original.
 pub(super) fn message(error: &ModelError) -> String {
     match error.status {
         Some(status) => {
@@ -35,14 +35,14 @@ pub(super) fn message(error: &ModelError) -> String {
                 .collect();
             format!(
                 "Error code: {status} - {}{hints}",
-                server_words(&error.message)
+                server_message(&error.message)
             )
         }
         None => error.to_string(),
     }
 }
 
-fn server_words(body: &str) -> String {
+fn server_message(body: &str) -> String {
     let mut documents = serde_json::Deserializer::from_str(body).into_iter::<Value>();
     let parsed = documents.next().and_then(Result::ok);
     let message = parsed.as_ref().and_then(|body| {

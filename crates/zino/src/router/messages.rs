@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use zot_conversation::{ContentBlock, Message, Role, Timestamp};
 use zot_wire::zino::{self, Content};
 
-/// Marks a system message in the middle of a conversation, which becomes a user's: there is only one
-/// system prompt, and later ones must not get lost.
+/// Marks a system message in the middle of a conversation, which becomes a user message: there is only
+/// one system prompt, and later ones must not get lost.
 const SYSTEM_MARK: &str = "[system message]\n";
 
-/// Follows the model's last message on wires where the user's must come last.
+/// Follows the model's last message on wires that require a user message at the end.
 const CONTINUE: &str = "Continue.";
 
-/// How many conversations are recognised: the current one, and one of a skill beside it. As many as
-/// model clients keep in serialised form.
+/// How many conversations are recognised: the current one and that of a skill. Model clients keep as
+/// many in serialised form.
 ///
 /// Limit: the least recently used conversation is read again when it returns.
 const MAX_RECENT_CONVERSATIONS: usize = 2;
@@ -32,10 +32,10 @@ const MAX_RECENT_CONVERSATIONS: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct RecentConversations(Mutex<VecDeque<Arc<Conversation>>>);
 
-/// What a model is asked.
+/// A conversation, ready for a model.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conversation {
-    /// What it was read from: system messages at the beginning, then one for each of `messages`.
+    /// The messages it was read from: leading system messages, then one for each of `messages`.
     source: Vec<zino::Message>,
     pub(super) system: String,
     messages: Vec<Arc<Message>>,
@@ -45,12 +45,12 @@ pub(super) struct Conversation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Anyone,
-    /// A message of the model at the end is refused, or continued as the beginning of the response.
+    /// A model message at the end is rejected, or continued as the beginning of the response.
     UserOnly,
 }
 
 impl Conversation {
-    /// The messages as a server takes them.
+    /// The messages in the form a server accepts.
     pub(super) fn messages(&self, ending: Ending) -> Cow<'_, [Arc<Message>]> {
         let ends_with_model = self
             .messages
@@ -69,7 +69,7 @@ impl RecentConversations {
     /// Reads the messages of a request.
     pub(super) fn read(&self, messages: Vec<zino::Message>) -> Result<Arc<Conversation>, String> {
         let mut conversation = self.take_similar(&messages);
-        Arc::make_mut(&mut conversation).follow(messages)?;
+        Arc::make_mut(&mut conversation).update(messages)?;
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recent.push_front(Arc::clone(&conversation));
         recent.truncate(MAX_RECENT_CONVERSATIONS);
@@ -90,8 +90,8 @@ impl RecentConversations {
 }
 
 impl Conversation {
-    /// Becomes the conversation in `messages`, keeping what is the same.
-    fn follow(&mut self, messages: Vec<zino::Message>) -> Result<(), String> {
+    /// Becomes the conversation in `messages`, keeping the messages both begin with.
+    fn update(&mut self, messages: Vec<zino::Message>) -> Result<(), String> {
         let known = self.source.iter().zip(&messages);
         let same = known.take_while(|(kept, asked)| kept == asked).count();
         let system_messages = self.source.len() - self.messages.len();
@@ -103,26 +103,26 @@ impl Conversation {
         self.source.truncate(known);
         let time = Timestamp::now();
         for (index, message) in messages.into_iter().enumerate().skip(known) {
-            let (speaker, text) =
+            let (author, text) =
                 read_message(&message).map_err(|error| format!("messages[{index}]: {error}"))?;
-            self.push(speaker, text, time);
+            self.push(author, text, time);
             self.source.push(message);
         }
         Ok(())
     }
 
-    fn push(&mut self, speaker: Speaker, text: Cow<'_, str>, time: Timestamp) {
-        let (role, text) = match speaker {
-            Speaker::System if self.messages.is_empty() => {
+    fn push(&mut self, author: Author, text: Cow<'_, str>, time: Timestamp) {
+        let (role, text) = match author {
+            Author::System if self.messages.is_empty() => {
                 if !self.system.is_empty() {
                     self.system.push_str("\n\n");
                 }
                 self.system.push_str(&text);
                 return;
             }
-            Speaker::System => (Role::User, format!("{SYSTEM_MARK}{text}")),
-            Speaker::User => (Role::User, text.into_owned()),
-            Speaker::Assistant => (Role::Assistant, text.into_owned()),
+            Author::System => (Role::User, format!("{SYSTEM_MARK}{text}")),
+            Author::User => (Role::User, text.into_owned()),
+            Author::Assistant => (Role::Assistant, text.into_owned()),
         };
         self.messages.push(Arc::new(Message {
             role,
@@ -133,37 +133,37 @@ impl Conversation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+enum Author {
     System,
     User,
     Assistant,
 }
 
-fn read_message(message: &zino::Message) -> Result<(Speaker, Cow<'_, str>), String> {
+fn read_message(message: &zino::Message) -> Result<(Author, Cow<'_, str>), String> {
     if !message.is_object() {
         return Err("must be an object".to_owned());
     }
-    let speaker = match message.role() {
-        Some("system" | "developer") => Speaker::System,
-        Some("user") => Speaker::User,
-        Some("assistant") => Speaker::Assistant,
+    let author = match message.role() {
+        Some("system" | "developer") => Author::System,
+        Some("user") => Author::User,
+        Some("assistant") => Author::Assistant,
         _ => return Err("role must be system, user or assistant".to_owned()),
     };
     let text = match message.content() {
         Content::Text(text) => Cow::Borrowed(text),
         Content::Parts(parts) => Cow::Owned(joined(parts)?),
         // A model that only called tools has no text.
-        Content::Nothing if speaker == Speaker::Assistant => Cow::Borrowed(""),
+        Content::Nothing if author == Author::Assistant => Cow::Borrowed(""),
         _ => return Err("content must be a string or an array of text parts".to_owned()),
     };
-    Ok((speaker, text))
+    Ok((author, text))
 }
 
 fn joined(parts: &[Value]) -> Result<String, String> {
     let mut joined = String::new();
     for (index, part) in parts.iter().enumerate() {
-        let part = part.as_object().ok_or_else(|| wrong_part(index))?;
-        joined.push_str(part_text(part).ok_or_else(|| wrong_part(index))?);
+        let part = part.as_object().ok_or_else(|| invalid_part(index))?;
+        joined.push_str(part_text(part).ok_or_else(|| invalid_part(index))?);
     }
     Ok(joined)
 }
@@ -175,6 +175,6 @@ fn part_text(part: &Map<String, Value>) -> Option<&str> {
     }
 }
 
-fn wrong_part(index: usize) -> String {
+fn invalid_part(index: usize) -> String {
     format!("content[{index}] must be a text part")
 }

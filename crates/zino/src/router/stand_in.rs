@@ -16,7 +16,7 @@ use zot_conversation::{
 };
 use zot_hermes::{BlockItem, BlockParser, Tag};
 
-/// The function that runs shell code; unless the system prompt names it, there are no tools.
+/// The function that runs shell code. Without it in the system prompt there are no tools.
 const SHELL: &str = "execute_bash";
 
 /// The tools of the stand-in that shell code can replace.
@@ -89,19 +89,18 @@ fn translate(message: &Message, calls: &mut usize) -> Vec<Arc<Message>> {
     };
     parser.feed(&message.text(), &mut take);
     parser.finish(&mut take);
-    let spoken = Message {
+    let assistant = Message {
         role: Role::Assistant,
         content,
         time: message.time,
     };
-    let answered = Message {
+    let tool = Message {
         role: Role::Tool,
         content: results,
         time: message.time,
     };
-    let is_empty = answered.content.is_empty();
-    let answered = (!is_empty).then(|| Arc::new(answered));
-    std::iter::once(Arc::new(spoken)).chain(answered).collect()
+    let tool = (!tool.content.is_empty()).then(|| Arc::new(tool));
+    std::iter::once(Arc::new(assistant)).chain(tool).collect()
 }
 
 /// Translates the report of `agr` about an execution into a tool result of `zot`.
@@ -123,7 +122,7 @@ fn result(call_id: ToolCallId, body: &str) -> ToolResult {
     }
 }
 
-/// Writes tool calls as text. Their events come one call after the other.
+/// Writes tool calls as text. The events of two calls never interleave.
 #[derive(Default)]
 pub(super) struct CallWriter {
     name: String,
@@ -153,7 +152,7 @@ impl CallWriter {
     }
 }
 
-/// The shell code that replaces a tool of `zot`.
+/// Returns shell code that does what a tool of `zot` would.
 fn shell_code(tool: &str, arguments: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! One connection: a request, its response, the end.
+//! One connection: a request and its response.
 
 use std::io;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read what is written to it.
 ///
-/// Limit: a reader that does not read is disconnected.
+/// Limit: a peer that does not read is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a peer may keep sending after its request before the connection is cut.
@@ -35,13 +35,13 @@ const WRITE_BYTES: usize = 64 * 1024;
 
 /// Why a request could not be read.
 enum BadRequest {
-    /// The peer went away without asking for anything.
-    Nothing,
-    Answerable(String),
+    /// The peer hung up before it sent anything.
+    Absent,
+    Reportable(String),
     Broken(io::Error),
 }
 
-pub(crate) async fn answer<S: Service>(
+pub(crate) async fn serve_connection<S: Service>(
     mut stream: UnixStream,
     service: &S,
     options: ServeOptions,
@@ -51,8 +51,8 @@ pub(crate) async fn answer<S: Service>(
     let log = options.log;
     let frame = match read_request(&mut stream, options.max_frame_bytes, &stop).await {
         Ok(frame) => frame,
-        Err(BadRequest::Nothing) => return,
-        Err(BadRequest::Answerable(message)) => {
+        Err(BadRequest::Absent) => return,
+        Err(BadRequest::Reportable(message)) => {
             request_line::refused(log, began, &message);
             let refusal = any_service::Response::error(message);
             if write(&mut stream, &refusal).await.is_ok() {
@@ -61,14 +61,14 @@ pub(crate) async fn answer<S: Service>(
             return;
         }
         Err(BadRequest::Broken(error)) => {
-            log.debug(format_args!("a request broke off: {error}"));
+            log.debug(format_args!("connection broken during a request: {error}"));
             return;
         }
     };
     let line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
     let outcome = respond(&mut stream, service, frame).await;
     line.end(&outcome);
-    // Seldom is anything left that was sent after the request.
+    // Peers seldom send anything after the request.
     if stream.try_read(&mut [0]).is_ok_and(|count| count > 0) {
         discard_rest(&mut stream).await;
     }
@@ -92,8 +92,8 @@ async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame)
     }
 }
 
-/// Shuts our half down and discards what the peer still sends: closing with unread bytes would be an
-/// error for the peer, and while it writes it would not read the response.
+/// Shuts down our half and discards what the peer still sends: closing with unread bytes would be an
+/// error for the peer, which does not read the response while it writes.
 async fn discard_rest(stream: &mut UnixStream) {
     let mut buffer = vec![0; READ_BYTES];
     let discarded = async {
@@ -104,7 +104,7 @@ async fn discard_rest(stream: &mut UnixStream) {
     let _ = timeout(LINGER_TIME, discarded).await;
 }
 
-/// Reads the request, unless none has begun to arrive when the service is asked to stop.
+/// Reads the request, unless the service is asked to stop before one begins to arrive.
 async fn read_request(
     stream: &mut UnixStream,
     limit: usize,
@@ -116,37 +116,37 @@ async fn read_request(
         match decoder.next_frame() {
             Ok(Some(frame)) => {
                 return Frame::parse(frame).map_err(|error| {
-                    BadRequest::Answerable(format!("the request is no JSON object: {error}"))
+                    BadRequest::Reportable(format!("the request is no JSON object: {error}"))
                 });
             }
             Ok(None) => {}
-            Err(too_long) => return Err(BadRequest::Answerable(too_long.to_string())),
+            Err(too_long) => return Err(BadRequest::Reportable(too_long.to_string())),
         }
         let read = tokio::select! {
             // What has arrived already belongs to a running request.
             biased;
             read = timeout(REQUEST_STALL_TIME, stream.read(&mut buffer)) => read,
-            () = stop.cancelled(), if !decoder.is_partial() => return Err(BadRequest::Nothing),
+            () = stop.cancelled(), if !decoder.is_partial() => return Err(BadRequest::Absent),
         };
         match read {
             Err(_) => {
-                return Err(BadRequest::Answerable(
+                return Err(BadRequest::Reportable(
                     "the request did not arrive in time".to_owned(),
                 ));
             }
             Ok(Err(error)) => return Err(BadRequest::Broken(error)),
             Ok(Ok(0)) if decoder.is_partial() => {
-                return Err(BadRequest::Answerable(
+                return Err(BadRequest::Reportable(
                     "the request ended too early".to_owned(),
                 ));
             }
-            Ok(Ok(0)) => return Err(BadRequest::Nothing),
+            Ok(Ok(0)) => return Err(BadRequest::Absent),
             Ok(Ok(count)) => decoder.feed(&buffer[..count]),
         }
     }
 }
 
-/// Sends what the service answers, and stops when the peer hangs up.
+/// Sends the response of the service, and stops when the peer hangs up.
 async fn stream_response<S: Service>(
     stream: &mut UnixStream,
     service: &S,
@@ -172,7 +172,7 @@ async fn stream_response<S: Service>(
     }
 }
 
-/// Writes a frame and those that wait behind it.
+/// Writes a frame and those already queued after it.
 async fn forward<T: Response>(
     stream: &mut UnixStream,
     first: T,
@@ -227,5 +227,5 @@ async fn hung_up(stream: &UnixStream) {
 
 /// How soon the end of a half-closed connection is noticed.
 ///
-/// Limit: the end of a half-closed connection is seen this late.
+/// Limit: the end of a half-closed connection is noticed this late.
 const HANG_UP_POLL_INTERVAL: Duration = Duration::from_millis(25);

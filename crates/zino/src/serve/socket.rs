@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, fchmod};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
-use zot_files::{SocketError, SocketFile, SocketPlace};
+use zot_files::{SocketError, SocketFile, SocketPath};
 
 const SOCKET_MODE: u32 = 0o660;
 const DIRECTORY_MODE: u32 = 0o750;
@@ -25,7 +25,7 @@ const SOCKET_QUEUE_LENGTH: u32 = 4096;
 pub enum BindError {
     #[error(transparent)]
     Socket(#[from] SocketError),
-    #[error("cannot make the directory {}: {source}", .path.display())]
+    #[error("cannot create the directory {}: {source}", .path.display())]
     Directory { path: PathBuf, source: io::Error },
 }
 
@@ -38,7 +38,7 @@ pub struct Socket {
 impl Socket {
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_directory(path)?;
-        let place = SocketPlace::take(path)?;
+        let place = SocketPath::claim(path)?;
         let listener = listen(path).map_err(SocketError::listen(path))?;
         Ok(Self {
             listener,

@@ -30,7 +30,7 @@ fn whole(model: &ModelServer, more: &str) -> Stack {
         .with_agent_loop()
 }
 
-/// The augmented text with which the model was asked again.
+/// The augmented text of the second request to the model.
 fn continuation(model: &ModelServer) -> String {
     let requests = model.requests();
     let messages = requests.last().unwrap().body["messages"]
@@ -49,9 +49,9 @@ async fn captured() {
     stack.end().await;
 }
 
-/// The texts the model reads, in both ways of asking.
+/// Streamed or not, the model reads the same texts.
 #[tokio::test]
-async fn what_the_model_reads() {
+async fn the_model_reads_the_results_of_its_blocks() {
     let model = ModelServer::start();
     let stack = whole(&model, "");
     let call = |code: &str| {
@@ -146,11 +146,11 @@ async fn errors_are_reported_once() {
     }
     stack.end().await;
 
-    let nobody = Stack::new("http://127.0.0.1:1/v1", "").with_agent_loop();
-    let frames = nobody.ask(AgentLoop, run("say:1", false)).await;
+    let unreachable = Stack::new("http://127.0.0.1:1/v1", "").with_agent_loop();
+    let frames = unreachable.ask(AgentLoop, run("say:1", false)).await;
     let message = "Agentic runtime error: [Errno 2] No such file or directory";
     assert_eq!(frames, [json!({ "type": "error", "message": message })]);
-    nobody.end().await;
+    unreachable.end().await;
 
     let no_executor = Stack::new(&model.url(Wire::OpenAi), "")
         .with_router()
@@ -188,9 +188,9 @@ async fn the_offline_model_really_runs_a_tool() {
         { "role": "user", "content": "list the files and count the lines in found.txt" },
     ]);
     let request = json!({ "type": "run", "messages": messages });
-    let answer = stack.ask(AgentLoop, request).await.remove(0);
-    assert_eq!(answer["iterations"], 2, "{answer}");
-    let content = answer["content"].as_str().unwrap();
+    let response = stack.ask(AgentLoop, request).await.remove(0);
+    assert_eq!(response["iterations"], 2, "{response}");
+    let content = response["content"].as_str().unwrap();
     assert!(content.contains("found.txt"), "{content}");
     assert!(content.contains("2 lines"), "{content}");
     assert!(!content.contains("<tool_call>"), "{content}");
@@ -198,7 +198,7 @@ async fn the_offline_model_really_runs_a_tool() {
 }
 
 #[tokio::test]
-async fn a_caller_that_hangs_up_ends_what_runs_for_it() {
+async fn a_caller_that_hangs_up_ends_its_programs_and_model_requests() {
     let model = ModelServer::start();
     let stack = whole(&model, "");
     let mark = stack.path("mark");
@@ -218,9 +218,12 @@ async fn a_caller_that_hangs_up_ends_what_runs_for_it() {
     let call = stack
         .begin::<agent_loop::Request>(AgentLoop, run("hangmid", true))
         .await;
-    until("the model is asked", || model.answers_in_progress() == 1).await;
+    until("the model receives the request", || {
+        model.answers_in_progress() == 1
+    })
+    .await;
     drop(call);
-    until("the model is left alone", || {
+    until("the model's request is cancelled", || {
         model.answers_in_progress() == 0
     })
     .await;
@@ -228,7 +231,7 @@ async fn a_caller_that_hangs_up_ends_what_runs_for_it() {
 }
 
 #[tokio::test]
-async fn new_tools_and_skills_are_read_again() {
+async fn a_reload_finds_new_tools_and_skills() {
     let model = ModelServer::start();
     let mut stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
     let tools = stack.path("tools");

@@ -1,4 +1,4 @@
-//! What the original was asked, asked of our processes.
+//! The recorded requests to the original, sent to our processes.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn replay(installation: &Installation, kind: ServiceKind) {
     }
 }
 
-/// The captures of `sys`, between which a tool came and went.
+/// Replays the captures of `sys`, between which a tool was added and removed.
 fn replay_system_prompt(installation: &Installation) {
     let tool = installation.path("tools/sh.json");
     for record in &transcript::records(SystemPrompt) {
@@ -42,8 +42,8 @@ fn replay_system_prompt(installation: &Installation) {
     }
 }
 
-/// The captures of `mem`. The searches after the fourth memory were made with two more without text,
-/// whose storing is not among the records.
+/// Replays the captures of `mem`. Two more memories without text existed when the searches after the
+/// fourth memory were recorded; the requests that stored them are not among the records.
 fn replay_memory(installation: &Installation) {
     for record in &transcript::records(Memory) {
         check(installation, Memory, record);
@@ -57,11 +57,11 @@ fn replay_memory(installation: &Installation) {
     }
 }
 
-/// All captures in the order in which they were made, and the files they leave.
+/// Replays all captures in their original order and checks the files they leave.
 fn replay_all(installation: &Installation) {
     replay_memory(installation);
     replay_system_prompt(installation);
-    // The original found no memories here: a broken one it had stored ended every search.
+    // The original found no memories here: a broken one it had stored made every search fail.
     fs::remove_file(installation.path("data/mem/hard_memories.json")).unwrap();
     replay(installation, Context);
     replay(installation, Daemon);
@@ -70,7 +70,7 @@ fn replay_all(installation: &Installation) {
     }
 }
 
-/// The original's files, as it left them.
+/// The files the original left behind.
 fn layout() -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/zino/layout.txt");
     let text = fs::read_to_string(path).unwrap();
@@ -92,12 +92,12 @@ fn check_file(installation: &Installation, name: &str) {
     assert_eq!(found, expected, "{name}");
 }
 
-/// The files are the original's to the byte, as far as ours stores the same.
+/// Checks that our files equal those of the original byte for byte, where both store the same.
 fn check_layout(installation: &Installation) {
     check_file(installation, "data/mem/channels/c1.json");
     let hard = "data/mem/hard_memories.json";
     let (_, original) = layout().into_iter().find(|file| file.0 == hard).unwrap();
-    // What follows the fourth came from requests that ours refuses.
+    // The entries after the fourth came from requests that ours rejects.
     let (kept, _) = original
         .split_once(",\n  {\n    \"messages\": [],")
         .unwrap();
@@ -129,7 +129,7 @@ fn captured_with_all_services_in_one_process() {
     replay_all(&installation);
 }
 
-/// Ours opens what the original wrote, odd things included.
+/// Ours reads all files of the original, including unusual entries.
 #[test]
 fn files_of_the_original_are_read() {
     let installation = Installation::new("http://127.0.0.1:1/v1", "");
@@ -160,7 +160,7 @@ fn files_of_the_original_are_read() {
     assert_eq!(found["results"][0]["messages"], json!([{ "role": "user" }]));
 }
 
-/// One service at a time is not there, as in the captures.
+/// One service at a time is missing, as in the captures.
 #[test]
 fn captured_with_one_service_missing() {
     let model = ModelServer::start();

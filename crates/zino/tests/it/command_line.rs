@@ -1,4 +1,4 @@
-//! The binary as a user calls it.
+//! The binary, called as a user would.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -14,9 +14,9 @@ use testkit::{ModelServer, Wire};
 use zino::kind::ServiceKind::{self, Daemon, Memory, SystemPrompt};
 
 use crate::installation::{BINARY, Installation, eventually, text};
-use crate::stack::PATIENCE;
+use crate::stack::TEST_TIMEOUT;
 
-const NOBODY: &str = "http://127.0.0.1:1/v1";
+const UNREACHABLE: &str = "http://127.0.0.1:1/v1";
 
 /// Runs to the end with `input` piped in.
 fn piped(mut command: Command, input: &[u8]) -> Output {
@@ -25,19 +25,19 @@ fn piped(mut command: Command, input: &[u8]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // One that fails early does not read.
+    // A program that fails early does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
 
-/// Exit code, output, complaints.
-fn told(output: &Output) -> (i32, &str, &str) {
+/// Returns the exit code, standard output and standard error.
+fn code_and_output(output: &Output) -> (i32, &str, &str) {
     let code = output.status.code().unwrap();
     (code, text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
-fn what_init_writes_works_at_once() {
+fn the_files_init_writes_work_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(BINARY);
@@ -60,7 +60,7 @@ fn what_init_writes_works_at_once() {
 
     let log = fs::File::create(directory.path().join("up.log")).unwrap();
     let mut up = run(&["up"]).stderr(log).spawn().unwrap();
-    eventually("everyone answers", || {
+    eventually("all services respond", || {
         run(&["status"]).output().unwrap().status.success()
     });
     fs::write(directory.path().join("a-file-to-find"), "").unwrap();
@@ -68,12 +68,12 @@ fn what_init_writes_works_at_once() {
         &["cli", "list the files here"][..],
         &["cli", "-s", "list the files here"],
     ] {
-        let answer = run(arguments).output().unwrap();
-        assert!(answer.status.success(), "{}", text(&answer.stderr));
+        let response = run(arguments).output().unwrap();
+        assert!(response.status.success(), "{}", text(&response.stderr));
         assert!(
-            text(&answer.stdout).contains("a-file-to-find"),
+            text(&response.stdout).contains("a-file-to-find"),
             "{}",
-            text(&answer.stdout)
+            text(&response.stdout)
         );
     }
     up.kill().unwrap();
@@ -81,7 +81,7 @@ fn what_init_writes_works_at_once() {
 }
 
 #[test]
-fn it_is_the_service_it_is_called() {
+fn the_name_of_the_program_chooses_the_service() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let mut processes = Vec::new();
@@ -109,12 +109,12 @@ fn it_is_the_service_it_is_called() {
         .program(&link, &["-c", "ZINO.toml", "say:2"])
         .output()
         .unwrap();
-    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    assert_eq!(code_and_output(&output), (0, "alpha beta \n", ""));
 }
 
 #[test]
-fn the_configuration_is_found() {
-    let installation = Installation::new(NOBODY, "");
+fn the_configuration_comes_from_the_argument_the_variable_or_the_directory() {
+    let installation = Installation::new(UNREACHABLE, "");
     let rename = |to: &str| {
         let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
         let text = text.replace("run/sys.sock", &format!("run/{to}.sock"));
@@ -151,13 +151,13 @@ fn the_configuration_is_found() {
 }
 
 #[test]
-fn a_bad_configuration_is_reported() {
-    let installation = Installation::new(NOBODY, "");
+fn an_invalid_configuration_is_reported() {
+    let installation = Installation::new(UNREACHABLE, "");
     let missing = installation.run(&["up", "--config", "nowhere.toml"]);
-    let (code, _, complaint) = told(&missing);
+    let (code, _, errors) = code_and_output(&missing);
     assert_eq!(code, 1);
     assert_eq!(
-        complaint,
+        errors,
         "zino: no configuration at nowhere.toml: `zino init` writes one, --config FILE names another\n"
     );
     let cases = [
@@ -185,10 +185,10 @@ fn a_bad_configuration_is_reported() {
     for (config, expected) in cases {
         fs::write(installation.path("bad.toml"), config).unwrap();
         let output = installation.run(&["up", "-c", "bad.toml"]);
-        let (code, _, complaint) = told(&output);
+        let (code, _, errors) = code_and_output(&output);
         assert_eq!(code, 1, "{config}");
-        assert!(complaint.contains(expected), "{config}: {complaint}");
-        assert!(complaint.starts_with("zino: "), "{config}: {complaint}");
+        assert!(errors.contains(expected), "{config}: {errors}");
+        assert!(errors.starts_with("zino: "), "{config}: {errors}");
     }
     for arguments in [
         &[][..],
@@ -208,25 +208,25 @@ fn a_bad_configuration_is_reported() {
 fn a_misspelt_key_is_reported_with_the_nearest() {
     let more = "agr.max_iteration = 3\nmemm.socket = \"x\"\n\
         [[api.fallback]]\nbase_urll = \"http://127.0.0.1:1/v1\"\n";
-    let installation = Installation::new(NOBODY, more);
+    let installation = Installation::new(UNREACHABLE, more);
     let output = installation.run(&["cli", "hello"]);
-    let (code, _, complaint) = told(&output);
+    let (code, _, errors) = code_and_output(&output);
     assert_eq!(code, 1);
     for expected in [
         "unknown key \"max_iteration\" in [agr]: did you mean \"max_iterations\"?",
         "unknown section [memm]: did you mean \"mem\"?",
         "unknown key \"base_urll\" in [[api.fallback]]: did you mean \"base_url\"?",
     ] {
-        assert!(complaint.contains(expected), "{complaint}");
+        assert!(errors.contains(expected), "{errors}");
     }
 }
 
 #[test]
 fn the_client_without_a_daemon() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let output = installation.run(&["cli", "hello"]);
     assert_eq!(
-        told(&output),
+        code_and_output(&output),
         (
             1,
             "",
@@ -236,7 +236,7 @@ fn the_client_without_a_daemon() {
     );
     let output = installation.run(&["cli"]);
     assert_eq!(
-        told(&output),
+        code_and_output(&output),
         (
             2,
             "",
@@ -246,12 +246,9 @@ fn the_client_without_a_daemon() {
     let output = piped(installation.command(&["cli"]), b" \n");
     assert_eq!(output.status.code(), Some(2));
     let output = piped(installation.command(&["cli"]), b"\xff\xfe");
-    let (code, _, complaint) = told(&output);
+    let (code, _, errors) = code_and_output(&output);
     assert_eq!(code, 1);
-    assert!(
-        complaint.contains("cannot read what is piped in"),
-        "{complaint}"
-    );
+    assert!(errors.contains("cannot read standard input"), "{errors}");
 }
 
 #[test]
@@ -259,24 +256,24 @@ fn the_client() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.up();
-    let last_question = || {
+    let last_message = || {
         let messages = model.requests().pop().unwrap().body["messages"].clone();
         messages.as_array().unwrap().last().unwrap()["content"].clone()
     };
     let output = installation.run(&["cli", "say:2"]);
-    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    assert_eq!(code_and_output(&output), (0, "alpha beta \n", ""));
     let output = installation.run(&["cli", "--stream", "say:2"]);
-    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    assert_eq!(code_and_output(&output), (0, "alpha beta \n", ""));
     let output = piped(installation.command(&["cli", "-s"]), b"say:3\n");
-    assert_eq!(told(&output), (0, "alpha beta gamm \n", ""));
-    assert_eq!(last_question(), "say:3");
+    assert_eq!(code_and_output(&output), (0, "alpha beta gamm \n", ""));
+    assert_eq!(last_message(), "say:3");
     let output = piped(
         installation.command(&["cli", "explain", "this"]),
         b"some text\n",
     );
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(last_question(), "explain this\n\nsome text");
-    // One that never speaks is not waited for; one that is asked for is.
+    assert_eq!(last_message(), "explain this\n\nsome text");
+    // A pipe that stays silent is not waited for, unless `-` asks for its input.
     let mut command = installation.command(&["cli", "say:2"]);
     let mut silent = command
         .stdin(Stdio::piped())
@@ -285,7 +282,7 @@ fn the_client() {
         .unwrap();
     let kept = silent.stdin.take();
     let output = silent.wait_with_output().unwrap();
-    assert_eq!(told(&output), (0, "alpha beta \n", ""));
+    assert_eq!(code_and_output(&output), (0, "alpha beta \n", ""));
     drop(kept);
     let mut command = installation.command(&["cli", "read", "-"]);
     let mut late = command.stdin(Stdio::piped()).spawn().unwrap();
@@ -293,35 +290,35 @@ fn the_client() {
     assert!(late.try_wait().unwrap().is_none());
     late.stdin.take().unwrap().write_all(b"late text").unwrap();
     assert!(late.wait().unwrap().success());
-    assert_eq!(last_question(), "read\n\nlate text");
+    assert_eq!(last_message(), "read\n\nlate text");
     for flags in [["-ch", "one"], ["--channel", "one"]] {
         let output = installation.run(&["cli", flags[0], flags[1], "-s", "say:1"]);
-        assert_eq!(told(&output), (0, "alpha \n", ""));
+        assert_eq!(code_and_output(&output), (0, "alpha \n", ""));
     }
     let history = json!({ "type": "get_history", "channel_id": "one" });
     let history = installation.ask_one(Memory, &history);
     assert_eq!(history["messages"].as_array().unwrap().len(), 4);
-    // What fails is told as the original tells it.
+    // Failures are reported as in the original.
     let output = installation.run(&["cli", "err:400:not today"]);
-    let (code, printed, complaint) = told(&output);
+    let (code, printed, errors) = code_and_output(&output);
     assert_eq!((code, printed), (1, ""));
     assert_eq!(
-        complaint,
+        errors,
         "Error: Agentic runtime error: rtr error: Error code: 400 - not today\n"
     );
     let output = installation.run(&["cli", "-s", "errmid"]);
-    let (code, printed, complaint) = told(&output);
+    let (code, printed, errors) = code_and_output(&output);
     assert_eq!(code, 1);
     assert_eq!(printed, "alpha beta ");
     assert!(
-        complaint.starts_with("\nError: Agentic runtime error: rtr stream error: "),
-        "{complaint}"
+        errors.starts_with("\nError: Agentic runtime error: rtr stream error: "),
+        "{errors}"
     );
 }
 
-/// A stream is shown as it comes, and an interrupted client ends the work it asked for.
+/// A stream is printed as it arrives, and an interrupted client ends its request.
 #[test]
-fn the_client_shows_a_stream_live() {
+fn the_client_prints_a_stream_live() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.up();
@@ -337,17 +334,17 @@ fn the_client_shows_a_stream_live() {
     assert_eq!(model.answers_in_progress(), 1);
     client.kill().unwrap();
     client.wait().unwrap();
-    eventually("the model is left alone", || {
+    eventually("the model's request is cancelled", || {
         model.answers_in_progress() == 0
     });
 }
 
 #[test]
 fn the_supervisor_is_notified() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let path = installation.path("notify");
     let supervisor = UnixDatagram::bind(&path).unwrap();
-    supervisor.set_read_timeout(Some(PATIENCE)).unwrap();
+    supervisor.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let receive = || {
         let mut buffer = [0; 256];
         let count = supervisor.recv(&mut buffer).unwrap();
@@ -358,21 +355,21 @@ fn the_supervisor_is_notified() {
         command.env("NOTIFY_SOCKET", &path);
         let mut process = installation.spawn(command, "notified");
         assert_eq!(receive(), "READY=1");
-        // Ready means that it answers.
+        // Ready means that it responds.
         let pong = installation.ask_one(Memory, &json!({ "type": "ping" }));
         assert_eq!(pong["type"], "pong");
         process.signal(Signal::TERM);
         assert_eq!(receive(), "STOPPING=1");
         assert!(process.wait().success());
     }
-    // Programs that are run are not the service: they must not speak for it.
+    // Programs that `exc` runs must not notify the supervisor on behalf of the service.
     let mut command = installation.command(&["exc"]);
     command.env("NOTIFY_SOCKET", &path);
     let _process = installation.spawn(command, "notified");
     assert_eq!(receive(), "READY=1");
     let run = json!({ "type": "execute", "executor": "bash", "code": "echo \"[$NOTIFY_SOCKET]\"" });
-    let answer: Value = installation.ask_one(ServiceKind::Executor, &run);
-    assert_eq!(answer["stdout"], "[]\n");
+    let response: Value = installation.ask_one(ServiceKind::Executor, &run);
+    assert_eq!(response["stdout"], "[]\n");
 }
 
 #[test]
@@ -392,7 +389,7 @@ fn requests_are_logged_without_their_messages() {
         log.contains("INFO zino.daemon: type=request channel=c?1 duration_ms="),
         "{log}"
     );
-    // Those inside the process as those over a socket.
+    // Requests inside the process are logged like those over a socket.
     for (line, count) in [
         ("zino.sys: type=get duration_ms=", 2),
         ("zino.ctx: type=build channel=c?1 duration_ms=", 1),
@@ -429,15 +426,15 @@ fn requests_are_logged_without_their_messages() {
     }
 }
 
-/// For who goes back to the original: it cannot read what was cut off.
+/// For users who return to the original, which cannot read a truncated file.
 #[test]
-fn files_that_were_cut_off_are_named_and_repaired() {
-    let installation = Installation::new(NOBODY, "");
+fn truncated_files_are_reported_and_repaired() {
+    let installation = Installation::new(UNREACHABLE, "");
     let channels = installation.path("data/mem/channels");
     fs::create_dir_all(&channels).unwrap();
     fs::write(channels.join("ada.json"), "[\n  {\"role\": \"us").unwrap();
     fs::write(channels.join("bob.json"), "[\n  1\n]").unwrap();
-    let named = || {
+    let is_reported = || {
         let output = installation.run(&["check"]);
         let found = text(&output.stdout).lines().find(|line| {
             line.starts_with("warn data ")
@@ -445,18 +442,21 @@ fn files_that_were_cut_off_are_named_and_repaired() {
         });
         found.is_some_and(|line| line.contains("zino mem --mend"))
     };
-    assert!(named());
+    assert!(is_reported());
     let output = installation.run(&["mem", "--mend"]);
-    let expected = "mended data/mem/channels/ada.json\n";
-    assert_eq!(told(&output), (0, expected, ""));
-    assert!(!named());
+    let expected = "repaired data/mem/channels/ada.json\n";
+    assert_eq!(code_and_output(&output), (0, expected, ""));
+    assert!(!is_reported());
     assert_eq!(fs::read_to_string(channels.join("ada.json")).unwrap(), "[]");
     let output = installation.run(&["mem", "--mend"]);
-    assert_eq!(told(&output), (0, "nothing to mend in data/mem\n", ""));
-    // What cannot be mended is told.
+    assert_eq!(
+        code_and_output(&output),
+        (0, "nothing to repair in data/mem\n", "")
+    );
+    // A failed repair is reported.
     fs::create_dir(installation.path("data/mem/hard_memories.json")).unwrap();
     let output = installation.run(&["mem", "--mend"]);
-    let (code, _, complaint) = told(&output);
+    let (code, _, errors) = code_and_output(&output);
     assert_eq!(code, 1);
-    assert!(complaint.contains("not repaired"), "{complaint}");
+    assert!(errors.contains("not repaired"), "{errors}");
 }

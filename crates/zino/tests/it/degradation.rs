@@ -1,4 +1,4 @@
-//! Callers that hang up, many at once, and services that are not there.
+//! Callers that hang up, many concurrent callers, and missing services.
 
 use std::fs;
 use std::net::Shutdown;
@@ -14,22 +14,22 @@ use zino::kind::ServiceKind::{AgentLoop, Context, Daemon, Executor, Memory, Rout
 
 use crate::installation::{BINARY, Installation, Process, eventually, frames, next_frame};
 
-/// What a client that hangs up may still cost.
+/// How long work may continue after its client has hung up.
 const CANCEL_TIME: Duration = Duration::from_millis(100);
 
 /// Both ways to run everything.
 fn stacks(model: &ModelServer) -> Vec<(Installation, Vec<Process>)> {
     let installation = || Installation::new(&model.url(Wire::OpenAi), "");
-    let (apart, together) = (installation(), installation());
-    let processes = apart.start_all_but(&[]);
+    let (separate, together) = (installation(), installation());
+    let processes = separate.start_all_but(&[]);
     let process = together.up();
-    vec![(apart, processes), (together, vec![process])]
+    vec![(separate, processes), (together, vec![process])]
 }
 
 fn history(installation: &Installation, channel: &str) -> Vec<Value> {
     let request = json!({ "type": "get_history", "channel_id": channel });
-    let answer = installation.ask_one(Memory, &request);
-    answer["messages"].as_array().unwrap().clone()
+    let response = installation.ask_one(Memory, &request);
+    response["messages"].as_array().unwrap().clone()
 }
 
 fn tool(code: &str) -> String {
@@ -73,7 +73,7 @@ fn a_client_that_hangs_up_ends_the_models_work() {
     }
 }
 
-/// One that has closed its sending half is noticed too when it goes.
+/// The same holds for a client that had closed its sending half before.
 #[test]
 fn a_half_closed_client_that_hangs_up_ends_the_models_work() {
     let model = ModelServer::start();
@@ -120,7 +120,7 @@ fn a_client_that_hangs_up_ends_its_tools() {
 }
 
 #[test]
-fn many_clients_are_all_answered() {
+fn many_concurrent_clients_all_get_a_response() {
     let model = ModelServer::start();
     for (installation, _processes) in stacks(&model) {
         let ask = |number: usize| {
@@ -128,14 +128,14 @@ fn many_clients_are_all_answered() {
             let message = json!({
                 "message": "say:3", "channel_id": format!("c{}", number % 8), "stream": stream,
             });
-            let answer = installation.ask(Daemon, &message);
-            let last = answer.last().unwrap();
+            let response = installation.ask(Daemon, &message);
+            let last = response.last().unwrap();
             let text = if stream {
                 &last["full_text"]
             } else {
                 &last["content"]
             };
-            assert_eq!(text, "alpha beta gamm ", "{answer:?}");
+            assert_eq!(text, "alpha beta gamm ", "{response:?}");
         };
         thread::scope(|scope| {
             for number in 0..64 {
@@ -163,11 +163,11 @@ fn only_a_finished_exchange_is_remembered() {
             ("errmid", true),
         ] {
             let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
-            let answer = installation.ask(Daemon, &ask);
+            let response = installation.ask(Daemon, &ask);
             assert_eq!(
-                answer.last().unwrap()["type"],
+                response.last().unwrap()["type"],
                 "error",
-                "{message}: {answer:?}"
+                "{message}: {response:?}"
             );
             assert_eq!(
                 history(&installation, "c"),
@@ -175,7 +175,7 @@ fn only_a_finished_exchange_is_remembered() {
                 "{message}"
             );
         }
-        // It is there as soon as the client knows of the end, and stays when that hangs up at once.
+        // The exchange is stored once the client has the last frame, even if it hangs up right away.
         for turn in 1..20 {
             let ask = json!({ "message": "say:1", "channel_id": "c", "stream": true });
             let mut client = installation.begin(Daemon, &ask);
@@ -186,9 +186,9 @@ fn only_a_finished_exchange_is_remembered() {
     }
 }
 
-/// What each missing service costs, both ways of asking, beyond what is captured.
+/// The effect of each missing service, streamed and not, beyond the captures.
 #[test]
-fn a_missing_service_is_told_or_done_without() {
+fn a_missing_service_is_reported_or_its_part_left_out() {
     let model = ModelServer::start();
     let url = model.url(Wire::OpenAi);
     for missing in [AgentLoop, SystemPrompt, Context, Memory, Executor, Router] {
@@ -196,10 +196,10 @@ fn a_missing_service_is_told_or_done_without() {
         let mut processes = installation.start_all_but(&[missing]);
         for stream in [false, true] {
             let ask = json!({ "message": "say:2", "channel_id": "c", "stream": stream });
-            let answer = installation.ask(Daemon, &ask);
-            let last = answer.last().unwrap();
+            let response = installation.ask(Daemon, &ask);
+            let last = response.last().unwrap();
             if missing == Router {
-                assert_eq!(answer.len(), 1, "{answer:?}");
+                assert_eq!(response.len(), 1, "{response:?}");
                 let expected = "Agentic runtime error: [Errno 2] No such file or directory";
                 assert_eq!(last["message"], expected);
             } else {
@@ -208,28 +208,28 @@ fn a_missing_service_is_told_or_done_without() {
                 } else {
                     &last["content"]
                 };
-                assert_eq!(text, "alpha beta ", "{missing:?}: {answer:?}");
+                assert_eq!(text, "alpha beta ", "{missing:?}: {response:?}");
             }
         }
-        // Once it is there everything is well, without a restart of the others.
+        // Once it runs, everything works without restarting the others.
         processes.push(installation.start(missing));
         let code = tool("echo back");
-        let answer = installation.ask(Daemon, &json!({ "message": code, "stream": true }));
+        let response = installation.ask(Daemon, &json!({ "message": code, "stream": true }));
         assert_eq!(
-            answer.last().unwrap()["full_text"],
+            response.last().unwrap()["full_text"],
             "final answer",
-            "{missing:?}: {answer:?}"
+            "{missing:?}: {response:?}"
         );
         assert!(
-            answer[0]["delta"].as_str().unwrap().contains("back"),
-            "{missing:?}: {answer:?}"
+            response[0]["delta"].as_str().unwrap().contains("back"),
+            "{missing:?}: {response:?}"
         );
     }
 }
 
-/// A socket that nobody serves any more is like none.
+/// A stale socket is treated like no socket.
 #[test]
-fn a_service_that_died_is_like_one_that_is_missing() {
+fn a_dead_service_is_treated_as_missing() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[AgentLoop, Memory]);
@@ -237,13 +237,16 @@ fn a_service_that_died_is_like_one_that_is_missing() {
         drop(UnixListener::bind(installation.socket(kind)).unwrap());
         assert!(UnixStream::connect(installation.socket(kind)).is_err());
     }
-    let answer = installation.ask(Daemon, &json!({ "message": "say:1", "channel_id": "c" }));
-    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    let response = installation.ask(Daemon, &json!({ "message": "say:1", "channel_id": "c" }));
+    assert_eq!(
+        response,
+        [json!({ "type": "response", "content": "alpha " })]
+    );
 }
 
-/// One that takes requests and never answers is given up in time.
+/// A service that accepts requests and never responds is abandoned after its limit.
 #[test]
-fn a_service_that_stalls_is_like_one_that_is_missing() {
+fn a_stalled_service_is_treated_as_missing() {
     let model = ModelServer::start();
     let more = "wire.answer_timeout = 0.2\nwire.idle_timeout = 0.5\n";
     for stalled in [SystemPrompt, Context, Memory, AgentLoop] {
@@ -252,10 +255,10 @@ fn a_service_that_stalls_is_like_one_that_is_missing() {
         let _listener = UnixListener::bind(installation.socket(stalled)).unwrap();
         for stream in [false, true] {
             let ask = json!({ "message": "say:2", "channel_id": "c", "stream": stream });
-            let answer = installation.ask(Daemon, &ask);
-            let last = answer.last().unwrap();
+            let response = installation.ask(Daemon, &ask);
+            let last = response.last().unwrap();
             if stalled == AgentLoop {
-                let expected = "agr dispatch error: nothing came within 0.5s";
+                let expected = "agr dispatch error: no response within 0.5s";
                 assert_eq!(last["message"], expected);
                 continue;
             }
@@ -264,37 +267,37 @@ fn a_service_that_stalls_is_like_one_that_is_missing() {
             } else {
                 &last["content"]
             };
-            assert_eq!(text, "alpha beta ", "{stalled:?}: {answer:?}");
-            let asked = model.requests().pop().unwrap().body["messages"].clone();
-            // What the others have is there: the prompt, and the examples of `ctx`.
-            assert_eq!(asked[0]["role"] == "system", stalled != SystemPrompt);
-            let long = asked.as_array().unwrap().len() > 2;
-            assert_eq!(long, stalled != Context, "{stalled:?}: {asked}");
+            assert_eq!(text, "alpha beta ", "{stalled:?}: {response:?}");
+            let sent = model.requests().pop().unwrap().body["messages"].clone();
+            // The parts of the other services are present: the prompt and the examples of `ctx`.
+            assert_eq!(sent[0]["role"] == "system", stalled != SystemPrompt);
+            let has_examples = sent.as_array().unwrap().len() > 2;
+            assert_eq!(has_examples, stalled != Context, "{stalled:?}: {sent}");
         }
         if stalled != AgentLoop {
             let message = processes.iter().map(Process::log).collect::<String>();
-            assert!(message.contains("nothing came within 0.2s") || stalled == Context);
+            assert!(message.contains("no response within 0.2s") || stalled == Context);
         }
     }
 }
 
-/// One client that does not read does not hold up others.
+/// A client that does not read its response does not delay others.
 #[test]
-fn a_client_that_does_not_read_is_alone_with_that() {
+fn a_client_that_does_not_read_delays_nobody_else() {
     let model = ModelServer::start();
     for (installation, _processes) in stacks(&model) {
         let ask = json!({ "message": "say:60000", "stream": true });
         let slow = installation.begin(Daemon, &ask);
         for _ in 0..10 {
-            let answer = installation.ask(Daemon, &json!({ "message": "say:1" }));
-            assert_eq!(answer[0]["content"], "alpha ");
+            let response = installation.ask(Daemon, &json!({ "message": "say:1" }));
+            assert_eq!(response[0]["content"], "alpha ");
         }
-        let answer = frames(slow);
-        assert_eq!(answer.len(), 60_001);
+        let response = frames(slow);
+        assert_eq!(response.len(), 60_001);
     }
 }
 
-/// The executor by itself: a caller that hangs up while it waits for its turn is forgotten.
+/// A caller of `exc` that hangs up while it waits for its turn is forgotten.
 #[test]
 fn a_waiting_caller_that_hangs_up_never_runs() {
     let installation = Installation::new("http://127.0.0.1:1/v1", "exc.concurrency = 1\n");
@@ -313,7 +316,7 @@ fn a_waiting_caller_that_hangs_up_never_runs() {
     assert!(!installation.path("second").exists());
 }
 
-/// With few descriptors, clients wait for their turn; nobody fails and nothing is forgotten.
+/// With few descriptors, clients wait for their turn; no request fails and every exchange is stored.
 #[test]
 fn more_clients_than_descriptors() {
     let model = ModelServer::start();
@@ -329,8 +332,11 @@ fn more_clients_than_descriptors() {
     });
     let ask = |number: usize| {
         let message = json!({ "message": "say:1", "channel_id": format!("c{number}") });
-        let answer = installation.ask(Daemon, &message);
-        assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+        let response = installation.ask(Daemon, &message);
+        assert_eq!(
+            response,
+            [json!({ "type": "response", "content": "alpha " })]
+        );
     };
     thread::scope(|scope| {
         for number in 0..200 {
@@ -344,7 +350,7 @@ fn more_clients_than_descriptors() {
     }
 }
 
-/// What does not fit on the way to the next service is told to the client in that one's words.
+/// A message too long for the next service yields the error of that service.
 #[test]
 fn a_message_too_long_for_the_next_service() {
     let model = ModelServer::start();
@@ -355,9 +361,9 @@ fn a_message_too_long_for_the_next_service() {
         let message = "x".repeat(limit - 100);
         for stream in [false, true] {
             let ask = json!({ "message": message, "channel_id": "c", "stream": stream });
-            let answer = installation.ask(Daemon, &ask);
-            assert_eq!(answer.len(), 1, "{answer:?}");
-            let message = answer[0]["message"].as_str().unwrap();
+            let response = installation.ask(Daemon, &ask);
+            assert_eq!(response.len(), 1, "{response:?}");
+            let message = response[0]["message"].as_str().unwrap();
             let expected = format!("bytes is too long: the limit is {limit}");
             assert!(message.contains(&expected), "{message}");
         }

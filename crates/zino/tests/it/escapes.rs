@@ -1,4 +1,4 @@
-//! What models say at a real terminal, and in a pipe.
+//! Model output on a real terminal and in a pipe.
 
 use testkit::{ModelServer, Wire, assert_harmless, run_at_terminal};
 
@@ -8,7 +8,7 @@ const HOSTILE: &str = "ab\u{1b}]0;PWNED\u{7}cd\u{1b}[2J\u{9b}31mef\u{202e}gh";
 const SHOWN: &str = "abcdef·gh";
 
 #[test]
-fn the_client_shows_nothing_that_a_terminal_obeys() {
+fn the_client_prints_no_terminal_control_sequences() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _up = installation.up();

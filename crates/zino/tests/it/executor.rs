@@ -43,7 +43,7 @@ fn on_path(program: &str) -> bool {
     env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Names the code's file as the captures do.
+/// Replaces the name of the code's file as the captures do.
 fn without_file_name(frame: &mut Value) {
     let Some(errors) = frame["errors"].as_str() else {
         return;
@@ -60,7 +60,7 @@ async fn captured() {
     let stack = new("");
     let has_shellcheck = on_path("shellcheck");
     if !has_shellcheck {
-        eprintln!("shellcheck is not installed: answers without it are expected");
+        eprintln!("shellcheck is not installed: responses without it are expected");
     }
     for mut record in transcript::records(Executor) {
         if !has_shellcheck {
@@ -82,13 +82,13 @@ async fn captured() {
 }
 
 #[tokio::test]
-async fn ends_are_told_as_python_tells_them() {
+async fn exit_codes_are_those_of_python() {
     let stack = with_time(0.5);
     assert_eq!(bash(&stack, "kill -9 $$").await, result(-9, "", ""));
     let timed_out = "Execution timed out after 0.5s.";
-    let said = bash(&stack, "printf a; printf b >&2; sleep 20").await;
-    assert_eq!(said, result(-1, "a", &format!("b\n{timed_out}")));
-    // Nothing to read: an end of input at once.
+    let response = bash(&stack, "printf a; printf b >&2; sleep 20").await;
+    assert_eq!(response, result(-1, "a", &format!("b\n{timed_out}")));
+    // Standard input is empty.
     assert_eq!(bash(&stack, "cat; echo $?").await, result(0, "0\n", ""));
     stack.end().await;
 }
@@ -96,12 +96,12 @@ async fn ends_are_told_as_python_tells_them() {
 #[tokio::test]
 async fn code_is_private_and_removed() {
     let stack = new("");
-    let said = bash(
+    let response = bash(
         &stack,
         "stat -c %a \"$0\" \"$(dirname \"$0\")\"; echo \"$0\"",
     )
     .await;
-    let stdout = said["stdout"].as_str().unwrap();
+    let stdout = response["stdout"].as_str().unwrap();
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines[..2], ["600", "700"]);
     let file = Path::new(lines[2]);
@@ -110,7 +110,7 @@ async fn code_is_private_and_removed() {
     stack.end().await;
 }
 
-/// A service asks for more descriptors than programs are used to.
+/// A service raises its descriptor limit, but programs get the original one.
 #[test]
 #[cfg(target_os = "linux")]
 fn programs_have_the_limits_the_service_was_started_with() {
@@ -139,13 +139,13 @@ async fn a_caller_that_hangs_up_ends_its_program() {
     let request = json!({ "type": "execute", "executor": "bash", "code": code });
     let call = stack.begin::<executor::Request>(Executor, request).await;
     until("the program runs", || mark.exists()).await;
-    let said = fs::read_to_string(&mark).unwrap();
-    let (child, file) = said.trim().split_once(' ').unwrap();
+    let response = fs::read_to_string(&mark).unwrap();
+    let (child, file) = response.trim().split_once(' ').unwrap();
     let hung_up = Instant::now();
     drop(call);
     let stat = PathBuf::from(format!("/proc/{child}/stat"));
     let is_gone = || fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
-    until("what it started is gone", is_gone).await;
+    until("its child is gone", is_gone).await;
     until("its code is gone", || !Path::new(file).exists()).await;
     assert!(hung_up.elapsed() < Duration::from_secs(2));
     stack.end().await;
@@ -155,13 +155,13 @@ async fn a_caller_that_hangs_up_ends_its_program() {
 async fn long_output_is_cut_and_the_streams_have_a_limit_each() {
     let stack = new("exc.max_output_bytes = 5\n");
     let note = "[output cut: 2 bytes more than the limit of 5]\n";
-    let said = bash(&stack, "echo 123456; echo ok >&2").await;
-    assert_eq!(said, result(0, &format!("12345\n{note}"), "ok\n"));
+    let response = bash(&stack, "echo 123456; echo ok >&2").await;
+    assert_eq!(response, result(0, &format!("12345\n{note}"), "ok\n"));
     stack.end().await;
 }
 
 #[tokio::test]
-async fn no_more_run_at_a_time_than_allowed_and_all_have_their_turn() {
+async fn concurrency_is_limited_and_every_request_gets_a_turn() {
     let stack = new("exc.concurrency = 2\n");
     let directory = stack.path("running");
     fs::create_dir(&directory).unwrap();
@@ -170,11 +170,11 @@ async fn no_more_run_at_a_time_than_allowed_and_all_have_their_turn() {
         directory.display()
     );
     let one = || bash(&stack, &code);
-    let answers = tokio::join!(one(), one(), one(), one(), one(), one());
-    let (a, b, c, d, e, f) = answers;
-    for answer in [a, b, c, d, e, f] {
-        let running: usize = answer["stdout"].as_str().unwrap().trim().parse().unwrap();
-        assert!(running <= 2, "{answer}");
+    let responses = tokio::join!(one(), one(), one(), one(), one(), one());
+    let (a, b, c, d, e, f) = responses;
+    for response in [a, b, c, d, e, f] {
+        let running: usize = response["stdout"].as_str().unwrap().trim().parse().unwrap();
+        assert!(running <= 2, "{response}");
     }
     stack.end().await;
 }
@@ -194,12 +194,12 @@ fn with_validator(script: &str) -> Stack {
 }
 
 #[tokio::test]
-async fn a_validator_is_heard_but_does_not_decide() {
+async fn a_failed_validation_is_reported_but_does_not_stop_the_code() {
     let stack = with_validator("echo; echo \"bad: $(cat \"$1\")\"; exit 1");
     let request = json!({ "type": "validate", "executor": "bash", "code": "echo ran" });
-    let said = stack.ask(Executor, request).await;
+    let response = stack.ask(Executor, request).await;
     let expected = json!({ "type": "validation", "ok": false, "errors": "bad: echo ran" });
-    assert_eq!(said, [expected]);
+    assert_eq!(response, [expected]);
     assert_eq!(bash(&stack, "echo ran").await, result(0, "ran\n", ""));
     let capabilities = stack.ask(Executor, json!({ "type": "capabilities" })).await;
     assert_eq!(capabilities[0]["executors"]["bash"]["has_validator"], true);
@@ -207,7 +207,7 @@ async fn a_validator_is_heard_but_does_not_decide() {
 }
 
 #[tokio::test]
-async fn wrong_requests_and_missing_programs_are_answered() {
+async fn invalid_requests_and_missing_programs_get_a_response() {
     let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
     let tools = stack.path("tools");
     fs::create_dir(&tools).unwrap();
@@ -215,20 +215,20 @@ async fn wrong_requests_and_missing_programs_are_answered() {
     let service = ExecutorService::new(stack.config.clone(), log(Executor)).unwrap();
     let service = std::sync::Arc::new(service);
     stack.serve(std::sync::Arc::clone(&service) as std::sync::Arc<_>);
-    let said = stack
+    let response = stack
         .ask(Executor, json!({ "type": "execute", "code": "x" }))
         .await;
-    // As the original has it: a name that is not there is empty, and a number is one, too.
-    assert_eq!(said, [result(-1, "", "Unknown executor: ")]);
-    let said = stack
+    // As in the original: a missing name is empty, and a number counts as a name.
+    assert_eq!(response, [result(-1, "", "Unknown executor: ")]);
+    let response = stack
         .ask(Executor, json!({ "type": "execute", "executor": 5 }))
         .await;
-    assert_eq!(said, [result(-1, "", "Unknown executor: 5")]);
-    let said = stack
+    assert_eq!(response, [result(-1, "", "Unknown executor: 5")]);
+    let response = stack
         .ask(Executor, json!({ "type": "execute", "executor": ["x"] }))
         .await;
     let expected = json!({ "type": "error", "message": "executor must be a string" });
-    assert_eq!(said, [expected]);
+    assert_eq!(response, [expected]);
     let unknown = result(-1, "", "Unknown executor: bash");
     assert_eq!(bash(&stack, "true").await, unknown);
     fs::write(tools.join("bash.json"), "{}").unwrap();
@@ -237,9 +237,9 @@ async fn wrong_requests_and_missing_programs_are_answered() {
     service.reload().unwrap();
     assert_eq!(bash(&stack, "true").await, result(0, "", ""));
     let request = json!({ "type": "execute", "executor": "zino-nowhere", "code": "x" });
-    let said = stack.ask(Executor, request).await.remove(0);
-    assert_eq!(said["exit_code"], -1);
-    let stderr = said["stderr"].as_str().unwrap();
+    let response = stack.ask(Executor, request).await.remove(0);
+    assert_eq!(response["exit_code"], -1);
+    let stderr = response["stderr"].as_str().unwrap();
     assert!(
         stderr.starts_with("cannot start zino-nowhere: "),
         "{stderr}"
@@ -248,7 +248,7 @@ async fn wrong_requests_and_missing_programs_are_answered() {
 }
 
 #[tokio::test]
-async fn a_sandbox_holds_programs() {
+async fn a_sandbox_confines_programs() {
     let mut stack = Stack::new("http://127.0.0.1:1/v1", "exc.sandbox = true\n");
     let work = stack.path("work");
     fs::create_dir(&work).unwrap();
@@ -269,15 +269,15 @@ async fn a_sandbox_holds_programs() {
          (exec 3<>/dev/tcp/127.0.0.1/9) 2>&1 | grep -o 'Permission denied' | head -1",
         outside.display()
     );
-    let said = bash(&stack, &code).await;
+    let response = bash(&stack, &code).await;
     let expected = "in\ntemporary\nunreadable\nunwritable\nPermission denied\n";
-    assert_eq!(said, result(0, expected, ""));
+    assert_eq!(response, result(0, expected, ""));
     assert_eq!(fs::read_to_string(work.join("inside")).unwrap(), "in\n");
     stack.end().await;
 }
 
 #[tokio::test]
-async fn a_bad_configuration_is_refused() {
+async fn an_invalid_configuration_is_rejected() {
     let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
     stack.config.exc.timeout = -1.0;
     let refused = ExecutorService::new(stack.config.clone(), log(Executor));
@@ -291,7 +291,7 @@ async fn a_bad_configuration_is_refused() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn whatever_a_program_starts_ends_with_the_call_and_with_the_service() {
+fn everything_a_program_starts_ends_with_the_call_and_with_the_service() {
     use testkit::process::{ORPHANS, living_orphans, orphans};
     if !["setsid", "bash", "python3"].into_iter().all(on_path) {
         testkit::skip("setsid, bash or python3 is not installed");
@@ -315,7 +315,7 @@ fn whatever_a_program_starts_ends_with_the_call_and_with_the_service() {
                 continue;
             }
             let call = installation.begin(Executor, &run);
-            eventually("all are there", || living_orphans(&marker) == ORPHANS);
+            eventually("all processes run", || living_orphans(&marker) == ORPHANS);
             match name {
                 "hang-up" => drop(call),
                 "SIGTERM" => {

@@ -1,4 +1,4 @@
-//! The real binary in a directory of its own: each service a process, or all of them in one.
+//! The real binary in a temporary directory: one process per service, or one for all.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use zino::kind::ServiceKind;
 
-use crate::stack::PATIENCE;
+use crate::stack::TEST_TIMEOUT;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_zino");
 
@@ -62,7 +62,7 @@ impl Installation {
         self.path(format!("run/{}.sock", kind.name()))
     }
 
-    /// The binary, to be started here.
+    /// Returns a command for the binary, to run in this directory.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.program(Path::new(BINARY), arguments)
     }
@@ -83,7 +83,7 @@ impl Installation {
         self.command(arguments).output().unwrap()
     }
 
-    /// A process whose log goes to a file.
+    /// Starts a process with its output in a log file.
     pub(crate) fn spawn(&self, mut command: Command, name: &str) -> Process {
         let log = self.path(format!("{name}.log"));
         let file = File::options()
@@ -121,13 +121,13 @@ impl Installation {
         process
     }
 
-    /// A program in Python that takes a service's place.
+    /// Starts a Python program in place of a service.
     pub(crate) fn stand_in(&self, kind: ServiceKind) -> Process {
         let command = self.stand_in_command(kind);
         self.spawn_stand_in(kind, command)
     }
 
-    /// One that has a queue for a single caller, which is full, until `go` exists.
+    /// Starts one whose queue holds a single caller and stays full until `go` exists.
     pub(crate) fn waiting_stand_in(&self, kind: ServiceKind, go: &str) -> Process {
         let mut command = self.stand_in_command(kind);
         command.env("STAND_IN_WAITS", self.path(go));
@@ -157,7 +157,7 @@ impl Installation {
 
     pub(crate) fn connect(&self, kind: ServiceKind) -> UnixStream {
         let stream = UnixStream::connect(self.socket(kind)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         stream
     }
 
@@ -167,7 +167,7 @@ impl Installation {
         stream
     }
 
-    /// All frames of the answer to `request`, up to the end of the connection.
+    /// Returns all frames of the response to `request`, up to the end of the connection.
     pub(crate) fn ask(&self, kind: ServiceKind, request: &Value) -> Vec<Value> {
         frames(self.begin(kind, request))
     }
@@ -178,7 +178,7 @@ impl Installation {
         frames.remove(0)
     }
 
-    /// What comes back for `bytes`.
+    /// Sends `bytes` and returns the frames of the response.
     pub(crate) fn exchange(&self, kind: ServiceKind, bytes: &[u8]) -> Vec<Value> {
         let mut stream = self.connect(kind);
         stream.write_all(bytes).unwrap();
@@ -218,10 +218,10 @@ impl Drop for Process {
 }
 
 pub(crate) fn frame(request: &Value) -> Vec<u8> {
-    announced(request.to_string().as_bytes())
+    with_length(request.to_string().as_bytes())
 }
 
-pub(crate) fn announced(body: &[u8]) -> Vec<u8> {
+pub(crate) fn with_length(body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap().to_be_bytes();
     [&length, body].concat()
 }
@@ -245,7 +245,7 @@ pub(crate) fn frames(mut stream: UnixStream) -> Vec<Value> {
 
 /// Polls until `true`, and fails when that takes too long.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < deadline, "never: {what}");
         thread::sleep(Duration::from_millis(1));

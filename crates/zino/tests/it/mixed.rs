@@ -1,4 +1,4 @@
-//! Stacks in which one service is not ours, and callers that are not.
+//! Stacks in which one service, or the caller, is not ours.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -13,16 +13,16 @@ use zino::kind::ServiceKind::{
 };
 
 use crate::installation::{Installation, Process, frames, text};
-use crate::stack::PATIENCE;
+use crate::stack::TEST_TIMEOUT;
 
-/// A stack of ours with one stand-in; who is replaced comes first.
+/// Starts all our services but one, and a stand-in for that one, which comes first.
 fn with_stand_in(installation: &Installation, kind: ServiceKind) -> Vec<Process> {
     let mut processes = vec![installation.stand_in(kind)];
     processes.extend(installation.start_all_but(&[kind]));
     processes
 }
 
-fn asked(stand_in: &Process) -> Vec<Value> {
+fn requests_to(stand_in: &Process) -> Vec<Value> {
     let log = stand_in.log();
     let lines = log.lines();
     lines
@@ -40,26 +40,26 @@ fn history(installation: &Installation) -> Value {
 }
 
 #[test]
-fn with_a_router_of_someone_else() {
+fn with_a_foreign_router() {
     let installation = Installation::new("http://127.0.0.1:1/v1", "");
     let _processes = with_stand_in(&installation, Router);
-    let answer = installation.ask(Daemon, &message("hello", false));
+    let response = installation.ask(Daemon, &message("hello", false));
     assert_eq!(
-        answer,
+        response,
         [json!({ "type": "response", "content": "You said ✓ hello" })]
     );
-    let answer = installation.ask(Daemon, &message("use a tool", true));
-    let deltas = answer.iter().filter_map(|frame| frame["delta"].as_str());
+    let response = installation.ask(Daemon, &message("use a tool", true));
+    let deltas = response.iter().filter_map(|frame| frame["delta"].as_str());
     assert_eq!(
         deltas.collect::<String>(),
         "Look: \n<tool_response>\n42\n\n</tool_response>\nIt says 42"
     );
     let last = json!({ "type": "done", "full_text": "It says 42", "iterations": 2 });
-    assert_eq!(answer.last(), Some(&last));
+    assert_eq!(response.last(), Some(&last));
 }
 
 #[test]
-fn with_a_loop_of_someone_else() {
+fn with_a_foreign_loop() {
     let installation = Installation::new("http://127.0.0.1:1/v1", "");
     let processes = with_stand_in(&installation, AgentLoop);
     let expected = json!({ "type": "response", "content": "agr read 6 messages" });
@@ -67,26 +67,26 @@ fn with_a_loop_of_someone_else() {
         installation.ask(Daemon, &message("hello", false)),
         [expected]
     );
-    let answer = installation.ask(Daemon, &message("hello", true));
+    let response = installation.ask(Daemon, &message("hello", true));
     let expected = [
         json!({ "type": "chunk", "delta": "agr read 8 messages" }),
         json!({ "type": "done", "full_text": "agr read 8 messages", "iterations": 1 }),
     ];
-    assert_eq!(answer, expected);
+    assert_eq!(response, expected);
     let stored = history(&installation);
-    // Its errors are passed on once, and what it does not finish is not remembered.
-    let answer = installation.ask(Daemon, &message("fail", true));
+    // Its errors are forwarded once, and an unfinished response is not stored.
+    let response = installation.ask(Daemon, &message("fail", true));
     assert_eq!(
-        answer,
+        response,
         [json!({ "type": "error", "message": "agr is unwell" })]
     );
-    let answer = installation.ask(Daemon, &message("break off", true));
-    assert_eq!(answer.len(), 2, "{answer:?}");
-    assert_eq!(answer[0]["delta"], "half");
-    assert_eq!(answer[1]["type"], "error");
+    let response = installation.ask(Daemon, &message("break off", true));
+    assert_eq!(response.len(), 2, "{response:?}");
+    assert_eq!(response[0]["delta"], "half");
+    assert_eq!(response[1]["type"], "error");
     assert_eq!(history(&installation), stored);
-    // It is told everything the seed names.
-    let request = &asked(&processes[0])[0];
+    // It receives every field that the original sends.
+    let request = &requests_to(&processes[0])[0];
     assert_eq!(request["type"], "run");
     assert_eq!(request["temperature"], 0.7);
     assert_eq!(request["top_p"], 1.0);
@@ -95,7 +95,7 @@ fn with_a_loop_of_someone_else() {
     assert_eq!(request["messages"][0]["role"], "system");
 }
 
-/// The router alone would run no tools.
+/// If the loop counted as missing, the router would respond, and no tool would run.
 #[test]
 fn a_full_queue_is_not_a_missing_service() {
     let model = ModelServer::start();
@@ -103,11 +103,11 @@ fn a_full_queue_is_not_a_missing_service() {
     let _processes = installation.start_all_but(&[AgentLoop]);
     let _stand_in = installation.waiting_stand_in(AgentLoop, "go");
     let client = installation.begin(Daemon, &message("say:1", false));
-    let patience = Some(Duration::from_millis(200));
-    client.set_read_timeout(patience).unwrap();
+    let short = Some(Duration::from_millis(200));
+    client.set_read_timeout(short).unwrap();
     let nothing_yet = (&client).read(&mut [0]).unwrap_err();
     assert_eq!(nothing_yet.kind(), ErrorKind::WouldBlock);
-    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     fs::write(installation.path("go"), "").unwrap();
     let expected = json!({ "type": "response", "content": "agr read 6 messages" });
     assert_eq!(frames(client), [expected]);
@@ -115,7 +115,7 @@ fn a_full_queue_is_not_a_missing_service() {
 }
 
 #[test]
-fn with_a_memory_of_someone_else() {
+fn with_a_foreign_memory() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let processes = with_stand_in(&installation, Memory);
@@ -130,8 +130,8 @@ fn with_a_memory_of_someone_else() {
         json!({ "role": "user", "content": "say:1" }),
     ];
     assert_eq!(sent[sent.len() - 4..], expected);
-    let mut requests = asked(&processes[0]);
-    // What is looked up is looked up at the same time.
+    let mut requests = requests_to(&processes[0]);
+    // The two lookups are concurrent, in any order.
     for turn in requests.chunks_mut(3) {
         turn[..2].sort_by_key(|request| request["type"].to_string());
     }
@@ -145,7 +145,7 @@ fn with_a_memory_of_someone_else() {
 }
 
 #[test]
-fn with_others_of_someone_else() {
+fn with_another_foreign_service() {
     let model = ModelServer::start();
     let call = json!({ "name": "execute_bash", "arguments": { "code": "echo hi" } });
     let tool = format!("raw:<tool_call>{call}</tool_call>");
@@ -153,9 +153,9 @@ fn with_others_of_someone_else() {
         model.reset();
         let installation = Installation::new(&model.url(Wire::OpenAi), "");
         let _processes = with_stand_in(&installation, kind);
-        let answer = installation.ask(Daemon, &message(&tool, false));
+        let response = installation.ask(Daemon, &message(&tool, false));
         assert_eq!(
-            answer,
+            response,
             [json!({ "type": "response", "content": "final answer" })]
         );
         let sent = Value::Array(
@@ -174,9 +174,9 @@ fn with_others_of_someone_else() {
     }
 }
 
-/// A daemon, or any client, of someone else finds our services.
+/// Our services work for a daemon or client that is not ours.
 #[test]
-fn callers_of_someone_else() {
+fn with_foreign_callers() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.up();
@@ -213,9 +213,9 @@ fn callers_of_someone_else() {
         ],
         "temperature": 0.7, "top_p": 1.0, "max_iterations": 5, "stream": true,
     });
-    let answer = call(AgentLoop, run);
+    let response = call(AgentLoop, run);
     let last = json!({ "type": "done", "full_text": "alpha beta ", "iterations": 1 });
-    assert_eq!(answer.last(), Some(&last));
+    assert_eq!(response.last(), Some(&last));
     let append = json!({
         "type": "append_history", "channel_id": "é",
         "messages": [{ "role": "user", "content": "grüße 🦀" }],
@@ -223,11 +223,14 @@ fn callers_of_someone_else() {
     assert_eq!(call(Memory, append), [json!({ "type": "ok" })]);
     let history = call(Memory, json!({ "type": "get_history", "channel_id": "é" }));
     assert_eq!(history[0]["messages"][0]["content"], "grüße 🦀");
-    let answer = call(Daemon, json!({ "message": "say:1" }));
-    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
-    let answer = call(
+    let response = call(Daemon, json!({ "message": "say:1" }));
+    assert_eq!(
+        response,
+        [json!({ "type": "response", "content": "alpha " })]
+    );
+    let response = call(
         Executor,
         json!({ "type": "execute", "executor": "bash", "code": "echo ✓" }),
     );
-    assert_eq!(answer[0]["stdout"], "✓\n");
+    assert_eq!(response[0]["stdout"], "✓\n");
 }

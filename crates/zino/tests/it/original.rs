@@ -1,4 +1,4 @@
-//! What somebody meets who puts ours in the place of an installed original and changes nothing.
+//! Our services in place of an installed original, with nothing else changed.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use testkit::{ModelServer, Reply, Wire};
 use zino::kind::ServiceKind::{AgentLoop, Context, Daemon, Executor, Memory, Router, SystemPrompt};
 
-use crate::installation::{Installation, announced, eventually, next_frame, text};
+use crate::installation::{Installation, eventually, next_frame, text, with_length};
 
-const NOBODY: &str = "http://127.0.0.1:1/v1";
+const UNREACHABLE: &str = "http://127.0.0.1:1/v1";
 
 fn infer(stream: impl Into<Value>) -> Value {
     json!({
@@ -25,30 +25,30 @@ fn infer(stream: impl Into<Value>) -> Value {
 
 #[test]
 fn a_reload_keeps_the_soft_memory() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let process = installation.start(SystemPrompt);
     let ask = |request: Value| {
-        let answer = installation.ask_one(SystemPrompt, &request);
-        answer["content"].as_str().unwrap().to_owned()
+        let response = installation.ask_one(SystemPrompt, &request);
+        response["content"].as_str().unwrap().to_owned()
     };
     assert!(ask(json!({ "type": "reload" })).contains("initial note"));
     ask(json!({ "type": "set_soft_memory", "content": "the new note" }));
     fs::write(installation.path("SYSTEM.md"), "changed: %%SOFT_MEMORIES%%").unwrap();
     assert_eq!(ask(json!({ "type": "reload" })), "changed: the new note");
     assert_eq!(ask(json!({ "type": "get" })), "changed: the new note");
-    // SIGHUP is the same.
+    // SIGHUP has the same effect.
     fs::write(installation.path("SYSTEM.md"), "again: %%SOFT_MEMORIES%%").unwrap();
     process.signal(Signal::HUP);
     eventually("the template is read again", || {
         ask(json!({ "type": "get" })) == "again: the new note"
     });
-    // One that cannot be rendered changes nothing.
+    // A template that cannot be rendered changes nothing.
     fs::remove_file(installation.path("SYSTEM.md")).unwrap();
     let set = json!({ "type": "set_soft_memory", "content": "lost" });
     assert_eq!(installation.ask_one(SystemPrompt, &set)["type"], "error");
     fs::write(installation.path("SYSTEM.md"), "%%SOFT_MEMORIES%%").unwrap();
     assert_eq!(ask(json!({ "type": "reload" })), "the new note");
-    // An empty one is one.
+    // An empty soft memory is kept, too.
     ask(json!({ "type": "set_soft_memory", "content": "" }));
     assert_eq!(ask(json!({ "type": "reload" })), "");
 }
@@ -69,7 +69,7 @@ fn errors_of_the_model_name_the_router() {
         });
         assert_eq!(installation.ask(AgentLoop, &run), expected);
     }
-    // A skill asks without streaming, and the model reads what went wrong.
+    // A skill does not stream, and the model reads the error.
     let task = "raw:<task>{\"skill\": \"bash\", \"request\": \"err:401:no\"}</task>";
     let run = json!({
         "type": "run", "stream": true, "messages": [{ "role": "user", "content": task }],
@@ -80,7 +80,7 @@ fn errors_of_the_model_name_the_router() {
     assert_eq!(frames[0]["delta"], expected, "{frames:?}");
 }
 
-/// Of every wire, in every mode.
+/// On every wire and in every mode.
 #[test]
 fn without_streaming_no_server_is_asked_for_a_stream() {
     for (provider, wire) in [
@@ -103,7 +103,7 @@ fn without_streaming_no_server_is_asked_for_a_stream() {
         }
         let ask = json!({ "message": "say:2" });
         assert_eq!(installation.ask(Daemon, &ask), [response]);
-        // Who wants pieces gets the one there is.
+        // A client that asks for a stream gets one chunk.
         let frames = installation.ask(Daemon, &json!({ "message": "say:2", "stream": true }));
         let expected = [
             json!({ "type": "chunk", "delta": "alpha beta " }),
@@ -125,9 +125,9 @@ fn without_streaming_no_server_is_asked_for_a_stream() {
     }
 }
 
-/// As the original does: only what is asked for in pieces is streamed.
+/// As in the original, the model streams only when a stream is requested.
 #[test]
-fn what_is_collected_is_not_streamed() {
+fn only_streamed_requests_stream_from_the_model() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.start(Router);
@@ -137,9 +137,9 @@ fn what_is_collected_is_not_streamed() {
     }
 }
 
-/// Servers that do not keep to what they are asked, or say less than they should.
+/// Servers that stream unasked, or whose responses lack fields.
 #[test]
-fn whole_answers_of_odd_servers() {
+fn whole_responses_of_unusual_servers() {
     let cases = [
         (
             Reply::event_stream(
@@ -169,7 +169,7 @@ fn whole_answers_of_odd_servers() {
 }
 
 #[test]
-fn numbers_are_taken_as_python_takes_them() {
+fn numbers_are_converted_as_in_python() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
@@ -201,7 +201,7 @@ fn numbers_are_taken_as_python_takes_them() {
 }
 
 #[test]
-fn truth_is_taken_as_python_takes_it() {
+fn truthiness_is_that_of_python() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
@@ -231,7 +231,7 @@ fn truth_is_taken_as_python_takes_it() {
 }
 
 #[test]
-fn counts_of_iterations_are_taken_as_python_takes_them() {
+fn iteration_counts_are_converted_as_in_python() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
@@ -250,12 +250,12 @@ fn counts_of_iterations_are_taken_as_python_takes_them() {
 }
 
 #[test]
-fn limits_and_channels_of_histories_are_taken_as_python_takes_them() {
-    let installation = Installation::new(NOBODY, "");
+fn history_limits_and_channels_are_converted_as_in_python() {
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.start(Memory);
-    let said = |content: &str| json!({ "role": "user", "content": content });
+    let user_message = |content: &str| json!({ "role": "user", "content": content });
     let append = json!({
-        "type": "append_history", "channel_id": "c", "messages": [said("1"), said("2"), said("3")],
+        "type": "append_history", "channel_id": "c", "messages": [user_message("1"), user_message("2"), user_message("3")],
     });
     installation.ask_one(Memory, &append);
     for (limit, expected) in [
@@ -284,12 +284,12 @@ fn limits_and_channels_of_histories_are_taken_as_python_takes_them() {
 }
 
 #[test]
-fn tags_and_counts_of_memories_are_taken_as_python_takes_them() {
-    let installation = Installation::new(NOBODY, "");
+fn memory_tags_and_counts_are_converted_as_in_python() {
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.start(Memory);
-    let said = |content: &str| json!({ "role": "user", "content": content });
+    let user_message = |content: &str| json!({ "role": "user", "content": content });
     for tag in [json!(2026), json!(false), json!("key")] {
-        let store = json!({ "type": "store_hard", "messages": [said("key")], "tag": tag });
+        let store = json!({ "type": "store_hard", "messages": [user_message("key")], "tag": tag });
         assert_eq!(installation.ask_one(Memory, &store)["type"], "ok");
     }
     let found = |query: &str, top: Value| {
@@ -303,11 +303,11 @@ fn tags_and_counts_of_memories_are_taken_as_python_takes_them() {
 }
 
 #[test]
-fn a_number_for_a_channel_is_its_name() {
+fn a_number_as_a_channel_becomes_its_name() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
-    // A number for a channel has a history; anything else is answered without one.
+    // A numeric channel has a history; other values are treated as no channel.
     for channel in [
         json!(-100_123),
         json!([1]),
@@ -330,17 +330,17 @@ fn a_number_for_a_channel_is_its_name() {
 }
 
 #[test]
-fn code_that_is_left_out_is_empty() {
-    let installation = Installation::new(NOBODY, "");
+fn missing_code_is_empty() {
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.start(Executor);
     let execute = json!({ "type": "execute", "executor": "bash" });
     let expected = json!({ "type": "result", "exit_code": 0, "stdout": "", "stderr": "" });
     assert_eq!(installation.ask_one(Executor, &execute), expected);
 }
 
-/// The same for the values of the configuration, where they have an effect.
+/// Covers the values of the configuration that have an effect.
 #[test]
-fn the_configuration_is_taken_as_python_takes_it() {
+fn the_configuration_is_converted_as_in_python() {
     let model = ModelServer::start();
     let more = "agent.temperature = \"0.25\"\nagent.top_p = true\nagent.max_iterations = \"a few\"\n\
                 agr.max_iterations = \"2\"\nrtr.streaming = \"\"\nctx.history_limit = \"2\"\n\
@@ -359,10 +359,10 @@ fn the_configuration_is_taken_as_python_takes_it() {
     assert_eq!(body["temperature"], 0.25);
     assert_eq!(body["top_p"], 1.0);
     let messages = body["messages"].as_array().unwrap();
-    let said = messages
+    let user_message = messages
         .iter()
         .filter(|message| message["content"] == "say:1");
-    assert_eq!(said.count(), 2);
+    assert_eq!(user_message.count(), 2);
     let prompt = messages[0]["content"].as_str().unwrap();
     assert!(prompt.contains("At most a few calls."), "{prompt}");
     let looping = "rawloop:99:go <tool_call>{\"name\": \"execute_bash\", \"arguments\": \
@@ -404,10 +404,10 @@ impl WithoutKey {
         command
     }
 
-    /// The key that the model server gets, and the log.
+    /// Returns the key that the model server receives, and the log.
     fn sent_key(&self, key: Option<&str>) -> (Option<String>, String) {
         let mut process = self.installation.spawn(self.command("up", key), "up");
-        eventually("it answers", || {
+        eventually("it responds", || {
             let mut status = self.command("status", None);
             status.output().unwrap().status.success()
         });
@@ -463,38 +463,38 @@ fn the_key_may_be_in_a_file_beside_the_configuration() {
     );
     let found = zino.check(Some("x"));
     assert!(
-        found.contains("etc/.env: no key that is not set already"),
+        found.contains("etc/.env: no key that is not already set"),
         "{found}"
     );
 }
 
 #[test]
-fn a_line_of_the_file_that_is_wrong_is_named_and_the_rest_is_used() {
+fn an_invalid_line_is_reported_and_the_rest_is_used() {
     let zino = WithoutKey::new();
     let file = zino.installation.path("etc/.env");
     fs::write(&file, "LLM_API_KEY=still\nwhat is this\n").unwrap();
     let (key, log) = zino.sent_key(None);
     assert_eq!(key, bearer("still"));
-    let complaint = "etc/.env line 2 is left out: expected NAME=VALUE";
+    let errors = "etc/.env line 2 is ignored: expected NAME=VALUE";
     assert!(
-        log.contains(&format!("WARNING zino.rtr: {complaint}")),
+        log.contains(&format!("WARNING zino.rtr: {errors}")),
         "{log}"
     );
     assert!(
         zino.check(None)
-            .contains(&format!("warn .env     {complaint}\n"))
+            .contains(&format!("warn .env     {errors}\n"))
     );
     fs::write(&file, b"LLM_API_KEY=\xff\n").unwrap();
     let (key, log) = zino.sent_key(None);
     assert_eq!(key, None);
     assert!(
-        log.contains("WARNING zino.rtr: etc/.env is not used: it is not UTF-8"),
+        log.contains("WARNING zino.rtr: ignoring etc/.env: not valid UTF-8"),
         "{log}"
     );
-    assert!(zino.check(None).contains("nor is it in .env"));
+    assert!(zino.check(None).contains("no key: set [api] key"));
 }
 
-/// As an installed original has it; the file beside the configuration comes first.
+/// Where an installation of the original has it; the file beside the configuration comes first.
 #[test]
 fn the_key_may_be_in_a_file_where_the_process_was_started() {
     let zino = WithoutKey::new();
@@ -506,14 +506,14 @@ fn the_key_may_be_in_a_file_where_the_process_was_started() {
     assert_eq!(zino.sent_key(None).0, bearer("beside"));
 }
 
-/// A daemon that sends these frames to the next caller, and what it was asked.
+/// Starts a daemon that sends `frames` to the next caller and returns the request.
 fn scripted_daemon(installation: &Installation, frames: &[Value]) -> thread::JoinHandle<Value> {
     fs::create_dir_all(installation.path("run")).unwrap();
     let _ = fs::remove_file(installation.socket(Daemon));
     let listener = UnixListener::bind(installation.socket(Daemon)).unwrap();
     let frames: Vec<u8> = frames
         .iter()
-        .flat_map(|frame| announced(frame.to_string().as_bytes()))
+        .flat_map(|frame| with_length(frame.to_string().as_bytes()))
         .collect();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -525,7 +525,7 @@ fn scripted_daemon(installation: &Installation, frames: &[Value]) -> thread::Joi
 
 #[test]
 fn the_client_prints_what_the_original_prints() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let chunk = |delta: &str| json!({ "type": "chunk", "delta": delta });
     let done = json!({ "type": "done", "full_text": "x" });
     let error = json!({ "type": "error", "message": "not today" });
@@ -565,7 +565,7 @@ fn the_client_prints_what_the_original_prints() {
             "\nUnknown packet: {\"type\":\"odd\"}\n",
         ),
     ];
-    for (stream, frames, code, printed, complaint) in cases {
+    for (stream, frames, code, printed, errors) in cases {
         let daemon = scripted_daemon(&installation, frames);
         let mut arguments = vec!["cli", "-n", "hello", "there"];
         arguments.extend(stream.then_some("-s"));
@@ -576,34 +576,34 @@ fn the_client_prints_what_the_original_prints() {
             json!({ "message": "hello there", "stream": stream })
         );
         assert_eq!(text(&output.stdout), printed, "{frames:?}");
-        assert_eq!(text(&output.stderr), complaint, "{frames:?}");
+        assert_eq!(text(&output.stderr), errors, "{frames:?}");
         assert_eq!(output.status.code(), Some(code), "{frames:?}");
     }
-    // An empty channel is none.
+    // An empty channel counts as none.
     let daemon = scripted_daemon(&installation, &[response("x")]);
     installation.run(&["cli", "-n", "-ch", "", "hello"]);
     assert_eq!(daemon.join().unwrap().get("channel_id"), None);
 }
 
-/// Without a configuration the usual socket is asked, and what was tried is told.
+/// Without a configuration, the client uses the default socket and says so in its error.
 #[test]
 fn the_client_needs_no_configuration() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let output = installation.run(&["cli", "-n", "-c", "nowhere.toml", "hello"]);
-    let complaint = text(&output.stderr);
+    let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     for expected in [
         "cannot reach the daemon",
         "nowhere.toml",
         "/run/zino/daemon.sock",
     ] {
-        assert!(complaint.contains(expected), "{complaint}");
+        assert!(errors.contains(expected), "{errors}");
     }
 }
 
-/// A loop keeps the lines that `-n` leaves alone.
+/// With `-n`, the lines of standard input stay for the shell loop.
 #[test]
-fn the_client_leaves_standard_input_alone_when_told_to() {
+fn the_client_does_not_read_standard_input_with_n() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.up();
@@ -623,7 +623,7 @@ fn the_client_leaves_standard_input_alone_when_told_to() {
 /// The layout of the original's installer, started as the packaged units start it: with the lines of
 /// `original.conf`, below another root.
 #[test]
-fn an_installed_original_is_taken_over() {
+fn an_installed_original_can_be_replaced() {
     let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
     let setting = |file: &str, name: &str| {
         let text = fs::read_to_string(units.join(file)).unwrap();
@@ -674,16 +674,16 @@ fn an_installed_original_is_taken_over() {
     let call = "raw:<tool_call>{\"name\": \"execute_bash\", \"arguments\": \
                 {\"code\": \"pwd\"}}</tool_call>";
     let ask = json!({ "message": call, "channel_id": "c" });
-    let mut answer = Vec::new();
-    eventually("it answers", || {
-        answer = match UnixStream::connect(installation.socket(Daemon)) {
+    let mut response = Vec::new();
+    eventually("it responds", || {
+        response = match UnixStream::connect(installation.socket(Daemon)) {
             Ok(_) => installation.ask(Daemon, &ask),
             Err(_) => return false,
         };
         true
     });
     let expected = json!({ "type": "response", "content": "final answer" });
-    assert_eq!(answer, [expected], "{}", process.log());
+    assert_eq!(response, [expected], "{}", process.log());
     let last = model.requests().pop().unwrap();
     assert_eq!(last.headers["authorization"], "Bearer sk-original");
     assert!(last.body.to_string().contains(directory.as_str()));

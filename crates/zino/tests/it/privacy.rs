@@ -1,4 +1,4 @@
-//! Who may read what is stored, files that are none, and clients that say nothing.
+//! Permissions of stored files and sockets, special files, and silent clients.
 
 use std::fs;
 use std::io::Write as _;
@@ -44,7 +44,7 @@ fn fill(installation: &Installation) {
 }
 
 #[test]
-fn what_is_stored_is_private_and_sockets_let_no_stranger_in_whatever_the_mask() {
+fn stored_files_are_private_and_sockets_exclude_other_users_whatever_the_umask() {
     for mask in ["000", "022", "077"] {
         let installation = Installation::new("http://127.0.0.1:9", "");
         let script = format!("umask {mask}; exec \"$0\" up");
@@ -52,7 +52,7 @@ fn what_is_stored_is_private_and_sockets_let_no_stranger_in_whatever_the_mask() 
         let process = installation.spawn(command, "up");
         for kind in ServiceKind::ALL {
             installation.wait_for(kind, &process);
-            // It has fewer rights for a moment, where the mask takes them away.
+            // It may have fewer permissions for a moment, because of the umask.
             let socket = installation.socket(kind);
             assert_eq!(mode(&socket) & !0o660, 0, "{mask}");
             poll_until("the mode of a socket", || mode(&socket) == 0o660);
@@ -83,7 +83,7 @@ fn files_of_the_original_are_made_private() {
 }
 
 #[test]
-fn files_that_are_none_are_refused_by_name() {
+fn special_files_are_rejected_by_name() {
     let installation = Installation::new("http://127.0.0.1:9", "");
     let config = installation.path("ZINO.toml");
     fs::rename(&config, installation.path("kept")).unwrap();
@@ -125,13 +125,13 @@ fn files_that_are_none_are_refused_by_name() {
         json!({ "type": "get_soft" }),
         json!({ "type": "get_history", "channel_id": "c" }),
     ] {
-        let answer = installation.ask_one(Memory, &request).to_string();
-        assert!(answer.contains("a named pipe"), "{request}: {answer}");
+        let response = installation.ask_one(Memory, &request).to_string();
+        assert!(response.contains("a named pipe"), "{request}: {response}");
     }
 }
 
 #[test]
-fn clients_that_say_nothing_keep_nobody_out() {
+fn silent_clients_do_not_block_others() {
     let installation = Installation::new("http://127.0.0.1:9", "");
     let _process = installation.start(SystemPrompt);
     let mut silent = Vec::new();
@@ -142,8 +142,8 @@ fn clients_that_say_nothing_keep_nobody_out() {
         }
         silent.push(stream);
     }
-    let answer = installation.ask_one(SystemPrompt, &json!({ "type": "get" }));
-    assert!(answer["content"].is_string(), "{answer}");
+    let response = installation.ask_one(SystemPrompt, &json!({ "type": "get" }));
+    assert!(response["content"].is_string(), "{response}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ async fn captured() {
 }
 
 #[tokio::test]
-async fn what_the_model_is_sent() {
+async fn the_request_to_the_model() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
     let messages = json!([
@@ -58,7 +58,7 @@ async fn what_the_model_is_sent() {
 }
 
 #[tokio::test]
-async fn wrong_requests_are_refused() {
+async fn invalid_requests_are_rejected() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
     let cases = [
@@ -72,15 +72,15 @@ async fn wrong_requests_are_refused() {
     ];
     for (mut request, expected) in cases {
         request["type"] = json!("infer");
-        let answer = stack.ask(Router, request).await;
-        assert_eq!(answer, [json!({ "type": "error", "message": expected })]);
+        let response = stack.ask(Router, request).await;
+        assert_eq!(response, [json!({ "type": "error", "message": expected })]);
     }
     assert_eq!(model.requests().len(), 0);
     stack.end().await;
 }
 
 #[tokio::test]
-async fn every_provider_of_zot_can_be_asked() {
+async fn every_wire_of_zot_can_be_used() {
     let model = ModelServer::start();
     for (provider, wire) in [
         ("anthropic", Wire::Anthropic),
@@ -90,27 +90,27 @@ async fn every_provider_of_zot_can_be_asked() {
     ] {
         let more = format!("api.provider = \"{provider}\"\n");
         let stack = Stack::new(&model.url(wire), &more).with_router();
-        let answer = stack.ask(Router, infer("say:2", false)).await;
+        let response = stack.ask(Router, infer("say:2", false)).await;
         let expected = json!({ "type": "response", "content": "alpha beta " });
-        assert_eq!(answer, [expected], "{provider}");
+        assert_eq!(response, [expected], "{provider}");
         stack.end().await;
     }
     let stack = Stack::new("", "api.provider = \"offline\"\n").with_router();
-    let answer = stack.ask(Router, infer("hello", false)).await;
-    assert_eq!(answer[0]["type"], "response", "{answer:?}");
+    let response = stack.ask(Router, infer("hello", false)).await;
+    assert_eq!(response[0]["type"], "response", "{response:?}");
     stack.end().await;
 }
 
-/// As the original does with it: no version is added to `base_url`.
+/// As in the original, no version is added to `base_url`.
 #[tokio::test]
-async fn the_base_url_is_taken_as_it_is() {
+async fn the_base_url_is_used_unchanged() {
     for root in ["", "/v1", "/gateway", "/openai/deployments/x"] {
         let model = ModelServer::below(root);
         let base_url = format!("{}{root}/", model.origin());
         for provider in ["", "api.provider = \"groq\"\n"] {
             let stack = Stack::new(&base_url, provider).with_router();
-            let answer = stack.ask(Router, infer("say:1", false)).await;
-            assert_eq!(answer[0]["type"], "response", "{root}: {answer:?}");
+            let response = stack.ask(Router, infer("say:1", false)).await;
+            assert_eq!(response[0]["type"], "response", "{root}: {response:?}");
             stack.end().await;
         }
     }
@@ -128,9 +128,9 @@ async fn without_streaming_everything_is_collected() {
 }
 
 #[tokio::test]
-async fn the_next_server_answers_when_one_is_down_or_fails() {
+async fn the_next_server_is_used_when_one_is_down_or_fails() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}/v1", closed.local_addr().unwrap());
+    let unreachable = format!("http://{}/v1", closed.local_addr().unwrap());
     drop(closed);
     let failing = ModelServer::with_script(vec![Reply::directive("err:500:broken"); 3]);
     let working = ModelServer::start();
@@ -139,7 +139,7 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
         failing.url(Wire::OpenAi),
         working.url(Wire::OpenAi),
     );
-    let stack = Stack::new(&nobody, &more).with_router();
+    let stack = Stack::new(&unreachable, &more).with_router();
     let frames = stack.ask(Router, infer("say:1", true)).await;
     let expected = [
         json!({ "type": "chunk", "delta": "" }),
@@ -150,13 +150,13 @@ async fn the_next_server_answers_when_one_is_down_or_fails() {
     assert_eq!(failing.requests().len(), 3);
     let last = working.requests().remove(0);
     assert_eq!(last.body["model"], "other");
-    // The first server's key is not lent.
+    // The first server's key is not sent to another.
     assert_eq!(last.headers.get("authorization"), None);
     stack.end().await;
 }
 
 #[tokio::test]
-async fn the_next_server_answers_when_one_stays_busy() {
+async fn the_next_server_is_used_when_one_stays_busy() {
     let busy = ModelServer::with_script(vec![Reply::directive("err:429:busy"); 3]);
     let working = ModelServer::start();
     let more = format!(
@@ -164,25 +164,31 @@ async fn the_next_server_answers_when_one_stays_busy() {
         working.url(Wire::OpenAi)
     );
     let stack = Stack::new(&busy.url(Wire::OpenAi), &more).with_router();
-    let answer = stack.ask(Router, infer("say:1", false)).await;
-    assert_eq!(answer, [json!({ "type": "response", "content": "alpha " })]);
+    let response = stack.ask(Router, infer("say:1", false)).await;
+    assert_eq!(
+        response,
+        [json!({ "type": "response", "content": "alpha " })]
+    );
     assert_eq!(busy.requests().len(), 3);
     stack.end().await;
 }
 
-/// What fits in no frame is not collected for ever.
+/// A response that does not fit in a frame is not collected forever.
 #[tokio::test]
-async fn an_endless_answer_is_given_up() {
+async fn an_endless_response_is_an_error() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "wire.max_frame_bytes = 1000\n").with_router();
-    let answer = stack.ask(Router, infer("say:500", false)).await;
-    assert_eq!(answer.len(), 1);
-    assert_eq!(answer[0]["message"], "the answer is longer than 1000 bytes");
+    let response = stack.ask(Router, infer("say:500", false)).await;
+    assert_eq!(response.len(), 1);
+    assert_eq!(
+        response[0]["message"],
+        "the response is longer than 1000 bytes"
+    );
     stack.end().await;
 }
 
 #[tokio::test]
-async fn an_answer_that_has_begun_is_not_begun_again() {
+async fn a_response_that_has_started_is_not_retried() {
     let model = ModelServer::start();
     let more = format!(
         "[[api.fallback]]\nbase_url = \"{}\"\n",
@@ -197,24 +203,24 @@ async fn an_answer_that_has_begun_is_not_begun_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_once_is_asked_again() {
+async fn a_request_that_fails_once_is_retried() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "").with_router();
     for directive in ["errthen:500:1", "errthen:429:1"] {
-        let answer = stack.ask(Router, infer(directive, false)).await;
+        let response = stack.ask(Router, infer(directive, false)).await;
         let expected = json!({ "type": "response", "content": "beta ok" });
-        assert_eq!(answer, [expected], "{directive}");
+        assert_eq!(response, [expected], "{directive}");
     }
     stack.end().await;
 }
 
 #[tokio::test]
-async fn a_model_that_takes_too_long_is_given_up() {
+async fn a_model_that_takes_too_long_is_an_error() {
     let model = ModelServer::start();
     let stack = Stack::new(&model.url(Wire::OpenAi), "rtr.timeout = 0.2\n").with_router();
-    let answer = stack.ask(Router, infer("hang", false)).await;
-    let message = "the model has not answered within 0.2s";
-    assert_eq!(answer, [json!({ "type": "error", "message": message })]);
+    let response = stack.ask(Router, infer("hang", false)).await;
+    let message = "the model has not responded within 0.2s";
+    assert_eq!(response, [json!({ "type": "error", "message": message })]);
     until("the request is cancelled", || {
         model.answers_in_progress() == 0
     })
@@ -249,7 +255,7 @@ async fn a_caller_that_hangs_up_cancels_its_request() {
 }
 
 #[tokio::test]
-async fn a_bad_configuration_is_refused() {
+async fn an_invalid_configuration_is_rejected() {
     let mut stack = Stack::new("http://127.0.0.1:1/v1", "rtr.timeout = 0\n");
     let error = RouterService::new(&stack.config, log(Router))
         .err()

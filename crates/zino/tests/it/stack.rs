@@ -23,7 +23,7 @@ use zot_wire::MAX_FRAME_BYTES;
 use zot_wire::zino::{Frame, Request};
 
 /// Longer than anything here takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Stack {
     directory: TempDir,
@@ -56,7 +56,7 @@ impl Stack {
         }
     }
 
-    /// The service that speaks to the model, served.
+    /// Serves `rtr`.
     pub(crate) fn with_router(mut self) -> Self {
         let log = log(ServiceKind::Router);
         let service = RouterService::new(&self.config, log).unwrap();
@@ -64,7 +64,7 @@ impl Stack {
         self
     }
 
-    /// The service that runs code, served.
+    /// Serves `exc`.
     pub(crate) fn with_executor(mut self) -> Self {
         let log = log(ServiceKind::Executor);
         let service = ExecutorService::new(self.config.clone(), log).unwrap();
@@ -72,7 +72,7 @@ impl Stack {
         self
     }
 
-    /// The loop over the sockets of the other two, served.
+    /// Serves `agr`, which uses the sockets of the other two.
     pub(crate) fn with_agent_loop(mut self) -> Self {
         let service = AgentLoopService::new(
             self.config.clone(),
@@ -114,7 +114,7 @@ impl Stack {
         self.peer(kind).call(request).await.unwrap()
     }
 
-    /// All frames of the answer to `request`.
+    /// Returns all frames of the response to `request`.
     pub(crate) async fn ask(&self, kind: ServiceKind, request: Value) -> Vec<Value> {
         let body = request.to_string().into_bytes();
         let length = u32::try_from(body.len()).unwrap().to_be_bytes();
@@ -122,12 +122,12 @@ impl Stack {
             .await
     }
 
-    /// All frames that come back for `bytes` until the service closes the connection.
+    /// Sends `bytes` and returns all frames until the service closes the connection.
     pub(crate) async fn exchange(&self, kind: ServiceKind, bytes: &[u8]) -> Vec<Value> {
         let mut stream = UnixStream::connect(self.config.socket(kind)).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let mut received = Vec::new();
-        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut received))
+        tokio::time::timeout(TEST_TIMEOUT, stream.read_to_end(&mut received))
             .await
             .unwrap()
             .unwrap();
@@ -156,7 +156,7 @@ pub(crate) fn log(kind: ServiceKind) -> Log {
 
 /// Polls until `true`, and fails when that takes too long.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TEST_TIMEOUT;
     while !holds() {
         assert!(tokio::time::Instant::now() < deadline, "never: {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;

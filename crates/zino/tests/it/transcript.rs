@@ -1,7 +1,7 @@
-//! Replays what the original was asked and compares the answers.
+//! Replays the recorded requests to the original and compares the responses.
 //!
-//! `NAME.jsonl` is the original, untouched; records in `NAME.ours.jsonl` stand in for those of the
-//! same name where ours is meant to differ.
+//! `NAME.jsonl` is the original, untouched; records in `NAME.ours.jsonl` replace those of the same name
+//! where ours differs on purpose.
 
 use std::fs;
 use std::path::Path;
@@ -24,12 +24,12 @@ pub(crate) struct Record {
     pub(crate) note: Option<String>,
 }
 
-/// The records of a service, ours in the place of the original's.
+/// Returns the records of a service, with ours in place of the original's.
 pub(crate) fn records(kind: ServiceKind) -> Vec<Record> {
     read_records(kind.name())
 }
 
-/// The records of a capture, ours in the place of the original's.
+/// Returns the records of a capture, with ours in place of the original's.
 pub(crate) fn read_records(name: &str) -> Vec<Record> {
     let mut records = read(&format!("{name}.jsonl")).unwrap();
     for ours in read(&format!("{name}.ours.jsonl")).unwrap_or_default() {
@@ -50,14 +50,14 @@ fn read(name: &str) -> Option<Vec<Record>> {
     )
 }
 
-/// Asks everything again.
+/// Sends all recorded requests.
 pub(crate) async fn replay(stack: &Stack, kind: ServiceKind, records: &[Record]) {
     for record in records {
         assert_eq!(record.end, "closed");
         let frames = match (&record.req, &record.raw) {
             (Some(request), _) => stack.ask(kind, request.clone()).await,
             (None, Some(raw)) => stack.exchange(kind, &bytes(raw)).await,
-            (None, None) => panic!("{}: nothing to ask", record.name),
+            (None, None) => panic!("{}: no request", record.name),
         };
         assert_eq!(frames, record.resp, "{}", record.name);
     }

@@ -1,4 +1,4 @@
-//! What arrives on the sockets of the real binary, and what files it leaves.
+//! Requests on the sockets of the real binary, and the files it leaves.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -17,10 +17,10 @@ use zino::kind::ServiceKind::{
 };
 
 use crate::installation::{
-    BINARY, Installation, Process, announced, eventually, frame, frames, next_frame, text,
+    BINARY, Installation, Process, eventually, frame, frames, next_frame, text, with_length,
 };
 
-const NOBODY: &str = "http://127.0.0.1:1/v1";
+const UNREACHABLE: &str = "http://127.0.0.1:1/v1";
 
 fn mode(installation: &Installation, name: &str) -> u32 {
     let metadata = fs::metadata(installation.path(name)).unwrap();
@@ -34,52 +34,52 @@ fn error(frames: &[Value]) -> &str {
 }
 
 #[test]
-fn broken_frames_are_answered_by_every_service() {
-    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 1000\n");
+fn every_service_reports_invalid_frames() {
+    let installation = Installation::new(UNREACHABLE, "wire.max_frame_bytes = 1000\n");
     let _process = installation.up();
     let long = vec![b' '; 1001];
     let cases: [(&str, Vec<u8>, &str); 8] = [
         (
             "over the limit",
-            announced(&long),
+            with_length(&long),
             "a frame of 1001 bytes is too long: the limit is 1000",
         ),
         (
-            "only announced",
+            "only with_length",
             vec![0xff; 4],
             "a frame of 4294967295 bytes is too long: the limit is 1000",
         ),
         ("no body", vec![0; 4], "the request is no JSON object: "),
         (
             "broken JSON",
-            announced(b"{nope"),
+            with_length(b"{nope"),
             "the request is no JSON object: ",
         ),
         (
-            "no object",
-            announced(b"[1]"),
+            "not an object",
+            with_length(b"[1]"),
             "the request is no JSON object: ",
         ),
         (
-            "no UTF-8",
-            announced(b"{\"type\":\"\xff\"}"),
+            "not UTF-8",
+            with_length(b"{\"type\":\"\xff\"}"),
             "the request is no JSON object: ",
         ),
         (
             "more than JSON",
-            announced(b"{} {}"),
+            with_length(b"{} {}"),
             "the request is no JSON object: ",
         ),
         (
             "too deep",
-            announced("[".repeat(900).as_bytes()),
+            with_length("[".repeat(900).as_bytes()),
             "the request is no JSON object: ",
         ),
     ];
     for kind in ServiceKind::ALL {
         for (name, bytes, expected) in &cases {
-            let answer = installation.exchange(kind, bytes);
-            let found = error(&answer);
+            let response = installation.exchange(kind, bytes);
+            let found = error(&response);
             assert!(
                 found.starts_with(expected),
                 "{} {name}: {found}",
@@ -89,26 +89,26 @@ fn broken_frames_are_answered_by_every_service() {
         // At the limit is not over it.
         let mut longest = br#"{"type":"ping"}"#.to_vec();
         longest.resize(1000, b' ');
-        let pong = installation.exchange(kind, &announced(&longest));
+        let pong = installation.exchange(kind, &with_length(&longest));
         assert_eq!(pong, [json!({ "type": "pong" })]);
     }
 }
 
-/// One that cannot read while it writes must get the answer all the same.
+/// A client that cannot read while it writes still gets the response.
 #[test]
-fn a_frame_far_over_the_limit_is_answered() {
-    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 1000\n");
+fn a_frame_far_over_the_limit_gets_an_error() {
+    let installation = Installation::new(UNREACHABLE, "wire.max_frame_bytes = 1000\n");
     let _process = installation.start(SystemPrompt);
-    let answer = installation.exchange(SystemPrompt, &announced(&vec![b' '; 3_000_000]));
+    let response = installation.exchange(SystemPrompt, &with_length(&vec![b' '; 3_000_000]));
     assert_eq!(
-        error(&answer),
+        error(&response),
         "a frame of 3000000 bytes is too long: the limit is 1000"
     );
 }
 
 #[test]
-fn an_unknown_type_is_refused() {
-    let installation = Installation::new(NOBODY, "");
+fn an_unknown_type_is_rejected() {
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.up();
     for kind in ServiceKind::ALL.into_iter().filter(|kind| *kind != Daemon) {
         let cases = [
@@ -119,15 +119,15 @@ fn an_unknown_type_is_refused() {
             (json!({ "type": true }), "True"),
         ];
         for (request, name) in cases {
-            let answer = installation.ask(kind, &request);
-            assert_eq!(error(&answer), format!("Unknown message type: {name}"));
+            let response = installation.ask(kind, &request);
+            assert_eq!(error(&response), format!("Unknown message type: {name}"));
         }
     }
 }
 
-/// Numbers for truth, and halves of surrogate pairs, as the original takes them.
+/// Numbers as booleans, and lone surrogates, are accepted as in the original.
 #[test]
-fn what_python_takes_is_taken() {
+fn values_python_accepts_are_accepted() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _process = installation.up();
@@ -144,20 +144,21 @@ fn what_python_takes_is_taken() {
         ),
     ] {
         for (number, last) in [("1", "done"), ("0", "re"), ("0.0", "re"), ("null", "re")] {
-            let answer =
-                installation.exchange(kind, &announced(request.replace('#', number).as_bytes()));
-            let found = answer.last().unwrap()["type"].as_str().unwrap();
-            assert!(found.starts_with(last), "{kind:?} {number}: {answer:?}");
+            let response =
+                installation.exchange(kind, &with_length(request.replace('#', number).as_bytes()));
+            let found = response.last().unwrap()["type"].as_str().unwrap();
+            assert!(found.starts_with(last), "{kind:?} {number}: {response:?}");
         }
     }
     let store = br#"{"type":"append_history","channel_id":"s","messages":[{"role":"user","content":"a\ud800b"}]}"#;
-    let answer = installation.exchange(Memory, &announced(store));
-    assert_eq!(answer, [json!({ "type": "ok" })]);
-    let answer = installation.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "s" }));
-    assert_eq!(answer["messages"][0]["content"], "a\u{fffd}b");
+    let response = installation.exchange(Memory, &with_length(store));
+    assert_eq!(response, [json!({ "type": "ok" })]);
+    let response =
+        installation.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "s" }));
+    assert_eq!(response["messages"][0]["content"], "a\u{fffd}b");
 }
 
-/// Requests, and those of their fields that are not taken whatever they are.
+/// Requests, and their fields that do not accept every value.
 fn requests() -> Vec<(ServiceKind, Value, &'static [&'static str])> {
     vec![
         (
@@ -239,8 +240,8 @@ fn requests() -> Vec<(ServiceKind, Value, &'static [&'static str])> {
     ]
 }
 
-/// Whether a field is taken all the same, as Python takes it; crate::original has what comes of it.
-fn is_taken(kind: ServiceKind, field: &str, value: &Value) -> bool {
+/// Whether a value of another type is accepted because Python would; see `crate::original`.
+fn is_accepted(kind: ServiceKind, field: &str, value: &Value) -> bool {
     let is_number = value.is_boolean() || value.is_number();
     match field {
         "stream" => true,
@@ -254,8 +255,8 @@ fn is_taken(kind: ServiceKind, field: &str, value: &Value) -> bool {
 }
 
 #[test]
-fn wrong_types_are_refused() {
-    let installation = Installation::new(NOBODY, "");
+fn fields_of_the_wrong_type_are_rejected() {
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.up();
     let wrong = [
         json!({ "a": 1 }),
@@ -266,20 +267,23 @@ fn wrong_types_are_refused() {
     ];
     for (kind, request, fields) in requests() {
         for field in fields {
-            for value in wrong.iter().filter(|value| !is_taken(kind, field, value)) {
+            for value in wrong
+                .iter()
+                .filter(|value| !is_accepted(kind, field, value))
+            {
                 let mut request = request.clone();
                 request[field] = value.clone();
-                let answer = installation.ask(kind, &request);
-                let found = error(&answer);
+                let response = installation.ask(kind, &request);
+                let found = error(&response);
                 assert!(found.contains(field), "{} {request}: {found}", kind.name());
             }
         }
         if fields.is_empty() {
-            let answer = installation.ask(kind, &request);
-            assert!(error(&answer).contains("messages[0]"), "{answer:?}");
+            let response = installation.ask(kind, &request);
+            assert!(error(&response).contains("messages[0]"), "{response:?}");
         }
     }
-    // Nothing of it was stored, and every service still answers.
+    // Nothing was stored, and every service still responds.
     let history =
         installation.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "c" }));
     assert_eq!(history["messages"], json!([]));
@@ -288,7 +292,7 @@ fn wrong_types_are_refused() {
 
 #[test]
 fn one_request_a_connection() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let _process = installation.start(SystemPrompt);
     let ping = frame(&json!({ "type": "ping" }));
     let pong = [json!({ "type": "pong" })];
@@ -303,7 +307,7 @@ fn one_request_a_connection() {
         slow.write_all(&[*byte]).unwrap();
     }
     assert_eq!(frames(slow), pong);
-    // One that has said that it will send no more still waits.
+    // A client that has closed its sending half still gets the response.
     let mut half = installation.connect(SystemPrompt);
     half.write_all(&ping).unwrap();
     half.shutdown(Shutdown::Write).unwrap();
@@ -311,8 +315,8 @@ fn one_request_a_connection() {
 }
 
 #[test]
-fn a_request_that_breaks_off() {
-    let installation = Installation::new(NOBODY, "");
+fn an_incomplete_request() {
+    let installation = Installation::new(UNREACHABLE, "");
     let process = installation.start(SystemPrompt);
     for (sent, expected) in [
         (&b""[..], None),
@@ -340,8 +344,8 @@ fn a_request_that_breaks_off() {
 /// Memory is not reserved ahead of what has arrived.
 #[test]
 #[cfg(target_os = "linux")]
-fn announcements_cost_nothing() {
-    let installation = Installation::new(NOBODY, "wire.max_frame_bytes = 4294967295\n");
+fn announced_lengths_reserve_no_memory() {
+    let installation = Installation::new(UNREACHABLE, "wire.max_frame_bytes = 4294967295\n");
     let process = installation.start(SystemPrompt);
     installation.ask_one(SystemPrompt, &json!({ "type": "get" }));
     let before = peak_resident_bytes(process.id()).unwrap();
@@ -364,8 +368,8 @@ fn announcements_cost_nothing() {
 }
 
 #[test]
-fn sockets_are_for_the_owner_and_the_group() {
-    let installation = Installation::new(NOBODY, "");
+fn sockets_are_accessible_to_owner_and_group_only() {
+    let installation = Installation::new(UNREACHABLE, "");
     for mask in ["000", "022", "077"] {
         let script = format!("umask {mask}; exec \"$0\" up");
         let mut command = installation.program(Path::new("/bin/sh"), &["-c", &script]);
@@ -388,7 +392,7 @@ fn sockets_are_for_the_owner_and_the_group() {
 
 #[test]
 fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     fs::create_dir(installation.path("run")).unwrap();
     drop(UnixListener::bind(installation.socket(SystemPrompt)).unwrap());
     let live = installation.spawn(installation.command(&["sys"]), "sys");
@@ -400,27 +404,27 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
         assert_eq!(second.status.code(), Some(1));
         let message = text(&second.stderr);
         assert!(
-            message.contains("run/sys.sock is served already"),
+            message.contains("run/sys.sock is already served"),
             "{message}"
         );
     }
-    // Nobody who could not start has left a socket or taken the live one away.
+    // The processes that failed left no socket and did not remove the live one.
     let left = fs::read_dir(installation.path("run")).unwrap().count();
     assert_eq!(left, 1);
     let pong = installation.ask_one(SystemPrompt, &json!({ "type": "ping" }));
     assert_eq!(pong["type"], "pong", "{}", live.log());
 }
 
-/// However many start at once where a killed one was, one serves.
+/// When many processes start where one was killed, exactly one serves.
 #[test]
-fn of_many_that_start_one_serves() {
-    let installation = Installation::new(NOBODY, "");
+fn of_many_processes_that_start_one_serves() {
+    let installation = Installation::new(UNREACHABLE, "");
     for _ in 0..5 {
         fs::create_dir_all(installation.path("run")).unwrap();
         drop(UnixListener::bind(installation.socket(SystemPrompt)).unwrap());
         let begin = || installation.spawn(installation.command(&["sys"]), "many");
         let mut processes: Vec<Process> = (0..6).map(|_| begin()).collect();
-        eventually("the others have given up", || {
+        eventually("the others have ended", || {
             let running = processes.iter();
             running
                 .filter(|one| testkit::process::is_running(one.id()))
@@ -444,15 +448,15 @@ fn of_many_that_start_one_serves() {
 }
 
 #[test]
-fn a_file_in_the_sockets_place_is_not_touched() {
-    let installation = Installation::new(NOBODY, "");
+fn a_file_at_the_path_of_the_socket_is_not_touched() {
+    let installation = Installation::new(UNREACHABLE, "");
     fs::create_dir(installation.path("run")).unwrap();
     fs::write(installation.socket(SystemPrompt), "precious").unwrap();
     let output = installation.run(&["sys"]);
     assert_eq!(output.status.code(), Some(1));
     let message = text(&output.stderr);
     assert!(
-        message.contains("run/sys.sock is there and is no socket"),
+        message.contains("run/sys.sock exists and is not a socket"),
         "{message}"
     );
     let kept = fs::read_to_string(installation.socket(SystemPrompt)).unwrap();
@@ -460,28 +464,28 @@ fn a_file_in_the_sockets_place_is_not_touched() {
 }
 
 #[test]
-fn requests_under_way_finish_when_the_service_is_told_to_end() {
+fn running_requests_finish_when_the_service_is_asked_to_stop() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let mut process = installation.up();
     let code = "echo begun; touch running; sleep 0.5; echo finished";
     let run = json!({ "type": "execute", "executor": "bash", "code": code });
-    let under_way = installation.begin(Executor, &run);
+    let running = installation.begin(Executor, &run);
     eventually("the program runs", || installation.path("running").exists());
     process.signal(Signal::TERM);
     eventually("the sockets are gone", || {
         !installation.socket(Executor).exists()
     });
     assert!(UnixStream::connect(installation.socket(Executor)).is_err());
-    let answer = frames(under_way);
-    assert_eq!(answer[0]["stdout"], "begun\nfinished\n");
+    let response = frames(running);
+    assert_eq!(response[0]["stdout"], "begun\nfinished\n");
     assert!(process.wait().success());
 }
 
-/// Who has asked for nothing is not waited for.
+/// A client that has sent nothing is not waited for.
 #[test]
-fn an_idle_connection_does_not_hold_up_the_end() {
-    let installation = Installation::new(NOBODY, "");
+fn an_idle_connection_does_not_delay_the_end() {
+    let installation = Installation::new(UNREACHABLE, "");
     let mut process = installation.start(SystemPrompt);
     let idle = installation.connect(SystemPrompt);
     // Accepted in order, so the idle one is by now.
@@ -497,14 +501,14 @@ fn an_idle_connection_does_not_hold_up_the_end() {
     assert_eq!(frames(idle), Vec::<Value>::new());
 }
 
-/// Work that does not end in time ends with the service.
+/// A request that does not finish in time ends with the service.
 #[test]
 fn an_endless_request_does_not_keep_the_service_alive() {
-    let installation = Installation::new(NOBODY, "");
+    let installation = Installation::new(UNREACHABLE, "");
     let mut process = installation.start(Executor);
     let run =
         json!({ "type": "execute", "executor": "bash", "code": "echo $$ >running; sleep 60" });
-    let mut under_way = installation.begin(Executor, &run);
+    let mut running = installation.begin(Executor, &run);
     let mut program = 0;
     eventually("the program runs", || {
         let pid = fs::read_to_string(installation.path("running")).unwrap_or_default();
@@ -523,11 +527,11 @@ fn an_endless_request_does_not_keep_the_service_alive() {
         !testkit::process::is_running(program)
     });
     let mut rest = Vec::new();
-    let _ = under_way.read_to_end(&mut rest);
+    let _ = running.read_to_end(&mut rest);
 }
 
 #[test]
-fn everything_is_read_again_at_a_hangup_signal() {
+fn a_hangup_signal_reloads_everything() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let process = installation.up();
@@ -569,21 +573,21 @@ fn everything_is_read_again_at_a_hangup_signal() {
     assert_eq!(capabilities["executors"]["sh"]["command"], "sh");
     let call = json!({ "name": "execute_sh", "arguments": { "code": "echo from sh" } });
     let message = format!("raw:<tool_call>{call}</tool_call>");
-    let answer = installation.ask(Daemon, &json!({ "message": message, "stream": true }));
+    let response = installation.ask(Daemon, &json!({ "message": message, "stream": true }));
     assert!(
-        answer[0]["delta"].as_str().unwrap().contains("from sh"),
-        "{answer:?}"
+        response[0]["delta"].as_str().unwrap().contains("from sh"),
+        "{response:?}"
     );
-    // One that cannot be read leaves what there was.
+    // A file that cannot be read leaves the previous state.
     fs::remove_file(installation.path("SYSTEM.md")).unwrap();
     process.signal(Signal::HUP);
-    eventually("the failure is told", || {
+    eventually("the failure is reported", || {
         process.log().contains("not reloaded")
     });
     assert_eq!(installation.ask_one(SystemPrompt, &get), prompt);
 }
 
-/// A process that was killed leaves sockets; the next one starts all the same.
+/// A killed process leaves sockets behind; the next one starts anyway.
 #[test]
 fn killed_and_started_again() {
     let model = ModelServer::start();
@@ -603,7 +607,7 @@ fn killed_and_started_again() {
 }
 
 #[test]
-fn a_stream_arrives_as_it_comes() {
+fn a_stream_is_forwarded_as_it_arrives() {
     let model = ModelServer::start();
     let installation = Installation::new(&model.url(Wire::OpenAi), "");
     let _processes = installation.start_all_but(&[]);
@@ -614,18 +618,18 @@ fn a_stream_arrives_as_it_comes() {
     assert_eq!(model.answers_in_progress(), 1);
 }
 
-/// A peer that stalls is told so in the end. The clock jumps when nobody does anything.
+/// A peer that stalls finally gets an error. The paused clock advances while all tasks are idle.
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_stalls() {
+async fn a_stalled_request_gets_an_error() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let stack = crate::stack::Stack::new(NOBODY, "").with_router();
+    let stack = crate::stack::Stack::new(UNREACHABLE, "").with_router();
     let socket = stack.config.socket(Router);
     let mut stream = tokio::net::UnixStream::connect(socket).await.unwrap();
     stream.write_all(b"\0\0\0\x10{").await.unwrap();
     let mut received = Vec::new();
     stream.read_to_end(&mut received).await.unwrap();
-    let answer: Value = serde_json::from_slice(&received[4..]).unwrap();
-    assert_eq!(answer["message"], "the request did not arrive in time");
+    let response: Value = serde_json::from_slice(&received[4..]).unwrap();
+    assert_eq!(response["message"], "the request did not arrive in time");
     drop(stream);
     stack.end().await;
 }

@@ -2,13 +2,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{set, set_model, unset};
-use crate::{ConfigError, Place, key};
+use crate::{ConfigError, ConfigFile, key};
 
 #[test]
-fn setting_one_leaves_the_others_as_they_are() {
+fn setting_one_key_keeps_the_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("home/config.json");
-    set(&path, Place::User, key("model").unwrap(), "gpt-5").unwrap();
+    set(&path, ConfigFile::User, key("model").unwrap(), "gpt-5").unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         "{\n  \"model\": \"gpt-5\"\n}\n"
@@ -19,22 +19,22 @@ fn setting_one_leaves_the_others_as_they_are() {
         (0o600, 0o700)
     );
 
-    // Numbers that no f64 holds, and an order of the user's own.
+    // A number that no f64 holds, and keys that are not sorted.
     fs::write(
         &path,
         r#"{"zeta": 12345678901234567890123, "model": "a", "theme": {"b": 1,  "a": 2}}"#,
     )
     .unwrap();
-    set(&path, Place::User, key("model").unwrap(), "b").unwrap();
-    set(&path, Place::User, key("max_steps").unwrap(), "3").unwrap();
+    set(&path, ConfigFile::User, key("model").unwrap(), "b").unwrap();
+    set(&path, ConfigFile::User, key("max_steps").unwrap(), "3").unwrap();
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         r#"{"zeta": 12345678901234567890123, "model": "b", "theme": {"b": 1,  "a": 2}, "max_steps": 3}"#
     );
-    unset(&path, Place::User, "theme").unwrap();
-    unset(&path, Place::User, "zeta").unwrap();
-    unset(&path, Place::User, "model").unwrap();
-    unset(&path, Place::User, "max_steps").unwrap();
+    unset(&path, ConfigFile::User, "theme").unwrap();
+    unset(&path, ConfigFile::User, "zeta").unwrap();
+    unset(&path, ConfigFile::User, "model").unwrap();
+    unset(&path, ConfigFile::User, "max_steps").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
 }
 
@@ -49,7 +49,7 @@ fn the_formatting_of_a_file_is_kept() {
         fs::read_to_string(&path).unwrap(),
         "{\n\t\"provider\": \"openai\",\n\t\"temperature\" : 0.70,\n\n\t\"quick_model_shortcuts\": [\n\t\t{}\n\t],\n\t\"model\": \"gpt-5\"\n}"
     );
-    // A name that is there twice leaves no doubt afterwards.
+    // A duplicate name is resolved.
     fs::write(&path, r#"{"model": "a", "x": 1, "model": "b"}"#).unwrap();
     set_model(&path, "openai", "gpt-5").unwrap();
     assert_eq!(
@@ -71,24 +71,29 @@ fn an_empty_value_unsets() {
     let path = directory.path().join("config.json");
     fs::write(&path, r#"{"model": "a", "max_steps": 3}"#).unwrap();
     for name in ["model", "max_steps"] {
-        let value = set(&path, Place::User, key(name).unwrap(), " ").unwrap();
+        let value = set(&path, ConfigFile::User, key(name).unwrap(), " ").unwrap();
         assert!(value.is_null(), "{name}: {value}");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
 }
 
 #[test]
-fn a_projects_file_is_for_everybody_and_without_a_lock_file() {
+fn a_project_file_is_readable_by_all_and_has_no_lock_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(".zot/config.json");
-    set(&path, Place::Project, key("model").unwrap(), "gpt-5").unwrap();
+    set(&path, ConfigFile::Project, key("model").unwrap(), "gpt-5").unwrap();
     let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o644);
     assert_eq!(
         fs::read_dir(directory.path().join(".zot")).unwrap().count(),
         1
     );
-    let refused = set(&path, Place::Project, key("extension_paths").unwrap(), "x");
+    let refused = set(
+        &path,
+        ConfigFile::Project,
+        key("extension_paths").unwrap(),
+        "x",
+    );
     assert!(matches!(refused, Err(ConfigError::UserOnly { .. })));
 }
 
@@ -97,7 +102,7 @@ fn a_broken_file_is_not_overwritten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config.json");
     fs::write(&path, "{\n  \"model\": oops\n}").unwrap();
-    let error = set(&path, Place::User, key("model").unwrap(), "b").unwrap_err();
+    let error = set(&path, ConfigFile::User, key("model").unwrap(), "b").unwrap_err();
     let text = error.to_string();
     assert!(text.contains("config.json, line 2"), "{text}");
     assert_eq!(
@@ -107,28 +112,28 @@ fn a_broken_file_is_not_overwritten() {
 }
 
 #[test]
-fn many_at_a_time_lose_nothing() {
+fn concurrent_changes_are_all_kept() {
     let settings = [
         ("model", "a"),
         ("max_steps", "1"),
         ("max_tokens", "2"),
         ("reasoning", "high"),
     ];
-    for place in [Place::User, Place::Project] {
+    for file in [ConfigFile::User, ConfigFile::Project] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("config.json");
-        // Often enough for them to meet.
+        // Often enough for a collision.
         for _ in 0..25 {
             let _ = fs::remove_file(&path);
             std::thread::scope(|scope| {
                 for (name, value) in settings {
                     let path = &path;
-                    scope.spawn(move || set(path, place, key(name).unwrap(), value).unwrap());
+                    scope.spawn(move || set(path, file, key(name).unwrap(), value).unwrap());
                 }
             });
             let text = fs::read_to_string(&path).unwrap();
             for (name, _) in settings {
-                assert!(text.contains(name), "{place:?}: {text}");
+                assert!(text.contains(name), "{file:?}: {text}");
             }
         }
     }

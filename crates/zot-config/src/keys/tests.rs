@@ -4,7 +4,7 @@ use super::{KEYS, key, nearest};
 use crate::ConfigError;
 
 #[test]
-fn values_are_read_as_people_write_them() {
+fn values_are_parsed_as_people_write_them() {
     for (name, text, expected) in [
         ("provider", " openai ", json!("openai")),
         ("max_steps", "7", json!(7)),
@@ -42,7 +42,7 @@ fn values_are_read_as_people_write_them() {
 }
 
 #[test]
-fn a_name_that_is_not_known_has_a_nearest() {
+fn an_unknown_name_gets_a_suggestion() {
     let error = key("max_step").unwrap_err();
     assert!(matches!(
         error,
@@ -57,7 +57,7 @@ fn a_name_that_is_not_known_has_a_nearest() {
 }
 
 #[test]
-fn what_a_project_says_never_exceeds_what_the_user_says() {
+fn a_project_cannot_exceed_the_users_limits() {
     let steps = key("max_steps").unwrap();
     assert_eq!(steps.tightened(json!(5), Some(&json!(9))), json!(5));
     assert_eq!(steps.tightened(json!(50), Some(&json!(9))), json!(9));
@@ -74,7 +74,7 @@ fn what_a_project_says_never_exceeds_what_the_user_says() {
             json!(["read", "bash", "-x"]),
             json!(["read", "-x"]),
         ),
-        // Nothing is left, which is not all but x.
+        // Nothing is left, which differs from everything except x.
         (
             json!(["bash", "-x"]),
             json!(["read"]),
@@ -94,7 +94,7 @@ fn what_a_project_says_never_exceeds_what_the_user_says() {
 fn variables_are_named_after_the_keys() {
     let names: Vec<String> = KEYS.iter().map(|key| key.variable()).collect();
     assert!(names.contains(&"ZOT_MAX_COST_USD".to_owned()));
-    // These mean something else.
+    // These variables have another meaning.
     for taken in ["ZOT_HOME", "ZOT_EXTRA_CA_CERTS"] {
         assert!(!names.contains(&taken.to_owned()));
     }

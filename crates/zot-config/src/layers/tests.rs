@@ -7,13 +7,13 @@ use tempfile::TempDir;
 use super::{Layers, Origin};
 use crate::{ConfigError, Dialect, Effort, KEYS, Settings, WireName};
 
-struct Places {
+struct Directories {
     _directory: TempDir,
     home: PathBuf,
     cwd: PathBuf,
 }
 
-impl Places {
+impl Directories {
     fn new(user: &str, project: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (home, cwd) = (directory.path().join("home"), directory.path().join("work"));
@@ -50,12 +50,12 @@ fn origin(layers: &Layers, name: &str) -> Origin {
 }
 
 #[test]
-fn variables_win_over_the_project_and_the_project_over_the_user() {
-    let places = Places::new(
+fn variables_override_the_project_which_overrides_the_user() {
+    let directories = Directories::new(
         r#"{"reasoning": "low", "tool_dialect": "hermes", "max_steps": 10}"#,
         r#"{"reasoning": "medium", "tool_dialect": "native", "max_steps": 20}"#,
     );
-    let layers = places
+    let layers = directories
         .load(&[("ZOT_REASONING", "high"), ("ZOT_MODEL", "")])
         .unwrap();
     assert_eq!(
@@ -71,7 +71,7 @@ fn variables_win_over_the_project_and_the_project_over_the_user() {
         origin(&layers, "reasoning"),
         Origin::Variable("ZOT_REASONING".to_owned())
     );
-    let project = places.cwd.join(".zot/config.json");
+    let project = directories.cwd.join(".zot/config.json");
     assert_eq!(origin(&layers, "tool_dialect"), Origin::Project(project));
     assert_eq!(origin(&layers, "model"), Origin::Default);
     assert_eq!(layers.warnings(), &[] as &[String]);
@@ -81,7 +81,10 @@ fn variables_win_over_the_project_and_the_project_over_the_user() {
 fn another_provider_means_another_model() {
     let user = r#"{"provider": "openai", "model": "gpt-5"}"#;
     let pair = |project: &str| {
-        let settings = Places::new(user, project).load(&[]).unwrap().settings();
+        let settings = Directories::new(user, project)
+            .load(&[])
+            .unwrap()
+            .settings();
         (settings.provider, settings.model)
     };
     let texts =
@@ -103,13 +106,13 @@ fn another_provider_means_another_model() {
 }
 
 #[test]
-fn a_project_cannot_set_what_could_harm() {
-    let places = Places::new(
+fn a_project_cannot_set_dangerous_keys() {
+    let directories = Directories::new(
         r#"{"extensions": false, "tools": ["read"]}"#,
         r#"{"extensions": true, "extension_paths": ["./evil"], "session": false, "live_models": true,
             "tools": ["read", "bash"], "api_key": "x", "base_url": "http://evil"}"#,
     );
-    let layers = places.load(&[]).unwrap();
+    let layers = directories.load(&[]).unwrap();
     assert_eq!(
         layers.settings(),
         Settings {
@@ -130,16 +133,19 @@ fn a_project_can_close_the_jail_and_not_open_it() {
         ("", r#"{"jail": true}"#, true),
         (r#"{"jail": false}"#, r#"{"jail": false}"#, false),
     ] {
-        let places = Places::new(user, project);
-        let settings = places.load(&[]).unwrap().settings();
+        let directories = Directories::new(user, project);
+        let settings = directories.load(&[]).unwrap().settings();
         assert_eq!(settings.jail, Some(expected), "{user} {project}");
-        let settings = places.load(&[("ZOT_JAIL", "false")]).unwrap().settings();
+        let settings = directories
+            .load(&[("ZOT_JAIL", "false")])
+            .unwrap()
+            .settings();
         assert_eq!(settings.jail, Some(false), "the user's variable wins");
     }
 }
 
 #[test]
-fn mistakes_are_named_with_file_and_line() {
+fn errors_name_file_and_line() {
     for (user, expected) in [
         (
             "{\n\n \"max_steps\": \"x\"}",
@@ -155,21 +161,24 @@ fn mistakes_are_named_with_file_and_line() {
             "config.json, line 1, column 4: trailing characters",
         ),
     ] {
-        let error = Places::new(user, "").load(&[]).unwrap_err().to_string();
+        let error = Directories::new(user, "")
+            .load(&[])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{user:?}: {error}");
     }
-    let error = Places::new("", "")
+    let error = Directories::new("", "")
         .load(&[("ZOT_MAX_STEPS", "no")])
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "$ZOT_MAX_STEPS must be a whole number from 1 on"
+        "$ZOT_MAX_STEPS must be a whole number of at least 1"
     );
 }
 
 #[test]
-fn a_misspelt_key_is_warned_about_and_a_foreign_one_only_listed() {
-    let layers = Places::new(
+fn a_misspelt_key_is_a_warning_and_a_foreign_one_is_listed() {
+    let layers = Directories::new(
         "{\"$schema\": \"x\", \"modle\": \"a\",\n\"colours\": \"dark\"}",
         "",
     )
@@ -202,8 +211,8 @@ fn every_kind_of_value_reaches_the_settings() {
         "theme": "light", "keep_scrollback": true, "inline_images_enabled": false
     });
     assert_eq!(values.as_object().unwrap().len(), KEYS.len());
-    let places = Places::new(&values.to_string(), "");
-    let settings = places.load(&[]).unwrap().settings();
+    let directories = Directories::new(&values.to_string(), "");
+    let settings = directories.load(&[]).unwrap().settings();
     assert_eq!(
         settings,
         Settings {
@@ -221,7 +230,7 @@ fn every_kind_of_value_reaches_the_settings() {
             tool_dialect: Some(Dialect::Hermes),
             jail: Some(true),
             extensions: Some(true),
-            extension_paths: Some(vec![places.home.join("x")]),
+            extension_paths: Some(vec![directories.home.join("x")]),
             session: Some(false),
             durable: Some(true),
             live_models: Some(false),
@@ -251,20 +260,20 @@ fn empty_means_unset_for_every_key_in_both_files() {
             .map(|key| (key.name.to_owned(), empty.clone()))
             .collect();
         let file = serde_json::Value::Object(values).to_string();
-        let layers = Places::new(&file, &file).load(&[]).unwrap();
+        let layers = Directories::new(&file, &file).load(&[]).unwrap();
         assert_eq!(layers.settings(), Settings::default(), "{empty}");
         assert_eq!(layers.warnings(), &[] as &[String], "{empty}");
     }
-    // What is not set in the project leaves the user's in force.
+    // A setting that the project does not set keeps the user's value.
     let user = r#"{"provider": "openai", "model": "gpt-5", "reasoning": "low"}"#;
-    let layers = Places::new(user, r#"{"provider": "", "model": "", "reasoning": ""}"#);
+    let layers = Directories::new(user, r#"{"provider": "", "model": "", "reasoning": ""}"#);
     let settings = layers.load(&[]).unwrap().settings();
     assert_eq!(settings.model.as_deref(), Some("gpt-5"));
     assert_eq!(settings.reasoning, Some(Effort::Low));
 }
 
 #[test]
-fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_error() {
+fn settings_of_the_original_are_never_an_error() {
     let file = json!({
         "provider": "", "model": "", "reasoning": "maximum", "temperature": 0.7, "theme": "",
         "tool_render": "flat", "compact_input": true, "inline_images_enabled": false,
@@ -275,7 +284,7 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
         "tui_input_style": "lines", "tui_status_position": "", "tui_working_position": "",
         "insecure": true, "http_proxy": "", "last_changelog_shown": "0.9.9"
     });
-    let layers = Places::new(&file.to_string(), "").load(&[]).unwrap();
+    let layers = Directories::new(&file.to_string(), "").load(&[]).unwrap();
     assert_eq!(
         layers.settings(),
         Settings {
@@ -303,20 +312,22 @@ fn the_originals_settings_are_honoured_where_they_mean_something_and_never_an_er
         ("maximum", Some(Effort::High)),
     ] {
         let file = json!({"reasoning": word}).to_string();
-        let settings = Places::new(&file, "").load(&[]).unwrap().settings();
+        let settings = Directories::new(&file, "").load(&[]).unwrap().settings();
         assert_eq!(settings.reasoning, expected, "{word}");
     }
 }
 
 #[test]
-fn a_proxy_that_is_not_used_is_warned_about() {
-    let places = Places::new(r#"{"http_proxy": "http://user:secret@proxy:3128"}"#, "");
-    let layers = places.load(&[]).unwrap();
+fn an_unused_proxy_is_a_warning() {
+    let directories = Directories::new(r#"{"http_proxy": "http://user:secret@proxy:3128"}"#, "");
+    let layers = directories.load(&[]).unwrap();
     let [warning] = layers.warnings() else {
         panic!("{:?}", layers.warnings());
     };
     assert!(warning.contains("set HTTPS_PROXY"), "{warning}");
     assert!(!warning.contains("secret"), "{warning}");
-    let layers = places.load(&[("HTTPS_PROXY", "http://proxy")]).unwrap();
+    let layers = directories
+        .load(&[("HTTPS_PROXY", "http://proxy")])
+        .unwrap();
     assert_eq!(layers.warnings(), &[] as &[String]);
 }

@@ -2,7 +2,7 @@ use super::{RENAMED, WITHOUT_COUNTERPART, is_without_counterpart};
 use crate::KEYS;
 
 #[test]
-fn no_setting_of_ours_is_called_foreign() {
+fn our_settings_are_not_listed_as_foreign() {
     for key in KEYS {
         assert!(!is_without_counterpart(key.name), "{}", key.name);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Lock, LockError};
 
 #[test]
-fn only_one_holds_it() {
+fn a_lock_has_one_holder() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lock");
     let first = Lock::try_acquire(&path).unwrap();
@@ -20,7 +20,7 @@ fn only_one_holds_it() {
 }
 
 #[test]
-fn a_waiting_process_gets_it() {
+fn a_waiter_gets_the_released_lock() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lock");
     let first = Lock::try_acquire(&path).unwrap();
@@ -36,7 +36,7 @@ fn a_waiting_process_gets_it() {
 }
 
 #[test]
-fn a_directory_is_locked_and_stays_empty() {
+fn locking_a_directory_creates_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let acquire = || Lock::acquire_directory_within(directory.path(), Duration::from_millis(20));
     let lock = acquire().unwrap();

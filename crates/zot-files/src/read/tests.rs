@@ -3,7 +3,7 @@ use std::fs;
 use super::read_limited;
 
 #[test]
-fn what_is_there_is_read_and_what_is_not_is_none() {
+fn a_missing_file_is_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.json");
     assert_eq!(read_limited(&path, 10).unwrap(), None);
@@ -13,7 +13,7 @@ fn what_is_there_is_read_and_what_is_not_is_none() {
 }
 
 #[test]
-fn directories_and_long_files_are_refused() {
+fn directories_and_files_over_the_limit_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     assert!(read_limited(directory.path(), 10).is_err());
     let path = directory.path().join("long");
@@ -23,7 +23,7 @@ fn directories_and_long_files_are_refused() {
 }
 
 #[test]
-fn what_has_no_end_or_no_writer_is_refused_by_name_at_once() {
+fn special_files_are_refused_and_named() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe");
     let fifo = rustix::fs::FileType::Fifo;

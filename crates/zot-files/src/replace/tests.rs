@@ -57,7 +57,7 @@ fn a_failure_changes_nothing() {
 }
 
 #[test]
-fn the_disk_is_waited_for_only_where_power_may_be_lost() {
+fn only_power_loss_durability_syncs() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a");
     for (durability, expected) in [(Durability::ProcessEnd, 0), (Durability::PowerLoss, 2)] {
@@ -68,7 +68,7 @@ fn the_disk_is_waited_for_only_where_power_may_be_lost() {
 }
 
 #[test]
-fn the_new_file_can_be_appended_to_and_a_failed_writer_changes_nothing() {
+fn the_new_file_is_open_for_appending_and_a_failed_writer_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a");
     let write = |file: &mut BufWriter<File>| file.write_all(b"one");

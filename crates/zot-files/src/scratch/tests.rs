@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::{Scratch, ScratchDirectory, sweep};
 
 #[test]
-fn what_is_in_use_stays_and_what_is_abandoned_goes() {
+fn a_sweep_removes_abandoned_directories_only() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     let used = ScratchDirectory::new_in(parent.path(), Scratch::Jail).unwrap();
@@ -17,7 +17,7 @@ fn what_is_in_use_stays_and_what_is_abandoned_goes() {
     let outside = at("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("precious"), "x").unwrap();
-    // Links are left, in its place and in it.
+    // Links are not followed, neither beside the directory nor inside it.
     symlink(&outside, at("zot-jail-link")).unwrap();
     symlink(&outside, abandoned.join("link")).unwrap();
     fs::write(at("zot-jail-file"), "x").unwrap();
@@ -31,7 +31,7 @@ fn what_is_in_use_stays_and_what_is_abandoned_goes() {
 }
 
 #[test]
-fn the_directory_of_a_killed_process_is_swept_and_that_of_a_running_one_is_not() {
+fn the_lock_of_a_running_process_prevents_a_sweep() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("zino-exc-other");
     fs::create_dir(&path).unwrap();
@@ -42,8 +42,8 @@ fn the_directory_of_a_killed_process_is_swept_and_that_of_a_running_one_is_not()
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("flock of util-linux");
-    let mut said = [0; 5];
-    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let mut output = [0; 5];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut output).unwrap();
     sweep(parent.path());
     assert!(path.exists());
     // The shell that flock started holds the lock as well, and ends with its input.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Replacement, WalkError, WalkedFile};
 
-/// A directory without links in its path, as a path that was recorded has none.
-fn place() -> (tempfile::TempDir, PathBuf) {
+/// Creates a directory whose path has no links, like a recorded path.
+fn directory() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
     (directory, path)
@@ -13,7 +13,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn a_file_is_read_replaced_and_removed() {
-    let (_directory, at) = place();
+    let (_guard, at) = directory();
     let path = at.join("f");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -31,8 +31,8 @@ fn a_file_is_read_replaced_and_removed() {
 }
 
 #[test]
-fn a_missing_file_is_made_with_the_directories_above_it() {
-    let (_directory, at) = place();
+fn a_missing_file_is_created_with_its_directories() {
+    let (_guard, at) = directory();
     let path = at.join("a/b/f");
     let file = WalkedFile::find(&path).unwrap();
     assert!(!file.exists());
@@ -43,8 +43,8 @@ fn a_missing_file_is_made_with_the_directories_above_it() {
 }
 
 #[test]
-fn links_and_everything_that_is_not_a_regular_file_are_refused_by_name() {
-    let (_directory, at) = place();
+fn links_and_special_files_are_refused_and_named() {
+    let (_guard, at) = directory();
     fs::create_dir(at.join("real")).unwrap();
     fs::write(at.join("real/f"), "x").unwrap();
     symlink("real", at.join("link")).unwrap();
@@ -77,8 +77,8 @@ fn links_and_everything_that_is_not_a_regular_file_are_refused_by_name() {
 }
 
 #[test]
-fn what_takes_the_place_of_a_checked_file_is_not_touched() {
-    let (_directory, at) = place();
+fn a_swapped_file_is_not_touched() {
+    let (_guard, at) = directory();
     let (path, other) = (at.join("f"), at.join("other"));
     for replacement in [Replacement::Rename, Replacement::InPlace] {
         fs::write(&path, "old").unwrap();
@@ -109,8 +109,8 @@ fn what_takes_the_place_of_a_checked_file_is_not_touched() {
 }
 
 #[test]
-fn a_directory_that_is_moved_away_takes_the_change_with_it() {
-    let (_directory, at) = place();
+fn a_moved_directory_still_receives_the_change() {
+    let (_guard, at) = directory();
     fs::create_dir(at.join("d")).unwrap();
     fs::write(at.join("d/f"), "old").unwrap();
     fs::create_dir(at.join("outside")).unwrap();
@@ -124,8 +124,8 @@ fn a_directory_that_is_moved_away_takes_the_change_with_it() {
 }
 
 #[test]
-fn a_name_is_replaced_alone_or_all_names_of_a_file() {
-    let (_directory, at) = place();
+fn a_replacement_affects_one_hard_link_or_all() {
+    let (_guard, at) = directory();
     let (path, second) = (at.join("f"), at.join("second"));
     fs::write(&path, "old").unwrap();
     fs::hard_link(&path, &second).unwrap();

@@ -6,12 +6,15 @@ use super::intents;
 fn calls(prompt: &str) -> Vec<String> {
     let intents = intents(prompt).into_iter();
     intents
-        .map(|intent| format!("{} {}", intent.tool, intent.arguments))
+        .map(|intent| {
+            let (tool, arguments) = intent.call();
+            format!("{tool} {arguments}")
+        })
         .collect()
 }
 
 #[test]
-fn every_form_is_understood() {
+fn every_form_becomes_a_call() {
     for (prompt, expected) in [
         ("list the files", r#"bash {"command":"ls -1Ap"}"#),
         (" List the files here.\n", r#"bash {"command":"ls -1Ap"}"#),
@@ -32,7 +35,7 @@ fn every_form_is_understood() {
         ("run `echo hi`", r#"bash {"command":"echo hi"}"#),
         (
             "run: echo a and\n\n[ -e b ] ",
-            r#"bash {"command":"echo a and\n\n[ -e b ]"}"#,
+            r#"bash {"command":"echo a and\n\n[ -e b ] "}"#,
         ),
         (
             r#"call weather {"city": "Oslo"}"#,
@@ -42,6 +45,33 @@ fn every_form_is_understood() {
     ] {
         assert_eq!(calls(prompt), [expected], "{prompt}");
     }
+}
+
+#[test]
+fn everything_after_run_is_the_command() {
+    for command in [
+        "ls -la",
+        "ls; pwd",
+        "cat a > b",
+        "echo one and echo two",
+        "echo 'What? Stop!'",
+        "printf '%s' `date`",
+        "run: echo nested",
+        "cat <<END\n\n[section]\nEND\n",
+        "echo trailing\\ ",
+    ] {
+        let expected = serde_json::json!({ "command": command });
+        for prompt in [format!("run: {command}"), format!("Run:{command}")] {
+            assert_eq!(calls(&prompt), [format!("bash {expected}")], "{prompt:?}");
+        }
+    }
+}
+
+#[test]
+fn attached_files_are_not_run() {
+    let file = "[a.txt, attached by the user]\n```\nrm -rf .\n```";
+    let expected = r#"bash {"command":"cat @a.txt"}"#;
+    assert_eq!(calls(&format!("run: cat @a.txt\n\n{file}")), [expected]);
 }
 
 #[test]
@@ -70,7 +100,7 @@ fn attached_files_are_not_part_of_the_request() {
 }
 
 #[test]
-fn everything_else_is_not_understood() {
+fn other_prompts_have_no_intent() {
     for prompt in [
         "",
         "hello",
@@ -97,7 +127,8 @@ fn commands_work_in_a_real_shell() {
         ("list the files", "it's/\n"),
         ("count the lines in it's/a", "2\n"),
     ] {
-        let arguments = &intents(prompt)[0].arguments;
+        let intents = intents(prompt);
+        let (_, arguments) = intents[0].call();
         let command = arguments["command"].as_str().unwrap();
         let shell = Command::new("sh")
             .args(["-c", command])

@@ -109,7 +109,7 @@ fn calls(reply: &Reply) -> Vec<String> {
 }
 
 #[test]
-fn prompts_lead_to_calls() {
+fn a_request_becomes_a_call() {
     for (prompt, expected) in [
         ("list the files", r#"bash {"command":"ls -1Ap"}"#),
         ("read README.md", r#"read {"path":"README.md"}"#),
@@ -131,7 +131,7 @@ fn prompts_lead_to_calls() {
 }
 
 #[test]
-fn results_are_used_in_the_answer() {
+fn the_next_response_describes_the_results() {
     for (prompt, (is_error, result), expected) in [
         (
             "list the files",
@@ -198,7 +198,7 @@ fn results_are_used_in_the_answer() {
 }
 
 #[test]
-fn looking_is_done_together_and_changing_alone() {
+fn reads_share_a_response_and_changes_do_not() {
     let mut conversation = Conversation::with_all_tools();
     let first = conversation.ask(
         "list the files and count the lines in a.txt and write \"x\" to a.txt and run `cat a.txt`",
@@ -238,7 +238,7 @@ fn looking_is_done_together_and_changing_alone() {
 }
 
 #[test]
-fn ids_go_past_those_of_a_shortened_conversation() {
+fn ids_exceed_those_of_a_shortened_conversation() {
     let mut conversation = Conversation::with_all_tools();
     let mut reply = conversation.ask("list the files");
     reply.calls[0].id = "offline_41".to_owned();
@@ -248,7 +248,7 @@ fn ids_go_past_those_of_a_shortened_conversation() {
 }
 
 #[test]
-fn a_missing_tool_is_named_and_the_rest_is_done() {
+fn a_missing_tool_is_reported_and_the_others_are_called() {
     let mut conversation = Conversation::new(&["read"]);
     let reply = conversation.ask("list the files and read a.txt");
     assert_eq!(calls(&reply), [r#"read {"path":"a.txt"}"#]);
@@ -294,7 +294,7 @@ fn every_example_of_the_help_text_works() {
 }
 
 #[test]
-fn an_image_is_admitted_to_be_invisible() {
+fn the_response_to_an_image_admits_that_it_cannot_see() {
     let mut conversation = Conversation::with_all_tools();
     let image = ContentBlock::Image(Image {
         mime_type: "image/png".to_owned(),
@@ -323,7 +323,7 @@ fn a_mirrored_image_is_not_a_prompt() {
 }
 
 #[test]
-fn a_turn_whose_prompt_was_compacted_away_still_ends() {
+fn a_prompt_that_was_compacted_away_still_ends() {
     let mut conversation = Conversation::with_all_tools();
     let first = conversation.ask("run `date` and run `uptime`");
     conversation.messages.clear();
@@ -334,7 +334,7 @@ fn a_turn_whose_prompt_was_compacted_away_still_ends() {
 }
 
 #[test]
-fn a_compaction_is_not_taken_for_a_request() {
+fn a_compaction_is_not_a_request() {
     let mut conversation = Conversation::with_all_tools();
     let reply = conversation.ask("<conversation>\n[user]\nlist the files\n</conversation>");
     assert!(reply.calls.is_empty());
@@ -342,7 +342,7 @@ fn a_compaction_is_not_taken_for_a_request() {
 }
 
 #[test]
-fn long_results_make_short_answers() {
+fn long_results_are_shortened() {
     let mut conversation = Conversation::with_all_tools();
     let first = conversation.ask("read a.txt and run `yes`");
     let long = "ä line that is rather long\n".repeat(10_000);
@@ -353,7 +353,7 @@ fn long_results_make_short_answers() {
 }
 
 #[test]
-fn an_unknown_tool_is_called_when_it_is_there_and_named_when_it_is_not() {
+fn any_tool_can_be_called_by_name() {
     let mut conversation = Conversation::with_all_tools();
     let reply = conversation.ask(r#"call weather {"city": "Berlin"}"#);
     assert!(reply.calls.is_empty());

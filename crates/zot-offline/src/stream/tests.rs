@@ -83,7 +83,7 @@ async fn a_call_is_streamed_in_pieces() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn an_answer_without_calls_ends() {
+async fn a_response_without_calls_stops() {
     let events = events("hello").await;
     assert_eq!(events.last(), Some(&ModelEvent::Stop(StopReason::End)));
     assert!(
@@ -93,7 +93,7 @@ async fn an_answer_without_calls_ends() {
 }
 
 #[test]
-fn the_stream_lets_others_run() {
+fn the_stream_yields_to_other_tasks() {
     let messages = [Arc::new(Message::user_text("help", Timestamp::UNIX_EPOCH))];
     let stream = OfflineModel.stream(ModelRequest {
         model: OfflineModel::NAME,

@@ -1,5 +1,5 @@
-//! Systems other than Linux: a child process together with what stayed in its group. What left the
-//! group (`setsid`) is out of reach, and nothing ends with us when we are killed.
+//! Systems other than Linux: a child process together with its process group. Processes that leave the
+//! group (`setsid`) are out of reach, and nothing ends when we are killed.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt as _};
@@ -21,9 +21,9 @@ pub struct ProcessGroup {
     child: Child,
     group: Pid,
     watch: ExitWatch,
-    /// Set once the leader is reaped; nothing if its status was lost.
+    /// Set once the leader is reaped; the inner value is `None` if its status was lost.
     reaped: Option<Option<ExitStatus>>,
-    gone: bool,
+    is_gone: bool,
 }
 
 impl ProcessGroup {
@@ -41,7 +41,7 @@ impl ProcessGroup {
                 group,
                 watch,
                 reaped: None,
-                gone: false,
+                is_gone: false,
             }),
             Err(error) => {
                 let _ = kill_process_group(group, Signal::KILL);
@@ -58,7 +58,7 @@ impl ProcessGroup {
         }
     }
 
-    /// How the leader exited, if it has; it is not reaped yet.
+    /// Returns how the leader exited, if it has, without reaping it.
     pub fn status(&self) -> Option<ExitStatus> {
         if let Some(status) = self.reaped {
             return status;
@@ -84,20 +84,20 @@ impl ProcessGroup {
     /// Asks every process in the group to end, and kills those that have not after `grace`.
     ///
     /// Callers that can ask a child to end by other means wait for [`exited`](Self::exited) first, with a
-    /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
+    /// limit; then they call [`close`](Self::close) if it exited, and this function if it did not.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;
         self.reap();
-        // Looked at before anyone is told to go: who obeys at once was there, too.
+        // Checked before the signal: a process that obeys immediately was a survivor, too.
         let mut had_survivors = self.reaped.is_some() && any_alive(self.group);
-        self.gone = self.reaped.is_some() && !had_survivors;
+        self.is_gone = self.reaped.is_some() && !had_survivors;
         self.signal(Signal::TERM);
         if timeout_at(deadline, self.exited()).await.is_ok() {
             self.reap();
             had_survivors |= any_alive(self.group);
             self.wait_until_empty(deadline).await;
         }
-        if !self.gone {
+        if !self.is_gone {
             self.kill().await;
         }
         self.end_report(had_survivors)
@@ -118,7 +118,7 @@ impl ProcessGroup {
         }
     }
 
-    /// Polls until no member is alive; the leader must be reaped. False when `deadline` came first.
+    /// Polls until no member is alive; the leader must be reaped. Returns false at `deadline`.
     async fn wait_until_empty(&mut self, deadline: Instant) -> bool {
         while any_alive(self.group) {
             if Instant::now() >= deadline {
@@ -126,7 +126,7 @@ impl ProcessGroup {
             }
             sleep(POLL_INTERVAL).await;
         }
-        self.gone = true;
+        self.is_gone = true;
         true
     }
 
@@ -135,25 +135,25 @@ impl ProcessGroup {
             match self.child.try_wait() {
                 Ok(Some(status)) => self.reaped = Some(Some(status)),
                 Ok(None) => {}
-                // Someone else reaped it, for instance because SIGCHLD is ignored.
+                // It was reaped elsewhere, for instance because SIGCHLD is ignored.
                 Err(_) => self.reaped = Some(None),
             }
         }
     }
 
-    /// The number is still ours: an unreaped leader or a living member holds it.
+    /// Signals the group, whose id cannot have been reused: an unreaped leader or a member holds it.
     fn signal(&self, signal: Signal) {
-        if !self.gone {
-            // Fails only when no one is left to hear it.
+        if !self.is_gone {
+            // Fails only if no process is left.
             let _ = kill_process_group(self.group, signal);
         }
     }
 }
 
 impl Drop for ProcessGroup {
-    /// Kills and reaps at once. A task for it could outlive the runtime; a short wait cannot.
+    /// Kills and reaps synchronously: a task could outlive the runtime.
     fn drop(&mut self) {
-        if self.gone {
+        if self.is_gone {
             return;
         }
         self.signal(Signal::KILL);

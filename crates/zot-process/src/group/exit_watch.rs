@@ -1,15 +1,15 @@
 //! Waits for a child to exit without reaping it.
 //!
-//! While it is not reaped its number, which is also the number of its group, belongs to no one
-//! else, so that signals reach only what was started here. Linux tells by a process descriptor;
-//! where there is none (other systems, Linux before 5.3, some sandboxes) the child is polled.
+//! Until it is reaped, its process id, which is also the id of its group, cannot be reused, so that
+//! signals reach only what was started here. Linux reports the exit through a process descriptor;
+//! where there is none (other systems, Linux before 5.3, some sandboxes), the child is polled.
 
 use std::io;
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// How often a child without a process descriptor is looked at.
+/// How often a child without a process descriptor is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) enum ExitWatch {
@@ -28,7 +28,7 @@ impl ExitWatch {
                 #[expect(
                     deprecated,
                     reason = "its successor is unsafe for descriptors that may be swapped or closed \
-                              while registered; an `OwnedFd` no one else sees cannot be"
+                              while registered; this `OwnedFd` is private"
                 )]
                 let watched = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
                 return Ok(Self::Descriptor(watched));
@@ -43,7 +43,7 @@ impl ExitWatch {
             #[cfg(target_os = "linux")]
             Self::Descriptor(descriptor) => {
                 if descriptor.readable().await.is_err() {
-                    // Only a runtime that shuts down refuses; the owner's `Drop` takes over.
+                    // Fails only when the runtime shuts down; the owner's `Drop` ends the group.
                     std::future::pending::<()>().await;
                 }
             }

@@ -1,20 +1,20 @@
-//! What a process group and its supervisor say to each other, in single bytes but for the report.
+//! The protocol between a process group and its supervisor: single bytes, except for the report.
 
-/// Asks the program's group, and what has left it, to end.
+/// Asks the program's group, and processes that left it, to end.
 pub(crate) const TERMINATE: u8 = b'T';
 
 /// Kills everything. So does the end of the connection.
 pub(crate) const KILL: u8 = b'K';
 
-/// Reports that the last process is gone, where others were left when the program ended.
+/// Reports that the last of the processes that outlived the program has exited.
 pub(crate) const GONE: u8 = b'G';
 
 /// Reports that the program has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// As `wait` tells it.
+    /// As returned by `wait`.
     pub(crate) status: i32,
-    /// Whether processes that it started are left.
+    /// Whether processes that it started are still running.
     pub(crate) others: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Linux: a supervisor between us and the program knows all that the program started, wherever it
-//! went, and ends it, also when we cannot any more.
+//! Linux: a supervisor between us and the program keeps track of every process that the program
+//! started and ends them all, even when we are killed.
 
 use std::io;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -17,38 +17,38 @@ use super::protocol::{KILL, REPORT_BYTES, Report, TERMINATE};
 use super::{DROP_TIME, GroupEnd, KILL_TIME, SETTLE_TIME};
 use crate::launch::{Confined, install};
 
-/// A running program and all that it started, in its process group or elsewhere. Dropping it kills
-/// them; so does our own end, whatever brings it about.
+/// A running program and every process it started, in its process group or not. Dropping it kills
+/// them; so does the end of this process, whatever the cause.
 pub struct ProcessGroup {
     supervisor: Child,
     watch: ExitWatch,
     control: UnixStream,
-    heard: Mutex<Heard>,
+    received: Mutex<Received>,
     is_reaped: bool,
 }
 
-/// What the supervisor has said so far.
+/// What the supervisor has reported so far.
 #[derive(Debug, Default)]
-struct Heard {
-    /// A report, and a byte when the last process was gone later.
+struct Received {
+    /// A report, and a byte if the last process exited later.
     bytes: Vec<u8>,
-    /// The supervisor itself is gone.
-    is_over: bool,
+    /// Whether the supervisor has closed the connection.
+    is_closed: bool,
 }
 
-impl Heard {
+impl Received {
     fn report(&self) -> Option<Report> {
         let (report, _) = self.bytes.split_first_chunk::<REPORT_BYTES>()?;
         Some(Report::from_bytes(*report))
     }
 
     fn has_exited(&self) -> bool {
-        self.is_over || self.report().is_some()
+        self.is_closed || self.report().is_some()
     }
 
     fn is_gone(&self) -> bool {
-        let alone = self.report().is_some_and(|report| !report.others);
-        self.is_over || alone || self.bytes.len() > REPORT_BYTES
+        let without_others = self.report().is_some_and(|report| !report.others);
+        self.is_closed || without_others || self.bytes.len() > REPORT_BYTES
     }
 }
 
@@ -62,7 +62,7 @@ impl ProcessGroup {
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
         let mut command = install(command.into(), supervisor_end);
-        // The supervisor's group: the keys of the terminal are not for it.
+        // A separate group, so that keys of the terminal do not signal the supervisor.
         let supervisor = command.process_group(0).spawn()?;
         // Dropping our end of the connection is enough to end everything.
         let watch = ExitWatch::new(Pid::from_child(&supervisor))?;
@@ -70,64 +70,64 @@ impl ProcessGroup {
             supervisor,
             watch,
             control,
-            heard: Mutex::new(Heard::default()),
+            received: Mutex::new(Received::default()),
             is_reaped: false,
         })
     }
 
     /// Returns once the program has exited. May be dropped and called again.
     pub async fn exited(&self) {
-        self.until(Heard::has_exited).await;
+        self.until(Received::has_exited).await;
     }
 
-    /// How the program exited, if it has.
+    /// Returns how the program exited, if it has.
     pub fn status(&self) -> Option<ExitStatus> {
-        let report = self.listen().report();
+        let report = self.receive().report();
         report.map(|report| ExitStatus::from_raw(report.status))
     }
 
-    /// Takes leave of a group whose program has exited; whatever is left is killed.
+    /// Ends a group whose program has exited; remaining processes are killed.
     pub async fn close(mut self) -> GroupEnd {
         self.exited().await;
-        let settled = timeout(SETTLE_TIME, self.until(Heard::is_gone))
+        let settled = timeout(SETTLE_TIME, self.until(Received::is_gone))
             .await
             .is_ok();
         if !settled {
             self.kill().await;
         }
-        self.leave(!settled).await
+        self.finish(!settled).await
     }
 
     /// Asks every process to end, and kills those that have not after `grace`.
     ///
     /// Callers that can ask a child to end by other means wait for [`exited`](Self::exited) first, with a
-    /// limit; then [`close`](Self::close) takes leave of one that obeyed, and this ends the others.
+    /// limit; then they call [`close`](Self::close) if it exited, and this function if it did not.
     pub async fn end(mut self, grace: Duration) -> GroupEnd {
         let deadline = Instant::now() + grace;
-        // Looked at before anyone is told to go: who obeys at once was there, too.
-        let had_exited = self.listen().has_exited();
-        let mut had_survivors = had_exited && !self.listen().is_gone();
-        self.tell(TERMINATE);
+        // Checked before the signal: a process that obeys immediately was a survivor, too.
+        let had_exited = self.receive().has_exited();
+        let mut had_survivors = had_exited && !self.receive().is_gone();
+        self.send(TERMINATE);
         if timeout_at(deadline, self.exited()).await.is_ok() {
             if !had_exited {
-                let report = self.listen().report();
+                let report = self.receive().report();
                 had_survivors = report.is_some_and(|report| report.others);
             }
-            let _ = timeout_at(deadline, self.until(Heard::is_gone)).await;
+            let _ = timeout_at(deadline, self.until(Received::is_gone)).await;
         }
-        if !self.listen().is_gone() {
+        if !self.receive().is_gone() {
             self.kill().await;
         }
-        self.leave(had_survivors).await
+        self.finish(had_survivors).await
     }
 
     async fn kill(&mut self) {
-        self.tell(KILL);
-        let _ = timeout(KILL_TIME, self.until(Heard::is_gone)).await;
+        self.send(KILL);
+        let _ = timeout(KILL_TIME, self.until(Received::is_gone)).await;
     }
 
-    /// Reaps the supervisor, which goes by itself when nothing is left to look after.
-    async fn leave(&mut self, had_survivors: bool) -> GroupEnd {
+    /// Reaps the supervisor, which exits when no process is left.
+    async fn finish(&mut self, had_survivors: bool) -> GroupEnd {
         let _ = timeout(KILL_TIME, self.watch.exited()).await;
         self.reap();
         GroupEnd {
@@ -137,49 +137,49 @@ impl ProcessGroup {
     }
 
     fn reap(&mut self) {
-        // An error means that someone else reaped it, for instance because SIGCHLD is ignored.
+        // An error means that it was reaped elsewhere, for instance because SIGCHLD is ignored.
         self.is_reaped |= !matches!(self.supervisor.try_wait(), Ok(None));
     }
 
-    fn tell(&self, order: u8) {
-        // A supervisor that does not listen is gone; one that does has room for a byte.
+    fn send(&self, order: u8) {
+        // Fails only if the supervisor is gone: the socket has room for a byte.
         let _ = self.control.try_write(&[order]);
     }
 
-    async fn until(&self, condition: fn(&Heard) -> bool) {
-        while !condition(&self.listen()) {
+    async fn until(&self, condition: fn(&Received) -> bool) {
+        while !condition(&self.receive()) {
             if self.control.readable().await.is_err() {
-                // Only a runtime that shuts down refuses; `Drop` takes over.
+                // Fails only when the runtime shuts down; `Drop` ends the group.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Takes what has been said by now.
-    fn listen(&self) -> MutexGuard<'_, Heard> {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Reads what has been reported by now.
+    fn receive(&self) -> MutexGuard<'_, Received> {
+        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = [0; 2 * REPORT_BYTES];
-        while !heard.is_over {
+        while !received.is_closed {
             match self.control.try_read(&mut bytes) {
-                Ok(0) => heard.is_over = true,
-                Ok(count) => heard.bytes.extend_from_slice(&bytes[..count]),
+                Ok(0) => received.is_closed = true,
+                Ok(count) => received.bytes.extend_from_slice(&bytes[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => heard.is_over = true,
+                Err(_) => received.is_closed = true,
             }
         }
-        heard
+        received
     }
 }
 
 impl Drop for ProcessGroup {
-    /// Kills and reaps at once. A task for it could outlive the runtime; a short wait cannot, and the
-    /// supervisor goes on without us if it takes longer.
+    /// Kills and reaps synchronously: a task could outlive the runtime. The supervisor finishes the
+    /// work if it takes longer.
     fn drop(&mut self) {
         if self.is_reaped {
             return;
         }
-        self.tell(KILL);
+        self.send(KILL);
         let deadline = Instant::now() + DROP_TIME;
         loop {
             self.reap();

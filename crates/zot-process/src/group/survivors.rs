@@ -1,11 +1,11 @@
-//! Tells whether a process group still has living members.
+//! Checks whether a process group still has living members.
 
 use rustix::process::{Pid, test_kill_process_group};
 
-/// Whether anything in `group` is alive. Its leader must have been reaped.
+/// Returns whether any process in `group` is alive. Its leader must have been reaped.
 ///
-/// Dead members that no one has reaped yet count for the system call; on Linux `/proc` tells them
-/// apart, elsewhere they count as alive until they are gone.
+/// The system call also counts dead members that are not reaped yet. On Linux `/proc` distinguishes
+/// them, elsewhere they count as alive.
 pub(crate) fn any_alive(group: Pid) -> bool {
     if test_kill_process_group(group) == Err(rustix::io::Errno::SRCH) {
         return false;
@@ -17,7 +17,7 @@ pub(crate) fn any_alive(group: Pid) -> bool {
     }
 }
 
-/// Looks through `/proc`, or nothing when that is not there to read.
+/// Searches `/proc`; `None` if it cannot be read.
 fn listed_alive(group: Pid) -> Option<bool> {
     let group = group.as_raw_nonzero().to_string();
     for entry in std::fs::read_dir("/proc").ok()? {
@@ -41,7 +41,7 @@ fn listed_alive(group: Pid) -> Option<bool> {
     Some(false)
 }
 
-/// Reads `number (name) state parent group …`; the name may hold anything, brackets too.
+/// Parses `pid (name) state parent group …`; the name may contain anything, including brackets.
 fn is_living_member(stat: &[u8], group: &str) -> bool {
     let Some(name_end) = memchr::memrchr(b')', stat) else {
         return false;

@@ -36,12 +36,12 @@ pub(super) fn enforceable() -> Enforcement {
 }
 
 pub(super) fn isolation_report() -> String {
-    "nothing: only Linux has the means that are used here".to_owned()
+    "nothing: only Linux is supported".to_owned()
 }
 
 fn status(requested: bool) -> Status {
     if requested {
-        Status::NotEnforced("only Linux has the means that are used here".to_owned())
+        Status::NotEnforced("only Linux is supported".to_owned())
     } else {
         Status::NotRequested
     }

@@ -1,22 +1,22 @@
-//! What the system really enforces, in words for people.
+//! Reports what the system really enforces.
 
 use std::fmt;
 
-/// What holds a confined child, part by part.
+/// The enforcement of each part of a confinement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enforcement {
     pub files: Status,
     pub execution: Status,
     pub network: Status,
     pub memory: Status,
-    /// That others can be neither named, signalled, traced, limited nor scheduled.
+    /// Other processes can be neither named, signalled, traced, limited nor scheduled.
     pub processes: Status,
-    /// That it ends with us, and all it started as well.
+    /// The child and its descendants end with this process.
     pub parent_death: Status,
 }
 
 impl Enforcement {
-    /// Every part with a name to show.
+    /// Returns every part with a display name.
     pub fn parts(&self) -> [(&'static str, &Status); 6] {
         [
             ("files", &self.files),
@@ -32,10 +32,9 @@ impl Enforcement {
 /// How well one part of a confinement is enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// Nobody asked for it.
     NotRequested,
     Enforced,
-    /// Enforced but for what this says.
+    /// Enforced with this gap.
     Partly(String),
     /// Not enforced, for this reason.
     NotEnforced(String),

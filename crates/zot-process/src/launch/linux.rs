@@ -22,10 +22,10 @@ use calls::Sockets;
 use namespaces::{Means, Namespaces};
 use privileges::Surplus;
 
-/// Where the C library looks for programs without a `PATH`.
+/// Where the C library looks for programs if `PATH` is not set.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
 
-/// What the child of `command` has to do before it starts its program.
+/// Prepares what the child of `command` has to do before it starts its program.
 pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Steps, ConfineError> {
     let mut steps = Steps {
         closes_descriptors: true,
@@ -110,13 +110,13 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         Ok(()) => Status::Enforced,
         Err(reason) => Status::NotEnforced(reason),
     };
-    let held = files::AlsoHeld {
+    let others = files::OtherRestrictions {
         sockets: refused_sockets(confinement).is_some() && has_filters,
         privileges: !privileges::are_kept(),
         attributes: has_namespaces || has_filters,
     };
     Enforcement {
-        files: when(files.is_some(), files::status(abi.clone(), held)),
+        files: when(files.is_some(), files::status(abi.clone(), others)),
         execution: when(only_some, files::execution_status(abi.clone(), has_filters)),
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),
@@ -128,13 +128,13 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
     }
 }
 
-/// By what confined children are kept from other processes and from attributes of files.
+/// Describes how confined children are kept from other processes and from attributes of files.
 pub(super) fn isolation_report() -> String {
     match (namespaces::available(), calls::available()) {
         (Ok(Means::Privileged), _) => "namespaces".to_owned(),
-        (Ok(Means::UserNamespace), _) => "namespaces of the user".to_owned(),
+        (Ok(Means::UserNamespace), _) => "user namespaces".to_owned(),
         (Err(reason), Ok(())) => format!(
-            "a filter for system calls, which refuses every change of modes, owners and times: {reason}"
+            "a system call filter, which refuses every change of modes, owners and times: {reason}"
         ),
         (Err(reason), Err(also)) => format!("nothing: {reason}; {also}"),
     }
@@ -148,17 +148,17 @@ fn refused_sockets(confinement: &Confinement) -> Option<Sockets> {
     }
 }
 
-/// A process without privileges cannot raise its hard limit, and need not.
+/// Never above the present hard limit, which an unprivileged process cannot raise.
 fn memory_limit(bytes: u64) -> Rlimit {
-    let present = getrlimit(Resource::Data).maximum;
-    let bytes = present.map_or(bytes, |present| present.min(bytes));
+    let current = getrlimit(Resource::Data).maximum;
+    let bytes = current.map_or(bytes, |current| current.min(bytes));
     Rlimit {
         current: Some(bytes),
         maximum: Some(bytes),
     }
 }
 
-/// The hard limit stays.
+/// Sets the soft limit only.
 fn open_files_limit(count: u64) -> Rlimit {
     Rlimit {
         current: Some(count),
@@ -166,7 +166,7 @@ fn open_files_limit(count: u64) -> Rlimit {
     }
 }
 
-/// What the program of `command`, and those it may start, need to start.
+/// Returns what the program of `command`, and the programs it may start, need to start.
 fn needs(command: &Command, access: &FileAccess) -> Needs {
     let search_path = variable(command, "PATH").unwrap_or_else(|| DEFAULT_SEARCH_PATH.into());
     let surroundings = Surroundings {
@@ -186,8 +186,8 @@ fn needs(command: &Command, access: &FileAccess) -> Needs {
     needs
 }
 
-/// A variable as the child will see it, unless the command clears its environment, which cannot be
-/// told from here: then the variable is ours, and more may be allowed than needed.
+/// Returns a variable as the child will see it. A command that clears its environment cannot be
+/// recognised: then the variable is ours, and more may be allowed than needed.
 fn variable(command: &Command, name: &str) -> Option<OsString> {
     let set = command.get_envs().find(|(key, _)| *key == OsStr::new(name));
     match set {

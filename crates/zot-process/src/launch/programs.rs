@@ -1,7 +1,7 @@
-//! Which files a program needs to be started, as the kernel and `env` will look for them.
+//! Finds the files that a program needs to start, the way the kernel and `env` look for them.
 //!
-//! The kernel asks for the right to execute a script, its interpreter, and the loader of a
-//! dynamically linked program. Shims of version managers start programs of their own on top.
+//! The kernel requires the right to execute a script, its interpreter, and the loader of a dynamically
+//! linked program. Shims of version managers start further programs.
 
 mod elf;
 mod shebang;
@@ -13,20 +13,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many programs may need one another in a row; the kernel itself follows five.
+/// The longest chain of interpreters; the kernel itself follows five.
 ///
 /// Limit: needed files are followed no further: a confined program may fail to start.
 const MAX_INTERPRETER_DEPTH: usize = 8;
 
-/// Where an installation keeps what its programs load, seen from its root. Not all of it: the root
-/// of `~/.local/bin` or `~/.cargo/bin` holds secrets, too.
+/// Where an installation keeps what its programs load, relative to its root. Not the whole root: that
+/// of `~/.local/bin` or `~/.cargo/bin` also holds secrets.
 const INSTALLED: [&str; 6] = ["lib", "lib32", "lib64", "libexec", "ssl", "pyvenv.cfg"];
 
-/// Every file that must be executable for `program` to start: itself, the interpreters of scripts
-/// (through `env`, and through the shims of version managers), and dynamic loaders. Symbolic links
-/// are resolved.
+/// Returns every file that must be executable for `program` to start: itself, the interpreters of
+/// scripts (through `env` and the shims of version managers), and dynamic loaders. Symbolic links are
+/// resolved.
 ///
-/// A name without a slash is looked for in `search_path`. What cannot be found is left out.
+/// A name without a slash is looked up in `search_path`. Missing files are left out.
 pub fn programs_needed(program: &Path, search_path: &OsStr) -> Vec<PathBuf> {
     let surroundings = Surroundings {
         search_path,
@@ -38,12 +38,12 @@ pub fn programs_needed(program: &Path, search_path: &OsStr) -> Vec<PathBuf> {
     needs.execute
 }
 
-/// By what a program is found.
+/// Where programs are looked up.
 pub(super) struct Surroundings<'a> {
     pub(super) search_path: &'a OsStr,
-    /// Where the program starts, when that is not our own directory.
+    /// The program's directory, if it differs from ours.
     pub(super) directory: Option<&'a Path>,
-    /// Never readable as a whole because a program is installed in it.
+    /// Never made readable as a whole, even if a program is installed in it.
     pub(super) home: Option<PathBuf>,
 }
 
@@ -57,11 +57,11 @@ impl Surroundings<'_> {
 /// What programs need to start.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
-    /// Files, links resolved.
+    /// Files, with links resolved.
     pub(super) execute: Vec<PathBuf>,
-    /// Files and directories beside those, which must be readable.
+    /// Other files and directories, which must be readable.
     pub(super) read: Vec<PathBuf>,
-    /// Programs that have been looked for, by the names and paths they were given by.
+    /// Names and paths of programs that have been handled.
     known: Vec<PathBuf>,
 }
 
@@ -81,11 +81,11 @@ impl Needs {
         let Ok(resolved) = found.canonicalize() else {
             return;
         };
-        // A virtual environment is found by the link, the libraries by what it leads to.
+        // The link leads to a virtual environment, its target to the libraries.
         self.add_installation(&found, surroundings);
         self.add_installation(&resolved, surroundings);
         let mut next = Vec::new();
-        // By the link as well: one shim serves all names, and chooses by the name.
+        // By the link as well: one shim may serve many names.
         if let Some(shim) = shim::Shim::at(&found)
             && !surroundings.is_home_or_above(&shim.root)
         {
@@ -95,7 +95,7 @@ impl Needs {
             }
         }
         if !self.execute.contains(&resolved) {
-            next.extend(named_inside(&resolved));
+            next.extend(referenced_programs(&resolved));
             self.execute.push(resolved);
         }
         if let Some(depth) = depth.checked_sub(1) {
@@ -123,7 +123,7 @@ impl Needs {
             return;
         };
         for name in INSTALLED {
-            // A link out of the installation may lead to anything.
+            // A link out of the installation could lead anywhere.
             let path = root.join(name).canonicalize();
             if let Ok(path) = path
                 && path.starts_with(&resolved_root)
@@ -135,14 +135,14 @@ impl Needs {
     }
 }
 
-/// The file by which `program` is started.
+/// Finds the file that starts `program`.
 fn find(program: &Path, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     let in_directory = |path: &Path| match surroundings.directory {
         Some(directory) => directory.join(path),
         None => path.to_owned(),
     };
     if program.as_os_str().as_bytes().contains(&b'/') {
-        // Anything else may be a secret that a link or a first line leads to.
+        // Another file could be a secret that a link or a shebang line leads to.
         return Some(in_directory(program)).filter(|path| is_executable(path));
     }
     std::env::split_paths(surroundings.search_path)
@@ -155,8 +155,8 @@ fn is_executable(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The programs a file itself names: interpreter, or loader.
-fn named_inside(path: &Path) -> Vec<PathBuf> {
+/// Returns the programs that a file names: its interpreters or its loader.
+fn referenced_programs(path: &Path) -> Vec<PathBuf> {
     let Ok(file) = File::open(path) else {
         return Vec::new();
     };

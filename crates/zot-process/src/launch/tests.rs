@@ -1,5 +1,5 @@
-//! Real children under a real kernel. Where that cannot enforce something the tests are skipped by
-//! name, and insist that the report says so.
+//! Real children under a real kernel. A test of something that the kernel cannot enforce is reported as
+//! skipped, and checks that the enforcement report says so.
 
 mod execution;
 mod files;
@@ -47,7 +47,7 @@ fn output(command: Command, confinement: &Confinement) -> (Output, Enforcement) 
     (output_of(confined), enforcement)
 }
 
-/// Runs a command to the end of everything it started.
+/// Runs a command until everything it started has ended.
 fn output_of(command: impl Into<Confined>) -> Output {
     let mut command = command.into();
     let (mut stdout, stdout_writer) = std::io::pipe().unwrap();
@@ -80,7 +80,7 @@ fn output_of(command: impl Into<Confined>) -> Output {
     }
 }
 
-/// Whether files can be confined here; when not, the report must say so.
+/// Returns whether files can be confined here; if not, the report must say so.
 fn has_landlock() -> bool {
     let confinement = Confinement::default().filesystem(FileAccess::default());
     let enforcement = confine(Command::new("true"), &confinement).unwrap().1;
@@ -89,14 +89,14 @@ fn has_landlock() -> bool {
             skip_without(KernelFeature::Landlock, "hidden");
             false
         }
-        (Status::NotEnforced(reason), stated) => {
+        (Status::NotEnforced(reason), reported) => {
             skip_without(KernelFeature::Landlock, &reason);
-            assert_eq!(stated, Status::NotEnforced(reason));
+            assert_eq!(reported, Status::NotEnforced(reason));
             false
         }
-        (_, stated) => {
+        (_, reported) => {
             assert!(!matches!(
-                stated,
+                reported,
                 Status::NotEnforced(_) | Status::NotRequested
             ));
             true
@@ -104,15 +104,15 @@ fn has_landlock() -> bool {
     }
 }
 
-/// Whether sockets can be refused here; when not, the report must say so.
+/// Returns whether sockets can be refused here; if not, the report must say so.
 fn has_call_filters() -> bool {
     let confinement = Confinement::default().network(false);
-    let stated = confine(Command::new("true"), &confinement)
+    let reported = confine(Command::new("true"), &confinement)
         .unwrap()
         .1
         .network;
-    assert_eq!(stated, enforceable().network);
-    match stated {
+    assert_eq!(reported, enforceable().network);
+    match reported {
         _ if KernelFeature::Seccomp.is_hidden() => {
             skip_without(KernelFeature::Seccomp, "hidden");
             false
@@ -121,8 +121,8 @@ fn has_call_filters() -> bool {
             skip_without(KernelFeature::Seccomp, &reason);
             false
         }
-        stated => {
-            assert_eq!(stated, Status::Enforced);
+        reported => {
+            assert_eq!(reported, Status::Enforced);
             true
         }
     }
@@ -140,7 +140,7 @@ fn installed(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// `text` with `{}` replaced by a path.
+/// Returns `text` with `{}` replaced by a path.
 fn with_path(text: &str, path: &Path) -> OsString {
     OsString::from(text.replace("{}", path.to_str().unwrap()))
 }
@@ -189,7 +189,7 @@ async fn a_process_group_takes_a_confined_command() {
 }
 
 #[tokio::test]
-async fn a_confined_program_that_is_not_there_is_an_error() {
+async fn a_missing_confined_program_is_an_error() {
     let confinement = Confinement::default().filesystem(FileAccess::default());
     let (command, _) = confine(Command::new("/nonexistent/program"), &confinement).unwrap();
     let error = ProcessGroup::spawn(command).err().unwrap();

@@ -1,7 +1,7 @@
 use super::Secret;
 
 #[test]
-fn it_is_not_shown_and_can_be_compared() {
+fn a_secret_is_not_printed_and_can_be_compared() {
     let secret = Secret::from("sk-canary".to_owned());
     assert_eq!(format!("{secret:?}"), "[redacted]");
     assert_eq!(&*secret.clone(), "sk-canary");
@@ -10,7 +10,7 @@ fn it_is_not_shown_and_can_be_compared() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn it_is_kept_out_of_swap() {
+fn a_secret_is_kept_out_of_swap() {
     use rustix::process::{Resource, getrlimit};
     if getrlimit(Resource::Memlock).current == Some(0) {
         testkit::skip("no memory may be locked here");

@@ -20,26 +20,26 @@ pub(crate) struct Chosen {
     pub(crate) providers: Providers,
     pub(crate) auth_file: PathBuf,
     pub(crate) selected: Selected,
-    /// Answers instead of a provider.
+    /// Replaces the provider.
     pub(crate) replay: Option<Arc<ReplayModel>>,
-    /// About the user's tables and the model of a resumed session; `selected` has its own.
+    /// Concern the user's tables and the model of a resumed session; `selected` has its own.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The provider and the model that a session was held with.
+/// The provider and model that a session used last.
 #[derive(Clone, Copy)]
-pub(crate) struct HeldWith<'a> {
+pub(crate) struct SessionModel<'a> {
     pub(crate) provider: &'a str,
     pub(crate) model: &'a str,
 }
 
 impl Chosen {
-    /// Chooses what `config` asks for; where that is nothing, what the resumed session was held with.
+    /// Chooses what `config` names, or else what the resumed session used.
     pub(crate) fn choose(
         config: &Config,
         home: &Path,
         tables: Tables,
-        resumed: Option<HeldWith<'_>>,
+        resumed: Option<SessionModel<'_>>,
     ) -> Result<Self, AssemblyError> {
         let Tables {
             mut catalog,
@@ -76,7 +76,7 @@ impl Chosen {
         })
     }
 
-    /// The provider that errors name: a replay fails in the name of the recorded one.
+    /// Returns the provider that errors name; for a replay, the recorded one.
     pub(crate) fn reported_provider(&self) -> &str {
         match &self.replay {
             Some(replay) => &replay.header().provider,
@@ -85,10 +85,10 @@ impl Chosen {
     }
 }
 
-/// Selects the model of a resumed session, or another where it cannot be used any more.
+/// Selects the model of a resumed session, or another if it cannot be used any more.
 fn select_resumed(
     selector: &Selector<'_>,
-    HeldWith { provider, model }: HeldWith<'_>,
+    SessionModel { provider, model }: SessionModel<'_>,
     catalog: &mut Catalog,
     warnings: &mut Vec<String>,
 ) -> Result<Selected, AssemblyError> {
@@ -106,7 +106,7 @@ fn select_resumed(
         Err(error) => {
             let selected = selector.select(catalog)?;
             warnings.push(format!(
-                "the session was held with {model:?} of {provider}, which cannot be used now: {error}"
+                "the session used {model:?} of {provider}, which is not available now: {error}"
             ));
             Ok(selected)
         }

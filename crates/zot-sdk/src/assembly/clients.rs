@@ -1,4 +1,4 @@
-//! The clients of a runtime: one for every address and wire that its models are reached on.
+//! The clients of a runtime: one for each base URL and wire of its models.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,14 @@ use zot_provider::{KeyRequirement, ProviderEntry, Route};
 
 use super::connecting::Connection;
 
-/// The address and the wire that a model is reached on.
+/// The base URL and the wire of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) route: Route,
     pub(crate) base_url: String,
 }
 
-/// Finds the way to each model of a provider.
+/// Finds the base URL and the wire of each model of a provider.
 #[derive(Debug, Clone)]
 pub(crate) struct Ways {
     pub(crate) entry: ProviderEntry,
@@ -39,7 +39,7 @@ impl Ways {
     }
 }
 
-/// Returns whether `base_url` is a server of the user's own, whose models no catalog can list.
+/// Returns whether `base_url` is a server that the user runs, whose models no catalog can list.
 pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
     let known = zot_provider::provider(&entry.name);
     let is_elsewhere = known.is_none_or(|known| known.base_url != base_url);
@@ -49,7 +49,7 @@ pub(super) fn is_own_server(entry: &ProviderEntry, base_url: &str) -> bool {
 
 /// Where clients come from.
 pub(super) enum Source {
-    /// One client for all models: the stand-in and a replay.
+    /// One client for all models: the stand-in or a replay.
     Only(Arc<dyn Model>),
     Network(Box<Reached>),
 }
@@ -58,7 +58,7 @@ pub(super) enum Source {
 pub(super) struct Reached {
     pub(super) connection: Connection,
     pub(super) ways: Ways,
-    /// The first model, and the way to it.
+    /// The first model and how it is reached.
     pub(super) first: (String, Way),
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct Clients {
     recorder: Option<Arc<Recorder>>,
     /// Overrides the catalog.
     forced: Option<ToolDialect>,
-    /// One for each way; there are few.
+    /// One for each base URL and wire; there are few.
     made: Mutex<Vec<(Option<Way>, Client)>>,
 }
 
-/// The client itself, and the one for models that call tools in their text.
+/// A client, and its wrapper for models that call tools in their text.
 struct Client {
     native: Arc<dyn Model>,
     hermes: Arc<dyn Model>,
@@ -149,7 +149,7 @@ impl Clients {
         chosen
     }
 
-    /// Returns whether the models are on a server of the user's own.
+    /// Returns whether the models are on a server that the user runs.
     pub(crate) fn reach_own_server(&self) -> bool {
         match &self.source {
             Source::Only(_) => false,

@@ -1,4 +1,4 @@
-//! The last stage: clients for the models, and the file that their answers are recorded to.
+//! The last stage: clients for the models, and the file that their responses are recorded to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::known_secrets::known_secrets;
 use crate::live_models::{self, LiveModels};
 
-/// Clients for the models. No provider has been contacted; a recording, if one is wanted, exists.
+/// Clients for the models. No provider has been contacted; a requested recording has been created.
 pub(crate) struct Connected {
     pub(crate) clients: Clients,
     pub(crate) model: ConnectedModel,
@@ -36,7 +36,7 @@ impl Connected {
         warnings.extend(unlimited_cost(config, chosen));
         let http = config.http.clone().unwrap_or_default();
         let (source, live_models) = source(config, home, chosen, &http);
-        // The stand-in has no other way to call tools.
+        // The stand-in supports native calls only.
         let dialect = config.tools.dialect;
         let dialect = dialect.filter(|_| chosen.selected.provider != OFFLINE);
         let mut clients = Clients::new(source, dialect);
@@ -44,7 +44,7 @@ impl Connected {
             Some(replay) => fallback::recorded(config, replay, &chosen.catalog, &mut warnings),
             None => fallback::chosen(config, chosen, &http, &mut warnings)?,
         };
-        // After everything that can fail, because it leaves a file behind.
+        // Last, because it leaves a file behind.
         if let Some(path) = &config.recording.record {
             record(config, home, chosen, path, &mut clients, &mut fallbacks)?;
         }
@@ -59,7 +59,7 @@ impl Connected {
     }
 }
 
-/// Returns where clients come from, and where the provider's list of models does.
+/// Returns the sources of clients and of the provider's list of models.
 fn source(
     config: &Config,
     home: &Path,
@@ -75,7 +75,7 @@ fn source(
     };
     let credential = selected.credential.as_ref();
     let connection = ways.connection(credential, &chosen.auth_file, http, &chosen.catalog);
-    // A server other than the provider's own has models of its own.
+    // Another server than the provider's has other models.
     let lists_models = config.model.base_url.is_none() && selected.model.base_url.is_none();
     let live_models = lists_models.then(|| LiveModels {
         http: http.clone(),
@@ -109,7 +109,7 @@ fn record(
     Ok(())
 }
 
-/// Returns a warning about a cost budget that no call will ever count towards.
+/// Returns a warning about a cost budget that cannot be reached.
 fn unlimited_cost(config: &Config, chosen: &Chosen) -> Option<String> {
     let model = &chosen.selected.model;
     let is_unlimited = config.budget.max_cost_usd.is_some()

@@ -1,4 +1,4 @@
-//! Model clients of a provider; with a login, they renew it before each request.
+//! Creates model clients of a provider; with a login, they renew it before each request.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ pub(super) struct Connection {
     http: HttpClient,
     key: Option<ApiKey>,
     login: Option<Arc<Login>>,
-    /// What its models accept.
+    /// The thinking settings that its models accept.
     accepted: AcceptedThinking,
 }
 
 impl Connection {
-    /// `oauth` says how a login is renewed.
+    /// Creates a connection; `oauth` describes how a login is renewed.
     pub(super) fn new(
         provider: &str,
         credential: Option<&Credential>,
@@ -148,7 +148,7 @@ impl Model for LoggedIn {
         });
         Box::pin(RenewedStream {
             renewing: Some(renewing),
-            answer: self.client.stream(request),
+            response: self.client.stream(request),
         })
     }
 
@@ -157,10 +157,10 @@ impl Model for LoggedIn {
     }
 }
 
-/// A response that is requested once the token is valid: clients send nothing until polled.
+/// A response that is requested after the token was renewed: clients send nothing until polled.
 struct RenewedStream<'a> {
     renewing: Option<BoxFuture<'a, Result<(), ModelError>>>,
-    answer: ModelStream<'a>,
+    response: ModelStream<'a>,
 }
 
 impl Stream for RenewedStream<'_> {
@@ -171,15 +171,15 @@ impl Stream for RenewedStream<'_> {
             let renewed = ready!(renewing.as_mut().poll(context));
             self.renewing = None;
             if let Err(error) = renewed {
-                self.answer = Box::pin(Failed);
+                self.response = Box::pin(Failed);
                 return Poll::Ready(Some(Err(error)));
             }
         }
-        self.answer.as_mut().poll_next(context)
+        self.response.as_mut().poll_next(context)
     }
 }
 
-/// Nothing follows an error.
+/// The rest of a response after an error: nothing.
 struct Failed;
 
 impl Stream for Failed {

@@ -1,4 +1,4 @@
-//! The third stage: what the agent works with.
+//! The third stage: tools, jail, system prompt and extensions.
 
 use std::env;
 use std::path::Path;
@@ -23,20 +23,19 @@ use crate::system_prompt::{Base, PromptParts};
 use crate::toolbox::choose_tools;
 use crate::workspace::Workspace;
 
-/// The longest `SYSTEM.md`: more than any model reads.
+/// The largest `SYSTEM.md`, more than any model reads.
 ///
 /// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
-/// What the agent works with: tools, jail, system prompt, and the extensions that were found. No
-/// extension has been started.
+/// The tools, jail and system prompt of the agent, and the extensions that were found but not started.
 pub(crate) struct Equipped {
     pub(crate) own_tools: ToolSet,
     pub(crate) jail: Confines,
     pub(crate) prompt: PromptParts,
     pub(crate) skills: Option<Skills>,
     pub(crate) templates: Templates,
-    /// The extensions to start, if any are wanted.
+    /// The extensions to start; `None` if extensions are disabled.
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
     pub(crate) warnings: Vec<String>,
 }
@@ -73,7 +72,7 @@ impl Equipped {
         if config.tools.jail {
             warnings.extend(jail.close()?.caveats());
         }
-        // Also when none is found: a reload may find some.
+        // Even if none is found: a reload may find some.
         let wants_extensions = config.extensions.discover || !config.extensions.paths.is_empty();
         let extensions = wants_extensions.then(|| {
             let host = HostConfig {
@@ -128,7 +127,7 @@ fn own_tools(
 /// Returns the names that tools of extensions cannot have.
 fn taken_tools(own: &ToolSet) -> Vec<String> {
     let own = own.definitions().iter().map(|tool| tool.name.clone());
-    // Also built in, although not every agent has it.
+    // Reserved, although not every agent has it.
     own.chain(std::iter::once("skill".to_owned())).collect()
 }
 
@@ -143,7 +142,7 @@ fn search_paths(search: &ExtensionSearch, workspace: &Workspace) -> SearchPaths 
     }
 }
 
-/// Checks that all named tools exist; extensions, which need an executor, may bring unknown ones.
+/// Checks that all named tools exist. Extensions may add unknown ones, and need an executor.
 fn check_tools(
     config: &Config,
     own_tools: &ToolSet,

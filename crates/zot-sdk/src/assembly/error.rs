@@ -58,9 +58,9 @@ pub enum AssemblyError {
     FindSession(#[from] FindError),
     #[error(transparent)]
     ForkSession(#[from] ForkError),
-    #[error("cannot look through {}: {source}", .path.display())]
+    #[error("cannot list {}: {source}", .path.display())]
     Sessions { path: PathBuf, source: io::Error },
-    #[error("--provider replay answers from a recording: name it with --cassette FILE")]
+    #[error("--provider replay needs a recording: name it with --cassette FILE")]
     NoCassette,
     #[error("--cassette is for --provider replay, not for {provider}; to record use --record FILE")]
     CassetteUnused { provider: String },
@@ -68,11 +68,11 @@ pub enum AssemblyError {
     Cassette(#[from] CassetteError),
     #[error(transparent)]
     Jail(#[from] JailError),
-    #[error("extensions need a tokio runtime: make the agent runtime inside one")]
+    #[error("extensions need a tokio runtime: create the agent runtime inside one")]
     NoExecutor,
 }
 
-/// A tool that does not exist was asked for.
+/// A requested tool does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown tool {name:?}{}; known: {}", did_you_mean(.nearest), .known.join(", "))]
 pub struct UnknownTool {

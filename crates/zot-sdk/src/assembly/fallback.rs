@@ -17,7 +17,7 @@ use super::recording::model_info;
 use super::selection::{Network, Selector};
 use crate::config::{Config, ModelChoice};
 
-/// A model that takes over, before it may be wrapped for recording.
+/// A fallback, before it is wrapped for recording.
 pub(super) struct Substitute {
     pub(super) provider: String,
     pub(super) model: ModelInfo,
@@ -41,8 +41,7 @@ pub(super) fn recorded(
 ) -> Vec<Substitute> {
     if !config.model.fallback.is_empty() {
         warnings.push(
-            "a replay goes on with the models that its recording went on with: the fallback that is \
-             configured is not used"
+            "a replay uses the fallbacks of its recording: the configured fallback is ignored"
                 .to_owned(),
         );
     }
@@ -77,13 +76,13 @@ pub(super) fn chosen(
             Some((provider, model)) => (provider, Some(model.to_owned())),
             None => (wanted.as_str(), None),
         };
-        // The user's preference, address and key are about the first.
-        let alone = ModelChoice {
+        // The user's preference, base URL and key apply to the first model only.
+        let choice = ModelChoice {
             model,
             ..ModelChoice::provider(provider)
         };
         let selector = Selector {
-            wanted: &alone,
+            wanted: &choice,
             reasoning: config.reasoning,
             providers: &first.providers,
             auth_file,

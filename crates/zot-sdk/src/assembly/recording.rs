@@ -17,7 +17,7 @@ use super::selection::Selected;
 use super::selection::model::{Names, find_model};
 use crate::config::{Config, Replay};
 
-/// The name of the provider that answers from a cassette.
+/// The provider name of a replay.
 pub(super) const REPLAY: &str = "replay";
 
 /// Returns the cassette to replay, if one was asked for.
@@ -40,10 +40,10 @@ pub(super) fn select(
 ) -> Result<(Selected, Arc<ReplayModel>), AssemblyError> {
     let player = ReplayModel::open(&replay.cassette, replay.mode, replay.pace)?;
     let header = player.header();
-    let lent: Vec<ModelInfo> = catalog.models(&header.provider).cloned().collect();
-    // As at the time of recording: a server that has one model of its own has others.
+    let shared: Vec<ModelInfo> = catalog.models(&header.provider).cloned().collect();
+    // As at the time of recording: a server with one uncatalogued model may have others.
     let open_models = catalog.find(&header.provider, &header.model).is_none();
-    for model in lent
+    for model in shared
         .into_iter()
         .chain([model_info(header.recorded_model())])
     {

@@ -18,19 +18,19 @@ use super::{AssemblyError, OFFLINE};
 use crate::config::ModelChoice;
 use crate::live_models;
 
-/// A model, and what it takes to reach it.
+/// A model and how to reach it.
 pub(crate) struct Selected {
     pub(crate) provider: String,
     pub(crate) model: ModelInfo,
-    /// Whether another model outside the catalog may be switched to.
+    /// Whether the runtime may switch to models outside the catalog.
     pub(crate) open_models: bool,
     pub(crate) credential: Option<Credential>,
-    /// `None` for what needs no network: the offline stand-in and a replay.
+    /// `None` for the offline stand-in and a replay, which need no network.
     pub(crate) network: Option<Network>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// How the model is reached, and others of its provider.
+/// How the model and others of its provider are reached.
 pub(crate) struct Network {
     pub(crate) way: Way,
     pub(crate) ways: Ways,
@@ -46,7 +46,7 @@ pub(crate) struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// Models that the provider lists itself are added to `catalog` where it lacks the wanted one.
+    /// Selects a model. If `catalog` lacks it, the provider's cached list is added.
     pub(crate) fn select(&self, catalog: &mut Catalog) -> Result<Selected, AssemblyError> {
         let mut warnings = Vec::new();
         let name = self.provider_name(catalog, &mut warnings)?;
@@ -73,7 +73,7 @@ impl<'a> Selector<'a> {
         })
     }
 
-    /// Returns `--base-url`; an empty one counts as not given.
+    /// Returns `--base-url`, unless it is empty.
     fn given_base_url(&self) -> Option<&'a str> {
         let given = self.wanted.base_url.as_deref();
         given.filter(|url| !url.trim().is_empty())
@@ -91,14 +91,14 @@ impl<'a> Selector<'a> {
             given_url: given_url.map(ToOwned::to_owned),
         };
         let mut way = ways.to(model);
-        // A server of which only the address is known is expected to have chat completions at most.
+        // An unknown server is expected to support chat completions only.
         if named.is_none() && given_url.is_some() {
             way.route = way.route.chat_first();
         }
         Network { way, ways }
     }
 
-    /// Returns a warning for each setting that this model has no use for.
+    /// Returns a warning for each setting that has no effect on this model.
     fn ignored_settings(&self, entry: &ProviderEntry, model: &ModelInfo, way: &Way) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.wanted.wire.is_some() && matches!(entry.wire, Wire::Anthropic | Wire::Gemini) {

@@ -6,22 +6,22 @@ use zot_agent::ApprovalPolicy;
 use zot_conversation::Tool;
 use zot_provider::catalog::ToolDialect;
 
-/// Which tools the model has, and what they may do. By default it has all built-in ones, and they
-/// may do what the process may.
+/// Which tools the model has, and what they may do. By default it has all built-in ones, with the
+/// rights of the process.
 ///
-/// A [`ToolSelection`] alone makes one: `tools: ToolSelection::None.into()`.
+/// Can be converted from a [`ToolSelection`]: `tools: ToolSelection::None.into()`.
 #[derive(Clone, Default)]
 pub struct ToolChoice {
     /// Which of the existing tools the model is given.
     pub selection: ToolSelection,
     /// Tools of the embedding program, in addition to the built-in ones.
     pub custom: Vec<Arc<dyn Tool>>,
-    /// How the model makes tool calls; as the catalog says when not given.
+    /// How the model makes tool calls; as in the catalog if not set.
     pub dialect: Option<ToolDialect>,
     /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
     /// [`Runtime::jail`](crate::Runtime::jail).
     pub jail: bool,
-    /// Which tool calls need someone's permission.
+    /// Which tool calls need a confirmation.
     pub approval: ApprovalPolicy,
 }
 
@@ -40,17 +40,17 @@ pub enum ToolSelection {
     /// All.
     #[default]
     All,
-    /// Only those of extensions; start no extensions to have none at all.
+    /// Only those of extensions; none at all if no extension is started.
     None,
     /// The named ones of the built-in and custom tools (all of them if every name has a leading `-`), and
     /// the tools of extensions. A name with a leading `-` removes the tool, whatever its origin.
     Only(Vec<String>),
-    /// These and no others, extensions' tools included.
+    /// Exactly these, from extensions or not.
     Exactly(Vec<String>),
 }
 
 impl ToolSelection {
-    /// Returns the names that tools must exist for.
+    /// Returns the names of tools that must exist.
     pub(crate) fn wanted(&self) -> Vec<String> {
         match self {
             Self::All | Self::None => Vec::new(),

@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::{Origin, Place, get, list, path, set, typed, unset};
+use super::{ConfigFile, Origin, get, list, path, set, typed, unset};
 use crate::Workspace;
 
 #[test]
@@ -15,17 +15,17 @@ fn a_setting_is_changed_in_one_file_and_read_with_its_origin() {
     fs::create_dir_all(&workspace.cwd).unwrap();
     assert_eq!(get(&workspace, "theme").unwrap().origin, Origin::Default);
 
-    let changed = set(&workspace, Place::User, "tools", "read,bash").unwrap();
-    let file = path(&workspace, Place::User);
+    let changed = set(&workspace, ConfigFile::User, "tools", "read,bash").unwrap();
+    let file = path(&workspace, ConfigFile::User);
     let shown = format!("tools = [\"read\",\"bash\"] ({})", file.display());
     assert_eq!(changed.to_string(), shown);
-    set(&workspace, Place::Project, "tools", "read").unwrap();
+    set(&workspace, ConfigFile::Project, "tools", "read").unwrap();
     let setting = get(&workspace, "tools").unwrap();
-    let project = path(&workspace, Place::Project);
+    let project = path(&workspace, ConfigFile::Project);
     assert_eq!(setting.origin, Origin::Project(project));
     assert_eq!(typed(&setting.value.unwrap()), "read");
 
-    unset(&workspace, Place::Project, "tools").unwrap();
+    unset(&workspace, ConfigFile::Project, "tools").unwrap();
     let setting = get(&workspace, "tools").unwrap();
     assert_eq!(setting.origin, Origin::User(file));
     assert_eq!(typed(&setting.value.unwrap()), "read,bash");

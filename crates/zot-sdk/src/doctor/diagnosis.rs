@@ -1,4 +1,4 @@
-//! What a configuration amounts to, for people who look for a mistake.
+//! Resolves a configuration without running it.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::assembly::{self, AssemblyError, Chosen};
 use crate::config::Config;
 use crate::tables::Tables;
 
-/// What a runtime made from a configuration would use.
+/// What a runtime with this configuration would use.
 pub struct Diagnosis {
     pub home: PathBuf,
     pub provider: String,
@@ -20,7 +20,7 @@ pub struct Diagnosis {
     endpoint: Option<(Wire, Endpoint)>,
 }
 
-/// Looks at a configuration without starting or contacting anything.
+/// Resolves a configuration without starting or contacting anything.
 pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
     let home = assembly::home(config);
     let tables = Tables::load(&home)?;
@@ -47,7 +47,7 @@ pub fn diagnose(config: &Config) -> Result<Diagnosis, AssemblyError> {
 }
 
 impl Diagnosis {
-    /// What would be contacted; `None` when nothing would.
+    /// Returns what would be contacted, if anything.
     pub fn network_plan(&self) -> Result<Option<Plan>, PlanError> {
         let settings = NetworkSettings::from_environment();
         let Some((wire, endpoint)) = &self.endpoint else {
@@ -58,7 +58,7 @@ impl Diagnosis {
     }
 }
 
-/// Tries the way to the provider: name, connection, encryption. Sends no request.
+/// Connects to the provider (name lookup, connection, encryption) without sending a request.
 pub async fn probe(plan: &Plan) -> Vec<ProbeStep> {
     network::probe(plan, &HttpClient::new()).await
 }

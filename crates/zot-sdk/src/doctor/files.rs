@@ -14,14 +14,14 @@ use crate::workspace::Workspace;
 /// Permission bits with which group or others could change what zot trusts.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// `$ZOT_HOME`: a directory of the user's that others cannot change.
+/// Checks that `$ZOT_HOME` is a directory that others cannot change.
 pub(super) fn home(workspace: &Workspace) -> Check {
     let home = &workspace.zot_home;
     let shown = home.display();
     let metadata = match fs::metadata(home) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Check::ok("home", format!("{shown} (made when it is needed)"));
+            return Check::ok("home", format!("{shown} (created when needed)"));
         }
         Err(error) => {
             let fix = "make it readable, or name another directory in ZOT_HOME";
@@ -45,14 +45,14 @@ pub(super) fn home(workspace: &Workspace) -> Check {
     Check::ok("home", shown.to_string())
 }
 
-/// The only way to know is to do it.
+/// Creates and removes a file.
 fn try_writing(directory: &Path) -> io::Result<()> {
     let path = directory.join(format!(".doctor-{}", std::process::id()));
     File::create(&path)?;
     fs::remove_file(&path)
 }
 
-/// `config.json` of the user and of the project; `config` is filled in with what they say.
+/// Checks `config.json` of the user and the project, and fills in `config` from them.
 pub(super) fn settings(workspace: &Workspace, config: &mut Config) -> Vec<Check> {
     let layers = match configuration::layers(workspace) {
         Ok(layers) => layers,
@@ -62,7 +62,7 @@ pub(super) fn settings(workspace: &Workspace, config: &mut Config) -> Vec<Check>
     let suspicious = layers.warnings().iter().chain(layers.unknown());
     let mut checks: Vec<Check> = suspicious
         .map(|warning| {
-            let fix = "correct it, or take it out: zot config unset NAME [--project]";
+            let fix = "correct it, or remove it: zot config unset NAME [--project]";
             Check::warning("settings", warning, fix)
         })
         .collect();
@@ -80,7 +80,7 @@ pub(super) fn settings(workspace: &Workspace, config: &mut Config) -> Vec<Check>
     checks
 }
 
-/// `models.json`, `providers.json` and `auth.json`.
+/// Checks `models.json`, `providers.json` and `auth.json`.
 pub(super) fn credentials(workspace: &Workspace) -> Vec<Check> {
     let mut checks = Vec::new();
     let credentials = match Credentials::open(Some(workspace.zot_home.clone())) {
@@ -112,7 +112,7 @@ pub(super) fn credentials(workspace: &Workspace) -> Vec<Check> {
         Err(error) => Check::failed("keys", &error),
         Ok(found) if found.is_empty() => {
             let fix = "run zot login, or set a variable such as ANTHROPIC_API_KEY";
-            Check::warning("keys", "there are none", fix)
+            Check::warning("keys", "none", fix)
         }
         Ok(found) => {
             let usable = found.iter().filter(|key| key.problem.is_none());

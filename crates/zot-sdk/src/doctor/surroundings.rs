@@ -19,12 +19,12 @@ pub(super) fn terminal(screen: Screen) -> Vec<Check> {
     match term.as_deref() {
         None | Some("dumb") => checks.push(Check::warning(
             "terminal",
-            "TERM does not name a terminal that can do anything",
-            "set TERM to what yours is, for example xterm-256color",
+            "TERM does not name a capable terminal",
+            "set TERM to your terminal, for example xterm-256color",
         )),
         Some(name) => checks.push(Check::ok("terminal", name)),
     }
-    // The first that is set decides, as for every program.
+    // The first one that is set wins, as everywhere.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
     let is_utf8 = locale.as_deref().is_some_and(|locale| {
         let locale = locale.to_lowercase();
@@ -40,7 +40,7 @@ pub(super) fn terminal(screen: Screen) -> Vec<Check> {
     checks
 }
 
-/// Whether extensions that state permissions are held to them.
+/// Checks that the permissions of extensions are enforced.
 pub(super) fn sandbox() -> Check {
     let enforcement = enforceable();
     let gaps: Vec<String> = enforcement
@@ -72,12 +72,12 @@ pub(super) fn sandbox() -> Check {
 pub(super) fn programs() -> Vec<Check> {
     let mut checks = Vec::new();
     if !Path::new("/bin/sh").exists() {
-        let fix = "install a shell, or leave its tool out: zot config set tools read,write,edit";
-        let found = "there is no /bin/sh for the tool bash";
+        let fix = "install a shell, or disable its tool: zot config set tools read,write,edit";
+        let found = "/bin/sh is missing, which the bash tool needs";
         checks.push(Check::problem("programs", found, fix));
     }
-    if !is_there("git") {
-        let found = "there is no git, which extensions are installed with";
+    if !is_installed("git") {
+        let found = "git is missing, which installs extensions";
         checks.push(Check::warning("programs", found, "install git"));
     }
     if checks.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn programs() -> Vec<Check> {
     checks
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|directory| {
         let metadata = directory.join(program).metadata();

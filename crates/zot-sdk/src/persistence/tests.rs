@@ -4,7 +4,7 @@ use std::path::Path;
 use crate::wire::Role;
 use crate::{AgentEvent, Config, ModelChoice, Persistence, Runtime};
 
-/// Every so many cuts the conversation also goes on.
+/// The interval of cuts after which the conversation also continues.
 const PROMPTED: usize = 211;
 
 fn runtime(directory: &Path, session: &Path) -> Runtime {
@@ -26,7 +26,7 @@ async fn prompt(runtime: &Runtime, text: &str) {
 }
 
 #[tokio::test]
-async fn a_recorded_run_cut_at_any_byte_is_taken_up_with_all_its_complete_messages() {
+async fn a_session_cut_at_any_byte_resumes_with_all_complete_messages() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run.jsonl");
     let recorded = runtime(directory.path(), &path);
@@ -41,7 +41,7 @@ async fn a_recorded_run_cut_at_any_byte_is_taken_up_with_all_its_complete_messag
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         position += line.len();
         if line.starts_with(br#"{"type":"message""#) {
-            // A record that lacks nothing but its line feed is complete.
+            // A record without its line feed is complete.
             ends.push(position - 1);
         }
     }

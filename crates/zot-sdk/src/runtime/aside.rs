@@ -1,4 +1,4 @@
-//! A question on the side, which leaves no trace in the conversation.
+//! Side questions, which leave no trace in the conversation.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use zot_conversation::{BoxFuture, Message, ToolCall, Transcript, Usage};
 use super::{Occupation, Runtime, user_content};
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 
-/// One response, and a second chance for a model that called a tool anyway.
+/// One response, and another one for a model that called a tool anyway.
 const MAX_ASIDE_STEPS: u32 = 2;
 
 const NO_TOOLS: &str =
@@ -26,14 +26,13 @@ const PREFACE: &str = "(A question on the side, which will not be part of the co
      what you know by now, without any tool, and do not go on with the work.)\n\n";
 
 impl Runtime {
-    /// Asks the model something about the conversation so far, also during a prompt. Question and
-    /// answer enter neither the transcript nor the session, and no tool runs. The cost is reported by
-    /// the usage event and counted by [`cost`](Self::cost) and [`usage`](Self::usage). Dropping the
+    /// Asks the model about the conversation so far, even during a prompt. Question and answer enter
+    /// neither the transcript nor the session, and no tool runs. The cost is reported by the usage
+    /// event and counted by [`cost`](Self::cost) and [`usage`](Self::usage). Dropping the
     /// stream ends it.
     pub fn ask_aside(&self, question: &str) -> EventStream {
         let mut settings = (*self.agent.settings()).clone();
-        // The tools stay: without them some providers refuse a history of calls, and none finds it
-        // in its cache.
+        // The tools stay: without them some providers reject earlier calls, and no cache matches.
         settings.steps.max_steps = Some(MAX_ASIDE_STEPS);
         settings.approval = ApprovalPolicy::default();
         let bill = Bill {
@@ -69,7 +68,7 @@ impl Runtime {
     }
 }
 
-/// Writes nothing, but charges the cost to the agent whose conversation it is about.
+/// Writes nothing, but adds the cost to the agent of the conversation.
 struct Bill {
     agent: Arc<Agent>,
     model: String,

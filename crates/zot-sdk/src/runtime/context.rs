@@ -1,4 +1,4 @@
-//! What a runtime tells its model in addition to the conversation, and what prompts can refer to.
+//! The context of a runtime: system prompt, tools, skills, templates, mentioned files.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,9 +8,10 @@ use zot_context::{Attached, Problem, Skill, attach, project_root};
 use super::Runtime;
 use crate::system_prompt::ContextKind;
 
-/// A part of what every request starts with.
+/// A part of the context of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPart {
+    /// What the part is.
     pub kind: ContextKind,
     /// The tool's name, or where the part comes from.
     pub name: String,
@@ -18,8 +19,9 @@ pub struct ContextPart {
     pub path: Option<PathBuf>,
     /// The extension that the tool belongs to, if any.
     pub extension: Option<String>,
+    /// The size of the part.
     pub bytes: usize,
-    /// An estimate: four bytes make a token.
+    /// An estimate of four bytes per token.
     pub tokens: u64,
 }
 
@@ -50,8 +52,8 @@ impl Runtime {
     pub fn attach_mentions(&self, text: &str) -> Attached {
         let root = match self.jail.directory() {
             Some(directory) => directory.to_owned(),
-            None => project_root(&self.cwd),
+            None => project_root(self.cwd()),
         };
-        attach(text, &self.cwd, env::home_dir().as_deref(), &root)
+        attach(text, self.cwd(), env::home_dir().as_deref(), &root)
     }
 }

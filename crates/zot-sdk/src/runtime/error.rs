@@ -1,4 +1,4 @@
-//! Why a runtime refuses an operation.
+//! Errors of a runtime's operations.
 
 use zot_agent::JournalError;
 use zot_session::SessionError;
@@ -11,7 +11,7 @@ use crate::full::InvalidMessage;
 #[error("busy")]
 pub struct Busy;
 
-/// A model could not be switched to.
+/// The runtime could not switch to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelChangeError {
     #[error(transparent)]

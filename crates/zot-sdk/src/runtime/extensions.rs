@@ -90,7 +90,7 @@ impl Runtime {
             return Ok(Vec::new());
         };
         let cancel = self.occupation.begin()?;
-        // Released also when this future is dropped.
+        // Released even if this future is dropped.
         let occupied = Occupied(&self.occupation);
         host.reload(&cancel).await?;
         drop(occupied);
@@ -98,7 +98,7 @@ impl Runtime {
         Ok(self.extensions())
     }
 
-    /// Tells an extension what the user did in one of its panels.
+    /// Sends a user action in a panel to its extension.
     pub fn tell_panel(&self, extension: &str, action: PanelAction) -> Result<(), InvokeError> {
         match &self.extensions {
             None => Err(InvokeError::Failed {
@@ -110,7 +110,7 @@ impl Runtime {
                 let frame = action.into_frame();
                 host.send_to_panel(extension, &frame)?;
                 if let (true, HostFrame::PanelClose { panel_id }) = (is_key, frame) {
-                    // The client sent a key and need not know which one closes.
+                    // The client sent a key and need not know that it closes the panel.
                     host.close_panel(extension, panel_id);
                 }
                 Ok(())
@@ -118,7 +118,7 @@ impl Runtime {
         }
     }
 
-    /// Waits for the next notice of an extension; never returns when there are no extensions.
+    /// Waits for the next notice of an extension; pending forever without extensions.
     /// Cancel-safe.
     pub async fn next_notice(&self) -> Notice {
         match &self.extensions {
@@ -127,7 +127,7 @@ impl Runtime {
         }
     }
 
-    /// Returns the next unread notice of an extension, if there is one.
+    /// Returns the next unread notice of an extension, if any.
     pub fn take_notice(&self) -> Option<Notice> {
         let host = self.extensions.as_ref()?;
         host.take_notice()

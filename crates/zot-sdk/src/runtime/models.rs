@@ -12,7 +12,7 @@ use crate::live_models::LiveModels;
 pub(super) struct Models {
     pub(super) provider: String,
     pub(super) clients: Clients,
-    /// Whether a model outside the catalog may be switched to.
+    /// Whether the runtime may switch to models outside the catalog.
     is_open: bool,
     catalog: Arc<Catalog>,
     pub(super) live: Option<LiveModels>,
@@ -29,7 +29,7 @@ impl Models {
         }
     }
 
-    /// Which names are accepted from a program.
+    /// Returns which names a program may use.
     pub(super) fn accepted_names(&self) -> Names {
         match self.is_open {
             true => Names::Any,
@@ -37,7 +37,7 @@ impl Models {
         }
     }
 
-    /// Which names are accepted from a user: on a server of their own, any.
+    /// Returns which names a user may type: any on a server that they run.
     pub(super) fn accepted_typed_names(&self) -> Names {
         match self.is_open || self.clients.reach_own_server() {
             true => Names::Any,
@@ -59,7 +59,7 @@ impl Models {
         }
     }
 
-    /// Returns all that is known of models, including what the provider lists itself.
+    /// Returns all known models, including those that the provider lists itself.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         match &self.live {
             Some(live) => live.added_to(&self.catalog),

@@ -1,4 +1,4 @@
-//! One prompt or compaction at a time.
+//! Ensures that only one prompt or compaction runs at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Busy;
 
-/// Whether a prompt or compaction is under way, and what stops it.
+/// The running prompt or compaction, if any, and the token that stops it.
 #[derive(Default)]
 pub(crate) struct Occupation(Mutex<Option<CancellationToken>>);
 

@@ -1,4 +1,4 @@
-//! The settings of a runtime, and how they are changed between prompts.
+//! Changes the settings of a runtime between prompts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::jail::JailReport;
 
 impl Runtime {
     /// Changes which calls need a confirmation, from the next call on, even within a running prompt.
-    /// Remembered answers are forgotten.
+    /// Forgets remembered decisions.
     pub fn set_approval(&self, policy: ApprovalPolicy) {
         self.agent.set_approval(policy);
     }
@@ -53,8 +53,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Switches to a model that a user typed: on a server of their own any name is accepted. Returns a
-    /// warning about a name that is not in the catalog.
+    /// Switches to a model that a user typed: any name is accepted on a server that they run. Returns a
+    /// warning if the name is not in the catalog.
     pub fn set_typed_model(&self, model: &str) -> Result<Option<String>, ModelChangeError> {
         let info = self.change_model(model, self.models.accepted_typed_names())?;
         let (catalog, provider) = (self.catalog(), self.provider());
@@ -84,18 +84,18 @@ impl Runtime {
         Ok(info)
     }
 
-    /// Asks the provider which models it has, if the configuration allows it and the cached list is
-    /// old. To be awaited alongside the work; it changes nothing but the cache.
+    /// Refreshes the provider's cached list of models, if the configuration allows it and the list is
+    /// old. Await it alongside other work; only the cache changes.
     pub fn refresh_models(&self) -> Option<BoxFuture<'static, ()>> {
         let live = self.models.live.as_ref().filter(|live| live.is_due())?;
         let live = live.clone();
         Some(Box::pin(async move {
-            // A background refresh: a failure is not reported, the next one may succeed.
+            // A failed background refresh is not reported: the next one may succeed.
             let _ = live.renew().await;
         }))
     }
 
-    /// Returns everything known about models, including what the provider lists itself.
+    /// Returns all known models, including those that the provider lists itself.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.models.catalog()
     }

@@ -11,7 +11,7 @@ impl Runtime {
         StateData {
             provider: self.provider().to_owned(),
             model: self.model(),
-            cwd: self.cwd.display().to_string(),
+            cwd: self.cwd().display().to_string(),
             message_count: self.agent.transcript().len(),
             busy: self.occupation.is_busy(),
             usage: self.cost(),

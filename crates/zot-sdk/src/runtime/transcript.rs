@@ -57,13 +57,13 @@ impl Runtime {
         })
     }
 
-    /// Clears the transcript but not the usage. The model is told today's date from then on.
+    /// Clears the transcript but not the usage. The system prompt gets today's date.
     pub fn clear(&self) -> Result<(), ClearError> {
         if self.occupation.is_busy() {
             return Err(Busy.into());
         }
         self.agent.clear()?;
-        self.toolbox.begin_anew();
+        self.toolbox.start_conversation();
         Ok(self.change(|settings| self.toolbox.apply(settings))?)
     }
 }

@@ -8,7 +8,7 @@ fn text(text: &str) -> String {
 }
 
 #[test]
-fn ordinary_text_stays() {
+fn ordinary_text_is_unchanged() {
     for ordinary in [
         "naïve 日本 🙂\n\ttab\n",
         "👩‍👩‍👧 e\u{301} नमस्ते שלום",
@@ -42,7 +42,7 @@ fn sequences_are_dropped_whole() {
 }
 
 #[test]
-fn what_does_not_end_hides_nothing() {
+fn unterminated_sequences_hide_nothing() {
     assert_eq!(text("a\u{1b}]0;all the rest"), "a0;all the rest");
     assert_eq!(text("a\u{1b}]0;b\nnext\u{7}"), "a0;b\nnext·");
     assert_eq!(text("a\u{1b}[31日"), "a31日");
@@ -54,7 +54,7 @@ fn what_does_not_end_hides_nothing() {
 }
 
 #[test]
-fn other_characters_that_are_obeyed_are_marked() {
+fn other_obeyed_characters_are_marked() {
     assert_eq!(text("a\u{8}\u{7f}\u{85}b"), "a···b");
     assert_eq!(text("a\u{202e}b\u{2066}c\u{feff}d"), "a·b·c·d");
     assert_eq!(text("a\u{e0041}b"), "a·b");
@@ -76,7 +76,7 @@ fn a_carriage_return_overwrites_nothing() {
 
 proptest! {
     #[test]
-    fn no_split_changes_anything(
+    fn splits_do_not_change_the_result(
         pieces in prop::collection::vec(prop_oneof![
             Just("\u{1b}"), Just("["), Just("]"), Just("0;t"), Just("\u{7}"), Just("\\"), Just("m"),
             Just("\n"), Just("\r"), Just("é"), Just("\u{9b}"), Just("\u{9d}"), Just("\u{202e}"),

@@ -13,7 +13,7 @@ fn printed(pieces: &[&[u8]], content: Content, is_terminal: bool) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_that_do_not_go_to_a_terminal_stay() {
+fn bytes_for_a_pipe_are_unchanged() {
     let hostile = b"\x1b[31m\x9b\xff\xe2\x80\xae\r\0";
     for content in [Content::Text, Content::Json] {
         assert_eq!(printed(&[hostile], content, false), hostile);
@@ -27,7 +27,7 @@ fn raw_c1_bytes_and_cut_characters_are_replaced() {
 }
 
 #[test]
-fn a_split_breaks_no_character_and_hides_no_escape() {
+fn splits_do_not_change_the_output() {
     let whole = "é日🙂\u{202e}\u{9b}31m x \u{1b}]0;t\u{7}".as_bytes();
     let expected = printed(&[whole], Content::Text, true);
     assert_eq!(String::from_utf8_lossy(&expected), "é日🙂· x ");
@@ -40,7 +40,7 @@ fn a_split_breaks_no_character_and_hides_no_escape() {
 }
 
 #[test]
-fn what_is_held_at_the_end_is_shown() {
+fn dropping_the_printer_shows_held_text() {
     assert_eq!(
         printed(&[b"\x1b]0;all of it"], Content::Text, true),
         b"0;all of it"
@@ -48,14 +48,14 @@ fn what_is_held_at_the_end_is_shown() {
 }
 
 #[test]
-fn json_says_the_same_escaped() {
+fn json_is_escaped_without_changing_its_meaning() {
     let line = "{\"a\":\"x\u{9b}\u{202e}\u{7f}\u{e0041}é\"}\n";
     let shown = String::from_utf8(printed(&[line.as_bytes()], Content::Json, true)).unwrap();
     assert_eq!(shown, "{\"a\":\"x\\u009b\\u202e\\u007f\\udb40\\udc41é\"}\n");
 }
 
 #[test]
-fn cells_are_on_one_line_and_cleaned_for_a_terminal_only() {
+fn cells_have_one_line_and_are_filtered_for_a_terminal_only() {
     let cell =
         |is_terminal| Printer::new(Vec::new(), Content::Text, is_terminal).cell("a\n\u{1b}[1mb");
     assert_eq!(cell(true), "a b");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zot_sdk::configuration::{self, ConfigError, Layers, Origin, Place, set_model};
+use zot_sdk::configuration::{self, ConfigError, ConfigFile, Layers, Origin, set_model};
 
 use zot_sdk::Workspace;
 
@@ -48,7 +48,7 @@ impl Chat {
         let workspace = Workspace::of_process()
             .in_directory(self.runtime.cwd())
             .with_zot_home(&saved_model.home);
-        let saved = configuration::set(&workspace, Place::User, name, value);
+        let saved = configuration::set(&workspace, ConfigFile::User, name, value);
         let error = saved.err()?;
         let text =
             format!("{name} is used now, but could not be saved for the next start: {error}");
@@ -58,7 +58,7 @@ impl Chat {
 
 impl SavedModel {
     fn save(&self, cwd: &Path, provider: &str, model: &str) -> Result<Option<String>, ConfigError> {
-        let path = Place::User.path(&self.home, cwd);
+        let path = ConfigFile::User.path(&self.home, cwd);
         set_model(&path, provider, model)?;
         let layers = Layers::load(&self.home, cwd, &|name| std::env::var(name).ok())?;
         let settings = layers.list();

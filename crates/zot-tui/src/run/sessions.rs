@@ -97,7 +97,7 @@ impl Chat {
 
     /// Returns the directories of this chat.
     fn workspace(&self) -> Workspace {
-        let workspace = Workspace::of_process().in_directory(self.runtime.cwd());
+        let workspace = self.runtime.workspace().clone();
         match self.zot_home() {
             Some(home) => workspace.with_zot_home(home),
             None => workspace,

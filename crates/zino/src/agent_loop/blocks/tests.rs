@@ -29,7 +29,7 @@ fn blocks_keep_their_white_space_and_stray_brackets_are_text() {
 }
 
 #[test]
-fn nothing_is_no_piece_and_an_unclosed_block_is_text() {
+fn an_empty_text_yields_no_piece_and_an_unclosed_block_is_text() {
     let found = pieces(&["", "text ", "<tool_call>", "{\"na", "me\":", ""]);
     assert_eq!(found, [text("text "), text("<tool_call>{\"name\":")]);
     assert_eq!(pieces(&["<ta"]), [text("<ta")]);

@@ -25,7 +25,7 @@ fn a_call_names_an_executor_and_a_task_a_skill() {
 }
 
 #[test]
-fn the_model_is_told_what_is_wrong() {
+fn invalid_blocks_yield_an_error_for_the_model() {
     let cases = [
         (
             "tool_call",

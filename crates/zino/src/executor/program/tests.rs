@@ -17,7 +17,7 @@ async fn shell(script: &str, seconds: f64, output_bytes: usize) -> Finished {
 
 fn is_alive(pid: &str) -> bool {
     let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-    // One that nobody has reaped yet is dead all the same.
+    // A zombie counts as dead.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let is_zombie = stat.is_ok_and(|stat| stat.contains(") Z "));
     test_kill_process(pid).is_ok() && !is_zombie
@@ -32,7 +32,7 @@ async fn streams_stay_apart() {
 }
 
 #[tokio::test]
-async fn the_whole_group_dies_when_time_is_up_and_the_output_is_kept() {
+async fn a_timeout_kills_the_whole_group_and_keeps_the_output() {
     let began = Clock::now();
     let finished = shell("sleep 60 & echo $!; echo bad >&2; sleep 60", 0.3, 100).await;
     assert!(began.elapsed() < Duration::from_secs(10));
@@ -57,7 +57,7 @@ async fn a_flood_neither_fills_memory_nor_stops_the_clock() {
 }
 
 #[tokio::test]
-async fn what_stays_in_the_background_is_ended() {
+async fn background_processes_are_killed() {
     let finished = shell("sleep 60 & echo $!", 30.0, 100).await;
     assert!(finished.status.unwrap().unwrap().success());
     assert!(!is_alive(&finished.stdout.text()));

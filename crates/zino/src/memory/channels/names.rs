@@ -1,8 +1,9 @@
 //! Which file belongs to which channel.
 //!
-//! A file is named after its channel with everything but `[A-Za-z0-9_-]` made `_`, as the original
-//! does. Where two channels would share a file, one of them gets `-` and a hash of its id behind the
-//! name. `.ids.jsonl` keeps whose file it is, a line for each; the last one for a file counts.
+//! A file is named after its channel, with everything but `[A-Za-z0-9_-]` replaced by `_`, as in the
+//! original. Where two channels would share a file, `-` and a hash of its id is appended to the name of
+//! one of them. `.ids.jsonl` records the channel of each file, one line each; the last line for a file
+//! wins.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -87,7 +88,7 @@ impl Names {
             }
             None => self.claim(&name, channel, None),
             Some(_) if purpose == Purpose::Read => return Ok(None),
-            // A name that only looks like this channel's but is another's with its hash stays.
+            // A name that is another channel's with its hash, and only looks like this one's, stays.
             Some(owner) if name == channel && sanitised(&owner) == name => {
                 self.move_away(&owner, &name)?;
                 self.claim(&name, channel, Some(&owner))?;
@@ -99,7 +100,7 @@ impl Names {
         .map(|file| Some(self.file(&file)))
     }
 
-    /// Finds the file of a channel if no lock has to be waited for.
+    /// Finds the file of a channel if that is possible without a lock.
     pub(super) fn known(&self, channel: &str) -> Result<Option<PathBuf>, StoreError> {
         let name = sanitised(channel);
         if name == channel && !name.contains('_') && name.len() <= MAX_CHANNEL_NAME_BYTES {
@@ -142,7 +143,7 @@ impl Names {
         Ok(claims.by_file.get(file).map(|claim| claim.id.clone()))
     }
 
-    /// Moves the channel that had the file to its own. Both names stay until the claim is written.
+    /// Moves the previous owner of the file to a file of its own. Both names stay until the claim is written.
     fn move_away(&self, owner: &str, name: &str) -> Result<(), StoreError> {
         let (old, new) = (self.file(name), self.file(&hashed(owner, name)));
         self.claim(&hashed(owner, name), owner, None)?;

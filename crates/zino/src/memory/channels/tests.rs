@@ -11,7 +11,7 @@ fn channels(directory: &Path) -> Channels {
     Channels::new(Directory::new(directory.to_owned()))
 }
 
-fn said(text: &str) -> Message {
+fn user_message(text: &str) -> Message {
     Message::new("user", text)
 }
 
@@ -42,11 +42,11 @@ fn ids_that_would_share_a_file_do_not() {
         "___a_b",
     ];
     for round in 0..2 {
-        // Each round a new process, as it were.
+        // Each round acts as a new process.
         let channels = channels(directory.path());
         for id in ids {
             channels
-                .append(id, &[said(&format!("{id} {round}"))])
+                .append(id, &[user_message(&format!("{id} {round}"))])
                 .unwrap();
         }
     }
@@ -89,10 +89,14 @@ fn the_originals_files_are_found() {
         "another name"
     );
     assert_eq!(texts(&channels, "../e/vil...1"), ["x"]);
-    // It is the first's that asked.
+    // The file belongs to the channel that asked first.
     assert_eq!(texts(&channels, "../e/vil///1"), Vec::<String>::new());
-    channels.append("../e/vil///1", &[said("y")]).unwrap();
-    channels.append("../e/vil...1", &[said("z")]).unwrap();
+    channels
+        .append("../e/vil///1", &[user_message("y")])
+        .unwrap();
+    channels
+        .append("../e/vil...1", &[user_message("z")])
+        .unwrap();
     assert_eq!(texts(&channels, "../e/vil...1"), ["x", "z"]);
     assert_eq!(texts(&channels, "../e/vil///1"), ["y"]);
     channels.clear("../e/vil...1").unwrap();
@@ -105,8 +109,8 @@ fn the_originals_files_are_found() {
 fn a_lost_list_loses_no_history() {
     let directory = TempDir::new().unwrap();
     let one = channels(directory.path());
-    one.append("a_b", &[said("plain")]).unwrap();
-    one.append("a/b", &[said("other")]).unwrap();
+    one.append("a_b", &[user_message("plain")]).unwrap();
+    one.append("a/b", &[user_message("other")]).unwrap();
     fs::remove_file(directory.path().join(".ids.jsonl")).unwrap();
     let two = channels(directory.path());
     assert_eq!(texts(&two, "a/b"), ["other"]);
@@ -114,16 +118,18 @@ fn a_lost_list_loses_no_history() {
 }
 
 #[test]
-fn others_may_change_a_file() {
+fn other_programs_may_change_a_file() {
     let directory = TempDir::new().unwrap();
     let channels = channels(directory.path());
-    channels.append("c", &[said("1"), said("2")]).unwrap();
+    channels
+        .append("c", &[user_message("1"), user_message("2")])
+        .unwrap();
     let file = directory.path().join("c.json");
     let mut messages: Vec<Message> = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    messages.push(said("3"));
-    // As the original writes it, then as a person might.
+    messages.push(user_message("3"));
+    // First as the original writes it, then as a person might.
     fs::write(&file, serde_json::to_string_pretty(&messages).unwrap()).unwrap();
-    channels.append("c", &[said("4")]).unwrap();
+    channels.append("c", &[user_message("4")]).unwrap();
     assert_eq!(texts(&channels, "c"), ["1", "2", "3", "4"]);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(
@@ -132,14 +138,14 @@ fn others_may_change_a_file() {
     )
     .unwrap();
     let last = channels.history("c", Some(1)).unwrap();
-    assert_eq!(last, [said("four")]);
-    channels.append("c", &[said("5")]).unwrap();
+    assert_eq!(last, [user_message("four")]);
+    channels.append("c", &[user_message("5")]).unwrap();
     assert_eq!(texts(&channels, "c"), ["1", "2", "3", "four", "5"]);
     fs::write(&file, "[]").unwrap();
     assert_eq!(texts(&channels, "c"), Vec::<String>::new());
-    channels.append("c", &[said("6")]).unwrap();
+    channels.append("c", &[user_message("6")]).unwrap();
     assert_eq!(texts(&channels, "c"), ["6"]);
-    assert_eq!(channels.history("c", Some(5)).unwrap(), [said("6")]);
+    assert_eq!(channels.history("c", Some(5)).unwrap(), [user_message("6")]);
     assert!(
         fs::read_to_string(&file)
             .unwrap()

@@ -12,7 +12,7 @@ use crate::memory::directory::Directory;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
 
-/// How long a file that looks cut off must stay unchanged to count as cut off: the original truncates
+/// How long a file that looks cut off must stay unchanged before it is repaired: the original truncates
 /// a file and then rewrites it.
 ///
 /// Limit: a file that looks cut off counts as cut off.
@@ -22,7 +22,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(100);
 ///
 /// The caller holds the directory's lock.
 pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
-    let new = beside(path, "new");
+    let new = sibling(path, "new");
     let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING))).and_then(|()| {
         match fs::hard_link(&new, path) {
             Ok(()) => Ok(true),
@@ -42,7 +42,7 @@ pub(in crate::memory) fn replace(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), StoreError> {
-    let new = beside(path, "new");
+    let new = sibling(path, "new");
     let replaced = write_new(&new, |file| {
         fill(file)?;
         file.sync_data()
@@ -58,7 +58,7 @@ pub(in crate::memory) fn replace(
 ///
 /// Only the holder of the file's lock uses the temporary name.
 pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, StoreError> {
-    let new = beside(&locked.path, "grown");
+    let new = sibling(&locked.path, "grown");
     let grown = write_new(&new, |file| {
         let mut text = vec![0; kept as usize];
         locked.file.read_exact_at(&mut text, 0)?;
@@ -75,7 +75,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
     grown.map_err(StoreError::io(&locked.path))
 }
 
-/// Rewrites a file as a canonical array. What was cut off is kept beside it.
+/// Rewrites a file as a canonical array. A copy of a torn file is kept beside it.
 ///
 /// The caller holds the directory's lock and none on the file.
 pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
@@ -91,11 +91,11 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
             Shape::Whole => return rewrite(&locked, found.whole_end),
             Shape::Torn => {
                 if before.is_some_and(|before| before.stamp == found.stamp) {
-                    let kept = beside(path, "torn");
+                    let kept = sibling(path, "torn");
                     let _ = fs::remove_file(&kept);
                     // The copy is for people only: failing to make it must not stop the repair.
                     let _ = fs::hard_link(path, &kept);
-                    // All that is whole, but for the beginning of what was cut.
+                    // Keeps all whole elements except those of the append that was cut off.
                     let end = unfinished::began_at(&locked, &found).unwrap_or(found.whole_end);
                     rewrite(&locked, end)?;
                     unfinished::withdraw(path);
@@ -111,7 +111,10 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Repairs a file whose end was cut off. Only the end of an intact one is read.
-pub(in crate::memory) fn mend_torn(path: &Path, directory: &Directory) -> Result<bool, StoreError> {
+pub(in crate::memory) fn repair_torn(
+    path: &Path,
+    directory: &Directory,
+) -> Result<bool, StoreError> {
     let Some(locked) = lock(path, Access::Read)? else {
         return Ok(false);
     };
@@ -125,17 +128,17 @@ pub(in crate::memory) fn mend_torn(path: &Path, directory: &Directory) -> Result
     normalise(path).map(|()| true)
 }
 
-/// Whether a file's end was cut off, and is not just being written by a program that takes no locks.
+/// Whether a file's end was cut off and is not just being written by a program that takes no locks.
 pub(in crate::memory) fn is_torn(path: &Path) -> Result<bool, StoreError> {
-    let look = || match lock(path, Access::Read)? {
+    let is_torn_now = || match lock(path, Access::Read)? {
         Some(locked) => ends_torn(&locked),
         None => Ok(false),
     };
-    if !look()? {
+    if !is_torn_now()? {
         return Ok(false);
     }
     std::thread::sleep(SETTLING_TIME);
-    look()
+    is_torn_now()
 }
 
 fn ends_torn(locked: &Locked) -> Result<bool, StoreError> {
@@ -166,16 +169,15 @@ fn rewrite(locked: &Locked, end: u64) -> Result<(), StoreError> {
                 .read_at(&mut bytes, start)
                 .map_err(io::Error::other)?;
             bytes.truncate(count);
-            file.write_all(&laid_out(bytes))?;
+            file.write_all(&with_canonical_lines(bytes))?;
         }
         file.write_all(if starts.is_empty() { b"[]" } else { CLOSING })?;
         file.flush()
     })
 }
 
-/// Puts an element into the canonical form: joins lines that could be taken for the beginning of an
-/// element, and changes nothing else.
-fn laid_out(bytes: Vec<u8>) -> Vec<u8> {
+/// Joins the lines of an element if one of them could be mistaken for the beginning of an element.
+fn with_canonical_lines(bytes: Vec<u8>) -> Vec<u8> {
     let fits = |(index, &byte): (usize, &u8)| {
         let line = &bytes[index + 1..];
         byte != b'\n'
@@ -202,8 +204,8 @@ pub(super) fn write_new<T>(
     fill(&mut file)
 }
 
-/// A hidden name in the same directory.
-pub(super) fn beside(path: &Path, purpose: &str) -> PathBuf {
+/// Returns a hidden path in the same directory.
+pub(super) fn sibling(path: &Path, purpose: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{purpose}"))
 }

@@ -18,12 +18,12 @@ fn a_file_cut_anywhere_is_repaired() {
     assert!(create(&path, &Elements::of(&values)).unwrap());
     assert!(!create(&path, &Elements::of(["other"])).unwrap());
     let text = fs::read(&path).unwrap();
-    // The wait for a file to settle makes every byte too many.
+    // Not at every byte: each repair waits for the file to settle.
     for cut in (0..text.len()).step_by(9) {
         fs::write(&path, &text[..cut]).unwrap();
         normalise(&path).unwrap();
-        let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_eq!(mended[..], values[..mended.len()], "{cut}");
+        let repaired: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(repaired[..], values[..repaired.len()], "{cut}");
         let kept = fs::read(directory.path().join(".a.json.torn")).unwrap();
         assert_eq!(kept, &text[..cut]);
     }
@@ -73,7 +73,7 @@ fn the_last_elements_are_read_backwards() {
     }
 }
 
-/// A file of one page and a half, and what is to be put behind it.
+/// Creates a file of one and a half pages, and returns its elements and those to append.
 fn before_an_append(path: &std::path::Path) -> (Vec<Value>, Elements) {
     let old: Vec<Value> = (0..60)
         .map(|number| json!({ "role": "user", "content": format!("{number} {}", "x".repeat(60)) }))
@@ -86,7 +86,7 @@ fn before_an_append(path: &std::path::Path) -> (Vec<Value>, Elements) {
     (old, Elements::of(exchange))
 }
 
-/// What was never acknowledged goes as a whole; what was before stays.
+/// An append that was never acknowledged is dropped entirely; everything before it stays.
 #[test]
 fn half_an_exchange_is_dropped() {
     let directory = TempDir::new().unwrap();
@@ -100,7 +100,7 @@ fn half_an_exchange_is_dropped() {
         let found = locked.inspect(None, &mut |_, _| {}).unwrap();
         let bytes = elements.closed(SEPARATOR);
         unfinished::announce(&locked, found.whole_end, &bytes);
-        // As the kernel leaves it: up to the end of a page.
+        // Cut at the end of a page, as the kernel would.
         let end = (found.whole_end / PAGE_BYTES + pages) * PAGE_BYTES;
         let cut = (end - found.whole_end).min(bytes.len() as u64 - 1) as usize;
         locked.write_at(&bytes[..cut], found.whole_end).unwrap();
@@ -109,14 +109,14 @@ fn half_an_exchange_is_dropped() {
         halves += torn.count - found.count;
         drop(locked);
         normalise(&path).unwrap();
-        let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_eq!(mended, old, "{pages}");
+        let repaired: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(repaired, old, "{pages}");
         assert!(!note.exists());
     }
     assert!(halves > 0);
 }
 
-/// A note of something else says nothing: then all that is whole is kept.
+/// An unrelated note is ignored: all whole elements are kept.
 #[test]
 fn only_the_announced_append_is_dropped() {
     let directory = TempDir::new().unwrap();
@@ -137,14 +137,14 @@ fn only_the_announced_append_is_dropped() {
         fs::write(&path, torn).unwrap();
         fs::write(directory.path().join(".a.json.append"), stale).unwrap();
         normalise(&path).unwrap();
-        let mended: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_eq!(mended.len(), old.len() + 1, "{stale}");
+        let repaired: Vec<Value> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(repaired.len(), old.len() + 1, "{stale}");
     }
 }
 
 /// A write to a long file leaves nothing beside it.
 #[test]
-fn the_note_goes_with_the_append() {
+fn the_note_is_removed_after_the_append() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a.json");
     create(&path, &Elements::of(["x".repeat(200_000)])).unwrap();

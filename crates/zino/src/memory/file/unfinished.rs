@@ -1,8 +1,8 @@
-//! A note beside a file of an append in progress.
+//! A note beside a file about an append in progress.
 //!
-//! It is written before an append that could be cut off, and removed after it. It tells which of the
-//! last elements of a file belong to an append that was cut: nobody has been told that they are
-//! stored, and half of an exchange is worth less than none.
+//! It is written before an append that could be cut off, and removed after it. It records which
+//! elements at the end of a file belong to an append that was cut off: no caller has been told that they
+//! are stored, and half of an exchange is worth less than none.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,17 +10,17 @@ use std::path::Path;
 
 use zot_files::read_bytes;
 
-use super::repair::{beside, write_new};
+use super::repair::{sibling, write_new};
 use super::{Inspected, Locked};
 use crate::memory::MAX_STORED_BYTES;
 
 const PURPOSE: &str = "append";
 
-/// Writes the note. The caller holds the file's lock. If the note cannot be written, the append goes ahead: without it,
-/// what is whole is kept.
+/// Writes the note. The caller holds the file's lock. If it cannot be written, the append goes
+/// ahead: without a note, a repair keeps all whole elements.
 pub(super) fn announce(locked: &Locked, whole_end: u64, bytes: &[u8]) {
     let heading = format!("{whole_end} {}\n", bytes.len());
-    let note = beside(&locked.path, PURPOSE);
+    let note = sibling(&locked.path, PURPOSE);
     let _ = write_new(&note, |file| {
         file.write_all(&[heading.as_bytes(), bytes].concat())
     });
@@ -28,12 +28,12 @@ pub(super) fn announce(locked: &Locked, whole_end: u64, bytes: &[u8]) {
 
 /// Removes the note. The caller holds the file's lock.
 pub(super) fn withdraw(path: &Path) {
-    let _ = fs::remove_file(beside(path, PURPOSE));
+    let _ = fs::remove_file(sibling(path, PURPOSE));
 }
 
-/// Where the append began that was cut off, if the end of the file is a part of the one announced.
+/// Returns where the append that was cut off began, if the end of the file matches the announced one.
 pub(super) fn began_at(locked: &Locked, found: &Inspected) -> Option<u64> {
-    let note = read_bytes(&beside(&locked.path, PURPOSE), MAX_STORED_BYTES).ok()??;
+    let note = read_bytes(&sibling(&locked.path, PURPOSE), MAX_STORED_BYTES).ok()??;
     let line = note.iter().position(|byte| *byte == b'\n')?;
     let (heading, bytes) = (&note[..line], &note[line + 1..]);
     let (whole_end, length) = std::str::from_utf8(heading).ok()?.split_once(' ')?;

@@ -29,7 +29,7 @@ pub(in crate::memory) enum Wanted {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::memory) struct Hit {
     pub(in crate::memory) number: u32,
-    /// To four places.
+    /// Rounded to four decimal places.
     pub(in crate::memory) score: f64,
 }
 
@@ -178,7 +178,7 @@ impl Index {
         let kept = &self.sums[number];
         let square = log * (log * kept.a - 2.0 * kept.b) + kept.c + sum.correction;
         let square = square.max(0.0);
-        // Most are far from good enough and need no square roots.
+        // Most are far below the floor and need no square roots.
         let precise = SLACK * SLACK * kept.a <= 0.01 * square;
         if precise && sum.product * sum.product < best.floor * best.floor * 0.81 * square {
             return;
@@ -202,9 +202,9 @@ impl Index {
         let total = f64::from(memory.total);
         let mut squares = Vec::with_capacity(memory.distinct as usize);
         let mut products = Vec::with_capacity(query.known.len());
-        for place in self.places(number) {
-            let word = self.contents[place];
-            let share = self.count(number, word, self.counts[place]) / total;
+        for position in self.word_positions(number) {
+            let word = self.contents[position];
+            let share = self.count(number, word, self.counts[position]) / total;
             let asked = query
                 .known
                 .binary_search_by_key(&word, |&(word, _, _)| word);
@@ -312,7 +312,7 @@ fn sum(mut values: Vec<f64>) -> f64 {
     values.into_iter().sum()
 }
 
-/// Rounds to four places, as Python does.
+/// Rounds to four decimal places, as Python does.
 fn rounded(score: f64) -> f64 {
     format!("{score:.4}").parse().unwrap_or(score)
 }

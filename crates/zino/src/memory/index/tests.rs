@@ -12,8 +12,8 @@ fn tokens(text: &str) -> Vec<String> {
     list
 }
 
-/// The formula, word for word.
-fn directly(memories: &[String], query: &str) -> Vec<(usize, f64)> {
+/// Computes the scores directly by the formula.
+fn brute_force(memories: &[String], query: &str) -> Vec<(usize, f64)> {
     let documents: Vec<Vec<String>> = memories
         .iter()
         .map(String::as_str)
@@ -80,7 +80,7 @@ fn agrees(found: &[Hit], expected: &[(usize, f64)]) -> Result<(), TestCaseError>
     prop_assert_eq!(found.len(), expected.len(), "{:?} {:?}", found, expected);
     for (hit, &(number, score)) in found.iter().zip(expected) {
         prop_assert_eq!(hit.number as usize, number, "{:?} {:?}", found, expected);
-        // One more step where the fifth place is exactly between two.
+        // A little more, for scores exactly between two roundings.
         prop_assert!(
             (hit.score - score).abs() < 0.000_050_1,
             "{} {}",
@@ -122,7 +122,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn as_the_formula_says(
+    fn scores_match_the_formula(
         begin in prop::collection::vec(text(9), 0..60),
         steps in prop::collection::vec(step(), 0..80),
     ) {
@@ -144,7 +144,7 @@ proptest! {
                     memories[number].clear();
                 }
                 Step::Search(query, count) => {
-                    let expected = directly(&memories, &query);
+                    let expected = brute_force(&memories, &query);
                     let all = index.search(&query, Wanted::AllBut(0));
                     agrees(&all, &expected)?;
                     let some = index.search(&query, Wanted::Best(count));
@@ -163,7 +163,7 @@ proptest! {
 }
 
 #[test]
-fn many_blocks_and_a_long_way_from_the_first_sums() {
+fn many_blocks_with_sums_that_have_drifted() {
     // Words drawn so that low ones are frequent; the sums are made early and then followed.
     let mut state = 7_u64;
     let mut draw = |below: u64| {
@@ -192,7 +192,7 @@ fn many_blocks_and_a_long_way_from_the_first_sums() {
         "w17 w300 w5 unknown",
         "w250 w251 w252",
     ] {
-        let expected = directly(&memories, query);
+        let expected = brute_force(&memories, query);
         for count in [1, 3, 50] {
             let found = index.search(query, Wanted::Best(count));
             agrees(&found, &expected[..count.min(expected.len())]).unwrap();

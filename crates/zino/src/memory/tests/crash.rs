@@ -1,4 +1,4 @@
-//! Processes that write, are killed, get in each other's way or run out of room.
+//! Processes that write while they are killed, compete or run out of space.
 
 use std::env;
 use std::fs;
@@ -18,7 +18,7 @@ const WRITER: &str = "ZINO_MEM_TEST_WRITER";
 const FROM: &str = "ZINO_MEM_TEST_FROM";
 const CHILD: [&str; 3] = ["--exact", "memory::tests::crash::child", "--nocapture"];
 
-/// Not a test: what the other tests start this program for. Writes until it is killed or cannot.
+/// Not a test: the child process that the other tests start. Writes until it is killed or fails.
 #[test]
 fn child() {
     let Ok(directory) = env::var(DIRECTORY) else {
@@ -51,7 +51,7 @@ fn child() {
         match stored {
             Ok(()) => println!("ack {number}"),
             Err(error) => {
-                println!("refused {error}");
+                println!("failed {error}");
                 return;
             }
         }
@@ -88,7 +88,7 @@ fn start_as(command: &mut Command, directory: &Path, writer: &str, from: usize) 
         .unwrap()
 }
 
-/// The number of the last acknowledgement, and why it ended.
+/// Returns the number of the last acknowledgement, and the error that ended the child.
 fn acknowledged(child: &mut Child, until: impl Fn(usize) -> bool) -> (Option<usize>, String) {
     let mut last = None;
     let mut end = String::new();
@@ -101,7 +101,7 @@ fn acknowledged(child: &mut Child, until: impl Fn(usize) -> bool) -> (Option<usi
             if until(number) {
                 let _ = child.kill();
             }
-        } else if let Some((_, reason)) = line.split_once("refused ") {
+        } else if let Some((_, reason)) = line.split_once("failed ") {
             end = reason.to_owned();
         }
     }
@@ -135,7 +135,7 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
         let mut first = None;
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut last = written;
-        // Killed from another thread, so that it falls anywhere.
+        // Killed from another thread, so that it can happen at any point.
         while let Some(Ok(line)) = lines.next() {
             if let Some((_, number)) = line.split_once("ack ") {
                 last = number.parse::<usize>().unwrap() + 1;
@@ -153,7 +153,7 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
         assert!(first.is_some(), "round {round}");
         let left = fs::read(&path).unwrap();
         if serde_json::from_slice::<Value>(&left).is_err() {
-            // Only an append over a page's end to a file that is long.
+            // Only an append to a long file that crosses a page may be torn.
             assert!(left.len() > 80_000, "round {round}: {} bytes", left.len());
             torn += 1;
         }
@@ -178,7 +178,7 @@ fn kill_often(writer: &str, file: &str, rounds: usize) {
             written = 0;
         }
     }
-    println!("{rounds} kills, {torn} of them left an end to mend");
+    println!("{rounds} kills, {torn} of them left a torn file");
     let python = Command::new("python3")
         .args([
             "-c",
@@ -210,7 +210,7 @@ fn killed_while_storing() {
 }
 
 #[test]
-fn two_writers_lose_nothing() {
+fn two_concurrent_writers_lose_nothing() {
     let directory = TempDir::new().unwrap();
     let writers = ["one", "two"];
     let children = writers.map(|writer| {
@@ -235,14 +235,13 @@ fn two_writers_lose_nothing() {
 }
 
 #[test]
-fn no_room_for_more() {
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
     for (writer, file) in [
         ("user", "channels/channel.json"),
         ("hard", "hard_memories.json"),
     ] {
         let directory = TempDir::new().unwrap();
-        // A limit on the size of files stands in for a full disk: what fits is written, then comes
-        // the error.
+        // A limit on the size of files acts as a full disk: writes succeed until they no longer fit.
         let mut shell = Command::new("sh");
         shell
             .args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""])

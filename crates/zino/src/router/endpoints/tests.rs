@@ -9,23 +9,26 @@ fn set_up(text: &str, variables: &[(&str, &str)]) -> Result<Vec<Target>, String>
     targets(&config, Duration::from_secs(1), &environment).map_err(|error| error.to_string())
 }
 
-fn refusal(text: &str) -> String {
+fn error(text: &str) -> String {
     set_up(text, &[]).err().unwrap()
 }
 
 #[test]
-fn what_is_missing_is_named() {
-    assert!(refusal("").contains("[api] has no base_url"));
-    let no_model = refusal("[api]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+fn errors_name_the_missing_setting() {
+    assert!(error("").contains("[api] has no base_url"));
+    let no_model = error("[api]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
     assert!(no_model.contains("[service] model"), "{no_model}");
-    let no_key = refusal("[api]\nprovider = \"anthropic\"\n");
+    let no_key = error("[api]\nprovider = \"anthropic\"\n");
     assert!(no_key.contains("ANTHROPIC_API_KEY"), "{no_key}");
-    let unknown = refusal("[api]\nprovider = \"antropic\"\n");
+    let unknown = error("[api]\nprovider = \"antropic\"\n");
     assert!(unknown.contains("did you mean \"anthropic\"?"), "{unknown}");
-    let odd = refusal("[api]\nbase_url = \"localhost\"\n[service]\nmodel = \"m\"\n");
-    assert!(odd.contains("[api] base_url \"localhost\""), "{odd}");
+    let invalid = error("[api]\nbase_url = \"localhost\"\n[service]\nmodel = \"m\"\n");
+    assert!(
+        invalid.contains("[api] base_url \"localhost\""),
+        "{invalid}"
+    );
     let second = "[api]\nprovider = \"offline\"\n[[api.fallback]]\n";
-    assert!(refusal(second).contains("[[api.fallback]] number 1 has no base_url"));
+    assert!(error(second).contains("[[api.fallback]] number 1 has no base_url"));
 }
 
 #[test]
@@ -36,7 +39,7 @@ fn offline_needs_nothing() {
 }
 
 #[test]
-fn models_and_keys_of_fallbacks_are_their_own() {
+fn fallbacks_have_their_own_models_and_keys() {
     let text = r#"
         [api]
         base_url = "http://127.0.0.1:1/v1"

@@ -1,29 +1,29 @@
 use super::*;
 
-fn refusal(status: u16, body: &str) -> ModelError {
+fn rejection(status: u16, body: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Invalid, body)
         .with_provider("openai")
         .with_status(status)
 }
 
 #[test]
-fn a_refusal_reads_as_the_original_has_it() {
+fn a_rejection_is_worded_as_in_the_original() {
     let cases = [
         (
-            refusal(401, r#"{"error":{"message":"no","type":"scripted"}}"#),
+            rejection(401, r#"{"error":{"message":"no","type":"scripted"}}"#),
             "Error code: 401 - no",
         ),
         (
-            refusal(404, r#"{"error":"gone"}"#),
+            rejection(404, r#"{"error":"gone"}"#),
             "Error code: 404 - gone",
         ),
         (
-            refusal(502, "<html>bad</html>"),
+            rejection(502, "<html>bad</html>"),
             "Error code: 502 - <html>bad</html>",
         ),
-        (refusal(500, ""), "Error code: 500 - "),
+        (rejection(500, ""), "Error code: 500 - "),
         (
-            refusal(429, r#"{"message":"slow"}"#).with_hint("the provider asks to wait 90 s"),
+            rejection(429, r#"{"message":"slow"}"#).with_hint("the provider asks to wait 90 s"),
             "Error code: 429 - slow (the provider asks to wait 90 s)",
         ),
         (
@@ -38,7 +38,7 @@ fn a_refusal_reads_as_the_original_has_it() {
 }
 
 #[test]
-fn other_servers_are_for_those_that_fail_or_are_busy() {
+fn another_server_is_tried_when_one_fails_or_is_busy() {
     for kind in [
         ModelErrorKind::Connection,
         ModelErrorKind::Unavailable,
@@ -47,7 +47,7 @@ fn other_servers_are_for_those_that_fail_or_are_busy() {
         ModelErrorKind::Stream,
     ] {
         let failed = ModelError::new(kind, "");
-        assert_eq!(next(&failed, true), Next::Elsewhere, "{kind:?}");
+        assert_eq!(next(&failed, true), Next::NextServer, "{kind:?}");
         assert_eq!(next(&failed, false), Next::Report, "{kind:?}");
     }
     for kind in [

@@ -38,22 +38,22 @@ fn leading_system_messages_are_the_prompt_and_later_ones_are_kept() {
 }
 
 #[test]
-fn nothing_is_an_empty_conversation() {
+fn no_messages_are_an_empty_conversation() {
     let conversation = read(json!([])).unwrap();
     assert_eq!(conversation.system, "");
     assert_eq!(texts(&conversation, Ending::UserOnly), []);
 }
 
 #[test]
-fn where_the_user_must_come_last_the_model_is_told_to_go_on() {
+fn a_user_message_is_added_where_one_must_come_last() {
     let conversation = read(json!([{ "role": "assistant", "content": "so " }])).unwrap();
     assert_eq!(texts(&conversation, Ending::Anyone).len(), 1);
-    let said = texts(&conversation, Ending::UserOnly);
-    assert_eq!(said[1], (Role::User, "Continue.".to_owned()));
+    let sent = texts(&conversation, Ending::UserOnly);
+    assert_eq!(sent[1], (Role::User, "Continue.".to_owned()));
 }
 
 #[test]
-fn wrong_shapes_are_named() {
+fn errors_name_the_invalid_message() {
     let cases = [
         (json!([1]), "messages[0]: must be an object"),
         (
@@ -78,7 +78,7 @@ fn wrong_shapes_are_named() {
     }
 }
 
-/// Whether each message of `later` is the very message of `earlier`, by pointer.
+/// Whether each message of `later` is the same object as in `earlier`.
 fn shared(earlier: &Conversation, later: &Conversation) -> Vec<bool> {
     let pairs = earlier.messages.iter().zip(&later.messages);
     pairs
@@ -98,7 +98,7 @@ fn long(last: &[&str]) -> Vec<zino::Message> {
 }
 
 #[test]
-fn what_was_read_before_is_the_same_message_again() {
+fn messages_read_before_are_reused() {
     let recent = RecentConversations::default();
     let mut messages = long(&["a", "b"]);
     let first = recent.read(messages.clone()).unwrap();
@@ -106,12 +106,12 @@ fn what_was_read_before_is_the_same_message_again() {
     let second = recent.read(messages.clone()).unwrap();
     assert_eq!(second.messages.len(), 3);
     assert_eq!(shared(&first, &second), [true, true]);
-    // Over a socket other pointers come with the same values.
+    // Over a socket, equal messages arrive with other pointers.
     let third = recent.read(long(&["a", "b", "c", "d"])).unwrap();
     assert_eq!(shared(&second, &third), [true, true, true]);
     assert_eq!(third.system, "be good");
     assert_eq!(texts(&third, Ending::Anyone)[3].1, "d");
-    // What is no longer the same is read again, with all that follows.
+    // A changed message is read again, with all that follow.
     let fourth = recent.read(long(&["a", "x", "c"])).unwrap();
     assert_eq!(shared(&third, &fourth), [true, false, false]);
     assert_eq!(fourth.messages.len(), 3);
@@ -131,7 +131,7 @@ fn another_prompt_is_another_conversation() {
         (first.system.as_str(), third.system.as_str()),
         ("be good", "be good")
     );
-    // One side question does not make the conversation at hand forgotten.
+    // One other conversation in between does not evict the current one.
     recent
         .read(vec![zino::Message::new("user", "plan")])
         .unwrap();

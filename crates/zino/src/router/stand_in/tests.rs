@@ -26,12 +26,12 @@ fn blocks_and_responses_become_calls_and_results() {
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].call_id.as_str(), "offline_1");
     assert!(results[0].is_error);
-    let said = ContentBlock::Text("out\n\n[exit 3]".to_owned());
-    assert_eq!(results[0].content, [said]);
+    let expected = ContentBlock::Text("out\n\n[exit 3]".to_owned());
+    assert_eq!(results[0].content, [expected]);
 }
 
 #[test]
-fn tools_are_there_when_the_prompt_says_so() {
+fn there_are_tools_only_when_the_prompt_names_one() {
     assert_eq!(tools("nothing").len(), 0);
     assert_eq!(tools("  - \"execute_bash\": bash executor").len(), 3);
 }

@@ -2,10 +2,10 @@ use super::*;
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn there_is_no_moment_for_others() {
+async fn other_users_never_have_access() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.sock");
-    // The mask only takes away: a mode that others have no part in before it has none after it.
+    // A umask only removes permissions, so the mode before it is the widest others could see.
     let _listener = listen(&path).unwrap();
     let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode & !SOCKET_MODE, 0, "{mode:o}");

@@ -1,5 +1,5 @@
-//! The steps a child takes between `fork` and `exec`. It becomes the supervisor of another process,
-//! which goes on to `exec`.
+//! The steps of a child between `fork` and `exec`. It becomes the supervisor of another process, which
+//! calls `exec`.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -19,12 +19,12 @@ use super::privileges::Surplus;
 use super::supervisor::{lead_namespace, supervise_group, supervise_namespace};
 use crate::raw::{self, Side};
 
-/// What to do, made ready in the parent.
+/// The steps, prepared in the parent.
 #[derive(Default)]
 pub(crate) struct Steps {
-    /// Whether only the standard streams are left to the child.
+    /// Whether the child inherits only the standard streams.
     pub(super) closes_descriptors: bool,
-    /// Whether the child leads a session, without a terminal.
+    /// Whether the child leads a new session, without a terminal.
     pub(super) has_session: bool,
     pub(super) namespaces: Option<Isolation>,
     pub(super) memory: Option<Rlimit>,
@@ -34,7 +34,7 @@ pub(crate) struct Steps {
     pub(super) calls: Vec<BpfProgram>,
 }
 
-/// Namespaces, and the pipe by which the first process in them reports.
+/// Namespaces, and the pipe through which their first process reports.
 pub(super) struct Isolation {
     pub(super) namespaces: Namespaces,
     pub(super) report_reader: Option<OwnedFd>,
@@ -42,14 +42,14 @@ pub(super) struct Isolation {
 }
 
 impl Steps {
-    /// Makes system calls only: no allocation, no lock. Errors are bare numbers for that reason.
+    /// Makes system calls only: no allocation, no lock, and errors without text.
     fn carry_out(&mut self, control: &UnixStream) -> io::Result<()> {
-        raw::hold_signals();
+        raw::block_signals();
         match &mut self.namespaces {
             Some(isolation) => isolation.fork(control)?,
             None => fork_group(control)?,
         }
-        raw::release_signals();
+        raw::unblock_signals();
         match self.has_session {
             true => drop(setsid()?),
             false => setpgid(None, None)?,
@@ -61,11 +61,11 @@ impl Steps {
             setrlimit(Resource::Data, limit)?;
         }
         if let Some(limit) = self.open_files {
-            // Only how soon a mistake is noticed depends on it.
+            // A failure only means that a descriptor leak is noticed later.
             let _ = setrlimit(Resource::Nofile, limit);
         }
         if let Some(privileges) = &self.privileges {
-            privileges.lose()?;
+            privileges.drop_all()?;
         }
         if let Some(ruleset) = self.files.take() {
             restrict_files(ruleset, self.namespaces.is_some())?;
@@ -80,16 +80,16 @@ impl Steps {
     }
 }
 
-/// Returns in a new process; this one looks after it.
+/// Returns in a new process; the calling one supervises it.
 fn fork_group(control: &UnixStream) -> rustix::io::Result<()> {
     let supervisor = getpid();
-    // Orphans come to us instead of the system's first process. Any number but 0 means yes.
+    // We adopt orphans instead of the system's first process. Any nonzero number means yes.
     set_child_subreaper(Some(supervisor))?;
     match raw::fork()? {
         Side::Parent { child } => supervise_group(child, control.as_raw_fd()),
         Side::Child => {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Who died before the signal was asked for will not cause it.
+            // A supervisor that died before this call causes no signal.
             match getppid() == Some(supervisor) {
                 true => Ok(()),
                 false => Err(rustix::io::Errno::SRCH),
@@ -99,7 +99,7 @@ fn fork_group(control: &UnixStream) -> rustix::io::Result<()> {
 }
 
 impl Isolation {
-    /// Returns in a new process in new namespaces, whose first process and this one look after it.
+    /// Returns in a new process in new namespaces; their first process and the calling one supervise it.
     fn fork(&mut self, control: &UnixStream) -> rustix::io::Result<()> {
         self.namespaces.prepare_fork()?;
         let writer = self.report_writer.as_raw_fd();
@@ -121,11 +121,11 @@ impl Isolation {
     }
 }
 
-/// Taken from the child's copy.
+/// Restricts the calling process, with the child's copy of the rules.
 fn restrict_files(mut ruleset: RulesetCreated, has_own_proc: bool) -> io::Result<()> {
     let failed = |error| io::Error::from_raw_os_error(*Errno::from(error));
     if has_own_proc {
-        // Rules are for inodes, and this one came into being with the namespace.
+        // Rules apply to inodes, and this one was created with the namespace.
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let processes = openat(CWD, c"/proc", flags, Mode::empty())?;
         let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
@@ -136,7 +136,7 @@ fn restrict_files(mut ruleset: RulesetCreated, has_own_proc: bool) -> io::Result
     ruleset.restrict_self().map(|_| ()).map_err(failed)
 }
 
-/// Makes `command` start as `steps` say, looked after by a process at the other end of `control`.
+/// Makes `command` carry out `steps`, supervised by a process at the other end of `control`.
 pub(crate) fn install(command: &mut Command, mut steps: Steps, control: UnixStream) {
     raw::find_arguments();
     raw::before_exec(command, move || steps.carry_out(&control));

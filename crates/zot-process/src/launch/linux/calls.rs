@@ -1,4 +1,4 @@
-//! Filters for system calls: what a child asks the kernel for and does not get.
+//! System call filters (seccomp).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,29 +11,29 @@ use seccompiler::{
 
 use crate::launch::ConfineError;
 
-/// Where the kernel lists what a filter may answer.
+/// Where the kernel lists the actions of filters.
 const ACTIONS: &str = "/proc/sys/kernel/seccomp/actions_avail";
 
-/// On `x86_64` the kernel may know every call by a second number, that of the x32 ABI.
+/// On `x86_64` every call may have a second number, that of the x32 ABI.
 const X32_BIT: i64 = 0x4000_0000;
 
-/// Numbers that are the same on every architecture and that the C library's headers may lack.
+/// Numbers that are the same on every architecture and missing from some C library headers.
 const SYS_FCHMODAT2: i64 = 452;
 const SYS_SETXATTRAT: i64 = 463;
 const SYS_REMOVEXATTRAT: i64 = 466;
 const SYS_FILE_SETATTR: i64 = 469;
 
-/// A file in memory that can never be executed.
+/// Creates a file in memory that can never be executed.
 const MFD_NOEXEC_SEAL: u64 = 8;
 
 /// Requests that change attributes of files: `FS_IOC_SETFLAGS` in both widths, `FS_IOC_FSSETXATTR`.
 const ATTRIBUTE_REQUESTS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
 
-/// Which of `setpriority` and `ioprio_set` mean all processes of a user.
+/// The arguments of `setpriority` and `ioprio_set` that mean all processes of a user.
 const PRIO_USER: u64 = 2;
 const IOPRIO_WHO_USER: u64 = 3;
 
-/// The sockets that a child does not get.
+/// The sockets that a child cannot open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
     Every,
@@ -41,30 +41,32 @@ pub(super) enum Sockets {
     Local,
 }
 
-/// Calls that are answered with the same error, each always or where one of its rules matches.
+/// Calls that fail with the same error, always or if one of their rules matches.
 type Calls = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Whether the kernel takes filters, or why not.
+/// Checks that the kernel supports filters; the error is the reason.
 pub(super) fn available() -> Result<(), String> {
     let architecture = std::env::consts::ARCH;
     if TargetArch::try_from(architecture).is_err() {
-        return Err(format!("there is no filter for {architecture} processors"));
+        return Err(format!(
+            "system calls cannot be filtered on {architecture} processors"
+        ));
     }
     match std::fs::read_to_string(ACTIONS) {
         Ok(actions) if actions.split_whitespace().any(|action| action == "errno") => Ok(()),
-        _ => Err("this kernel does not say that it filters system calls (seccomp)".to_owned()),
+        _ => Err("this kernel does not support system call filters (seccomp)".to_owned()),
     }
 }
 
-/// None of these sockets, and no ring that would open one unseen.
+/// Refuses these sockets, and `io_uring`, which could open them unseen.
 ///
-/// As with all of these filters, calls of a foreign architecture, which have numbers of their own,
-/// end the process.
+/// As with all of these filters, calls of another architecture, which have other numbers, kill the
+/// process.
 pub(super) fn without_sockets(refused: Sockets) -> Result<Vec<BpfProgram>, ConfineError> {
-    made(|| {
+    build(|| {
         let sockets = match refused {
             Sockets::Every => Vec::new(),
-            // The family is the first argument, of which the kernel looks at the lower half.
+            // The family is the lower half of the first argument.
             Sockets::Local => vec![where_all(&[equals(
                 0,
                 libc::AF_UNIX.unsigned_abs().into(),
@@ -72,15 +74,15 @@ pub(super) fn without_sockets(refused: Sockets) -> Result<Vec<BpfProgram>, Confi
         };
         Ok(vec![
             filter(Calls::from([(libc::SYS_socket, sockets)]), Errno::ACCESS)?,
-            // Programs take this for an old kernel, and do without.
+            // To programs this looks like an old kernel, and they manage without.
             filter(always([libc::SYS_io_uring_setup]), Errno::NOSYS)?,
         ])
     })
 }
 
-/// No programs in memory: they have no path that Landlock could know.
+/// Refuses programs in memory, which have no path for Landlock to check.
 pub(super) fn without_memory_programs() -> Result<Vec<BpfProgram>, ConfineError> {
-    made(|| {
+    build(|| {
         let executable = SeccompCondition::new(
             1,
             SeccompCmpArgLen::Dword,
@@ -93,9 +95,9 @@ pub(super) fn without_memory_programs() -> Result<Vec<BpfProgram>, ConfineError>
     })
 }
 
-/// No looking at what runs on a processor, which is not bound to namespaces.
+/// Refuses performance events, which are not limited to a namespace.
 pub(super) fn without_performance_events() -> Result<Vec<BpfProgram>, ConfineError> {
-    made(|| {
+    build(|| {
         Ok(vec![filter(
             always([libc::SYS_perf_event_open]),
             Errno::PERM,
@@ -103,11 +105,11 @@ pub(super) fn without_performance_events() -> Result<Vec<BpfProgram>, ConfineErr
     })
 }
 
-/// Where there are no namespaces: no limits, priorities and memory of processes other than the
-/// caller, and no changes of modes, owners, times and attributes at all. A filter cannot tell whose
-/// process a number is, nor where a file is.
+/// Replaces namespaces where there are none: refuses access to limits, priorities and memory of other
+/// processes, and all changes of modes, owners, times and attributes. A filter cannot see which process
+/// an id belongs to, nor where a file is.
 pub(super) fn instead_of_namespaces() -> Result<Vec<BpfProgram>, ConfineError> {
-    made(|| {
+    build(|| {
         let mut calls = always([
             libc::SYS_process_vm_readv,
             libc::SYS_process_vm_writev,
@@ -170,7 +172,7 @@ pub(super) fn instead_of_namespaces() -> Result<Vec<BpfProgram>, ConfineError> {
     })
 }
 
-fn made(
+fn build(
     make: impl FnOnce() -> Result<Vec<BpfProgram>, BackendError>,
 ) -> Result<Vec<BpfProgram>, ConfineError> {
     make().map_err(|error| ConfineError::CallFilter(io::Error::other(error)))
@@ -180,7 +182,7 @@ fn always<const COUNT: usize>(calls: [i64; COUNT]) -> Calls {
     calls.into_iter().map(|call| (call, Vec::new())).collect()
 }
 
-/// The kernel takes the lower half of these arguments.
+/// Compares the lower half of an argument, which is what the kernel uses.
 fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
 }
@@ -193,7 +195,7 @@ fn where_all(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendErro
     SeccompRule::new(conditions.to_vec())
 }
 
-/// Answers `calls` with `errno`.
+/// Makes `calls` fail with `errno`.
 fn filter(calls: Calls, errno: Errno) -> Result<BpfProgram, BackendError> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
     let mut by_number = calls.clone();

@@ -1,4 +1,4 @@
-//! Landlock: which files a child may use.
+//! File access rules (Landlock).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use crate::launch::programs::Needs;
 use crate::launch::{ConfineError, Execution, FileAccess, Status};
 
-/// The newest version whose restrictions are asked for: the newest they were tested with.
+/// The newest version in use, which is the newest one tested.
 const NEWEST_ABI: ABI = ABI::V7;
 
-/// What any program may read.
+/// What every program may read.
 const READABLE: [&str; 21] = [
     "/usr",
     "/lib",
@@ -30,12 +30,12 @@ const READABLE: [&str; 21] = [
     "/opt",
     "/nix/store",
     "/home/linuxbrew/.linuxbrew",
-    // Other processes' environment and memory are not among it: Landlock hides them.
+    // Landlock hides the environment and memory of other processes.
     "/proc",
-    // Runtimes size their heaps and thread pools by these.
+    // Runtimes read these to size their heaps and thread pools.
     "/sys/fs/cgroup",
     "/sys/devices/system/cpu",
-    // Where `/etc/resolv.conf` leads to.
+    // The target of `/etc/resolv.conf`.
     "/run/systemd/resolve",
     "/run/resolvconf",
     "/dev/null",
@@ -45,64 +45,63 @@ const READABLE: [&str; 21] = [
     "/dev/urandom",
 ];
 
-/// What any program may write to. No terminal: it could be made to type commands.
+/// What every program may write to. No terminal: a program could inject commands into it.
 const WRITABLE: [&str; 1] = ["/dev/null"];
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
 const EXECUTE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
 
-/// Devices cannot be made: a privileged child would reach the disk behind the files.
+/// Without creating devices, through which a privileged child could reach the whole disk.
 const WRITE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
     ReadFile | ReadDir | WriteFile | Truncate | RemoveFile | RemoveDir | MakeReg | MakeDir
         | MakeSym | MakeFifo | MakeSock | Refer
 });
 
-/// The version of Landlock in this kernel, or why there is none.
+/// Returns the version of Landlock in this kernel; the error is the reason why there is none.
 pub(super) fn landlock_abi() -> Result<ABI, String> {
-    // Without flags this restricts nothing: it is the crate's way to ask.
-    let asked = RestrictSelf::default().no_new_privs(false).apply();
-    match asked.map(|answer| answer.landlock) {
+    // Without flags this restricts nothing; it is how the crate queries the version.
+    let queried = RestrictSelf::default().no_new_privs(false).apply();
+    match queried.map(|status| status.landlock) {
         Ok(LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi),
         Ok(LandlockStatus::NotEnabled) => Err(
-            "Landlock is switched off in this kernel; its boot parameter `lsm=` switches it on"
-                .to_owned(),
+            "Landlock is disabled in this kernel; the boot parameter `lsm=` enables it".to_owned(),
         ),
         Ok(LandlockStatus::NotImplemented) | Err(_) => {
-            Err("this kernel has no Landlock; Linux has it since 5.13".to_owned())
+            Err("this kernel has no Landlock (Linux 5.13 and later have it)".to_owned())
         }
     }
 }
 
-/// What bears on files and is held by other means.
+/// Restrictions on files that other means enforce.
 #[derive(Clone, Copy)]
-pub(super) struct AlsoHeld {
+pub(super) struct OtherRestrictions {
     pub(super) sockets: bool,
     pub(super) privileges: bool,
     /// Modes, owners and times.
     pub(super) attributes: bool,
 }
 
-/// How well `abi` keeps a child to its files.
-pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
+/// Reports how well `abi` restricts a child to its files.
+pub(super) fn status(abi: Result<ABI, String>, others: OtherRestrictions) -> Status {
     let abi = match abi {
         Ok(abi) => abi,
         Err(reason) => return Status::NotEnforced(reason),
     };
     let mut gaps = Vec::new();
     if abi < ABI::V3 {
-        gaps.push("any file can be truncated (not since Linux 6.2)");
+        gaps.push("any file can be truncated (fixed in Linux 6.2)");
     }
     if abi < ABI::V5 {
-        gaps.push("devices it may open take every ioctl (not since Linux 6.10)");
+        gaps.push("devices it may open accept every ioctl (fixed in Linux 6.10)");
     }
-    if !held.sockets {
-        gaps.push("services can be asked for other files over Unix sockets");
+    if !others.sockets {
+        gaps.push("services can be asked for other files through Unix sockets");
     }
-    if !held.privileges {
+    if !others.privileges {
         gaps.push("the privileges of root are kept");
     }
-    if !held.attributes {
+    if !others.attributes {
         gaps.push("modes, owners and times of any file can be changed");
     }
     if gaps.is_empty() {
@@ -112,7 +111,7 @@ pub(super) fn status(abi: Result<ABI, String>, held: AlsoHeld) -> Status {
     }
 }
 
-/// How well `abi` keeps a child to its programs.
+/// Reports how well `abi` restricts a child to its programs.
 pub(super) fn execution_status(abi: Result<ABI, String>, has_filters: bool) -> Status {
     match (abi, has_filters) {
         (Ok(_), true) => Status::Enforced,
@@ -121,7 +120,7 @@ pub(super) fn execution_status(abi: Result<ABI, String>, has_filters: bool) -> S
     }
 }
 
-/// How well a child is kept from processes that are not its own.
+/// Reports how well a child is kept from other processes.
 pub(super) fn processes_status(
     abi: Result<ABI, String>,
     has_namespaces: bool,
@@ -134,7 +133,7 @@ pub(super) fn processes_status(
     };
     let mut gaps = Vec::new();
     if abi < ABI::V6 {
-        gaps.push("they can be signalled (not since Linux 6.12)");
+        gaps.push("they can be signalled (fixed in Linux 6.12)");
     }
     if !has_filters {
         gaps.push("their limits and priorities can be changed");
@@ -145,7 +144,7 @@ pub(super) fn processes_status(
     }
 }
 
-/// The rules, as the kernel will take them from the child.
+/// Creates the rules that the child will apply to itself.
 pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreated, ConfineError> {
     let mut handled = AccessFs::from_all(NEWEST_ABI);
     let execute = match access.execute {
@@ -163,7 +162,7 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
 
     let readable = READABLE.iter().map(Path::new);
     for path in readable.chain(paths(&needs.read)) {
-        allow_if_there(&mut ruleset, path, READ)?;
+        allow_if_present(&mut ruleset, path, READ)?;
     }
     for path in &access.read {
         if let Ok(opened) = open_exactly(path) {
@@ -171,13 +170,13 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         }
     }
     for path in &needs.execute {
-        // They were found without links, and may have been replaced since.
+        // Their paths had no links when they were found, and may have been replaced since.
         if let Ok(opened) = open_exactly(path) {
             allow(&mut ruleset, opened, execute)?;
         }
     }
     for path in WRITABLE {
-        allow_if_there(&mut ruleset, Path::new(path), WRITE)?;
+        allow_if_present(&mut ruleset, Path::new(path), WRITE)?;
     }
     for path in &access.write {
         let opened = open_exactly(path).map_err(|source| ConfineError::Writable {
@@ -189,12 +188,12 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
     Ok(ruleset)
 }
 
-/// Opens what `path` itself names: a link anywhere in it is an error, because whoever made it would
-/// decide what is allowed.
+/// Opens `path` and refuses links anywhere in it, because the creator of a link would decide what is
+/// allowed.
 fn open_exactly(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // Some containers filter the call.
+        // Some containers block the call.
         Err(Errno::NOSYS | Errno::PERM) => {}
         opened => return Ok(opened?),
     }
@@ -211,14 +210,14 @@ fn paths(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
     paths.iter().map(PathBuf::as_path)
 }
 
-fn allow_if_there(
+fn allow_if_present(
     ruleset: &mut RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<(), ConfineError> {
     match PathFd::new(path) {
         Ok(opened) => allow(ruleset, opened, access),
-        // What cannot be opened here cannot be opened by the child.
+        // The child cannot open it either.
         Err(_) => Ok(()),
     }
 }

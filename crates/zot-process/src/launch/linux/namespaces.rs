@@ -1,6 +1,6 @@
-//! Namespaces: a confined child cannot name processes outside of its own, and sees every file that
-//! it may not change on a read-only mount. Landlock watches contents and names of files; modes,
-//! owners, times and attributes are left to this.
+//! Namespaces: a confined child cannot name processes outside its own namespace, and every file that it
+//! may not change is on a read-only mount. Landlock covers contents and names of files; read-only mounts
+//! cover modes, owners, times and attributes.
 
 use std::ffi::CString;
 use std::io;
@@ -20,22 +20,23 @@ use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
 use crate::raw::{self, Side};
 
-/// How namespaces can be had here.
+/// How namespaces can be created here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Means {
-    /// We have the privilege.
+    /// With our own privileges.
     Privileged,
-    /// By a user namespace, in which our user is itself and nobody else is anyone.
+    /// In a user namespace that maps only our own user.
     UserNamespace,
 }
 
-/// Whether a child can be given namespaces, or why not. Tried once, in a process of its own.
+/// Returns how a child can get namespaces; the error is the reason why not. Tried once, in a separate
+/// process.
 pub(super) fn available() -> Result<Means, String> {
-    static ANSWER: OnceLock<Result<Means, String>> = OnceLock::new();
-    ANSWER.get_or_init(find_out).clone()
+    static RESULT: OnceLock<Result<Means, String>> = OnceLock::new();
+    RESULT.get_or_init(probe).clone()
 }
 
-fn find_out() -> Result<Means, String> {
+fn probe() -> Result<Means, String> {
     let is_privileged =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     let mut means = vec![Means::UserNamespace];
@@ -45,7 +46,7 @@ fn find_out() -> Result<Means, String> {
     let mut refusal = Errno::PERM;
     for means in means {
         let mut namespaces = Namespaces::new(means, Path::new("/"), &[])
-            .map_err(|error| format!("namespaces cannot be made ready: {error}"))?;
+            .map_err(|error| format!("cannot prepare namespaces: {error}"))?;
         match raw::probe(|| namespaces.try_out()) {
             Ok(()) => return Ok(means),
             Err(error) => refusal = error,
@@ -57,23 +58,23 @@ fn find_out() -> Result<Means, String> {
     ))
 }
 
-/// The namespaces of one child, made ready in the parent.
+/// The namespaces of one child, prepared in the parent.
 pub(super) struct Namespaces {
-    /// For `/proc/self/uid_map` and `gid_map`, if there is to be a user namespace.
+    /// The content of `/proc/self/uid_map` and `gid_map`; `None` without a user namespace.
     maps: Option<(String, String)>,
     writable: Vec<Writable>,
-    /// Where the child starts. It has to go there again: it stands on what was mounted before.
+    /// The directory of the child, which it must enter again: its current one is on the old mount.
     directory: CString,
-    /// Everything may be written: there is nothing to make read-only.
+    /// Whether everything is writable, so that nothing is made read-only.
     is_all_writable: bool,
 }
 
 /// A file or directory that stays writable.
 struct Writable {
     path: CString,
-    /// Device and inode, by which it is recognised.
+    /// Device and inode, to detect a replacement.
     identity: (u64, u64),
-    /// Taken by the child: what is mounted at the path in its namespace, and a copy of that.
+    /// Set in the child: the path in its namespace, and a copy of the mounts there.
     opened: Option<(OwnedFd, OwnedFd)>,
 }
 
@@ -102,7 +103,7 @@ impl Namespaces {
         Ok(namespaces)
     }
 
-    /// Whether there is a user namespace among them.
+    /// Returns whether a user namespace is among them.
     pub(super) fn changes_user(&self) -> bool {
         self.maps.is_some()
     }
@@ -112,7 +113,7 @@ impl Namespaces {
         let Some((users, groups)) = &self.maps else {
             return raw::unshare(UnshareFlags::NEWPID);
         };
-        // The files in `/proc` of a process that must not be dumped belong to root.
+        // Files in `/proc` of a process that cannot be dumped belong to root.
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         raw::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWPID)?;
         let written = write_to(c"/proc/self/setgroups", b"deny")
@@ -122,10 +123,10 @@ impl Namespaces {
         written
     }
 
-    /// Gives this process, the first of its PID namespace, its own view of files.
+    /// Gives this process, the first of its PID namespace, a private view of the file system.
     pub(super) fn mount(&mut self) -> rustix::io::Result<()> {
         raw::unshare(UnshareFlags::NEWNS)?;
-        // What we mount stays here; what the system unmounts goes here as well.
+        // Our mounts stay private; unmounts of the system propagate to us.
         let propagation = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
         mount_change(c"/", propagation)?;
         if !self.is_all_writable {
@@ -134,19 +135,19 @@ impl Namespaces {
             }
             raw::mount_all_read_only()?;
             for writable in &self.writable {
-                writable.put_back()?;
+                writable.restore()?;
             }
         }
-        // Refused where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
+        // Fails where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let _ = mount(c"proc", c"/proc", c"proc", flags, None);
-        // Where this fails, so does all that the child does with relative paths.
+        // If this fails, so does every use of a relative path in the child.
         let _ = rustix::process::chdir(&*self.directory);
         Ok(())
     }
 
-    /// All that a child would do, in a process that does nothing else.
+    /// Performs the steps of a child, in a process that does nothing else.
     fn try_out(&mut self) -> rustix::io::Result<()> {
         self.prepare_fork()?;
         match raw::fork()? {
@@ -168,12 +169,12 @@ impl Namespaces {
 }
 
 impl Writable {
-    /// Takes a copy of what is mounted here and below, to keep it as it is.
+    /// Copies the mounts here and below, to restore them later.
     fn copy(&mut self) -> rustix::io::Result<()> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let target = openat(CWD, &*self.path, flags, Mode::empty())?;
         if identity(&target)? != self.identity {
-            // Someone has replaced it since it was allowed.
+            // It was replaced after it had been allowed.
             return Err(Errno::STALE);
         }
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -185,7 +186,7 @@ impl Writable {
         Ok(())
     }
 
-    fn put_back(&self) -> rustix::io::Result<()> {
+    fn restore(&self) -> rustix::io::Result<()> {
         let Some((target, copy)) = &self.opened else {
             return Ok(());
         };

@@ -1,5 +1,5 @@
-//! What a confined child of root loses: Landlock watches files, and much that root may do goes
-//! around them (load a module, read the environment of others, make a device).
+//! Removes privileges from a confined child of root: Landlock covers files, and root can bypass them
+//! (load a module, read another process's environment, create a device).
 
 use rustix::process::geteuid;
 use rustix::thread::{
@@ -7,7 +7,7 @@ use rustix::thread::{
     clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root keeps: other users' files and names, as in containers.
+/// The capabilities that root keeps, as in containers.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -17,16 +17,16 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::NET_BIND_SERVICE);
 
-/// Privileges to lose.
+/// Capabilities to drop.
 pub(super) struct Surplus {
-    /// Root gets what is in its bounding set by every `exec`.
+    /// Every `exec` gives root the capabilities in its bounding set.
     bounding: Vec<CapabilitySet>,
     sets: CapabilitySets,
 }
 
 impl Surplus {
-    /// What to lose here; nothing when there is nothing or it cannot be lost. A child with a user
-    /// namespace of its own has every privilege in that.
+    /// Returns the capabilities to drop; `None` if there are none or they cannot be dropped. A child in
+    /// a new user namespace has every capability there.
     pub(super) fn present(in_user_namespace: bool) -> Option<Self> {
         let mut sets = capabilities(None).ok()?;
         let has_setpcap = sets.effective.contains(CapabilitySet::SETPCAP) || in_user_namespace;
@@ -43,7 +43,7 @@ impl Surplus {
     }
 
     /// Makes system calls only.
-    pub(super) fn lose(&self) -> rustix::io::Result<()> {
+    pub(super) fn drop_all(&self) -> rustix::io::Result<()> {
         for &capability in &self.bounding {
             remove_capability_from_bounding_set(capability)?;
         }
@@ -52,20 +52,20 @@ impl Surplus {
     }
 }
 
-/// Whether a child keeps privileges because we lack the one for giving them up.
+/// Returns whether a child keeps capabilities because we lack the one to drop them.
 pub(super) fn are_kept() -> bool {
-    let can_lose =
+    let can_drop =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SETPCAP));
-    geteuid().is_root() && !can_lose && !surplus_bounding().is_empty()
+    geteuid().is_root() && !can_drop && !surplus_bounding().is_empty()
 }
 
-/// Everything in the bounding set that is not to be kept, one by one.
+/// Returns every capability of the bounding set that is not kept, one by one.
 fn surplus_bounding() -> Vec<CapabilitySet> {
     let every = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
     every
-        // The kernel answers with an error for those it does not know: there are no more.
+        // An error means an unknown capability: there are no more.
         .map_while(|capability| Some((capability, capability_is_in_bounding_set(capability).ok()?)))
-        .filter(|&(capability, is_there)| is_there && !KEPT.contains(capability))
+        .filter(|&(capability, is_present)| is_present && !KEPT.contains(capability))
         .map(|(capability, _)| capability)
         .collect()
 }

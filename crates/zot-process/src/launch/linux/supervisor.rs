@@ -1,9 +1,9 @@
-//! The process between us and a program: it ends all that the program started, wherever that went,
-//! when the program is over and we say so, or when we are gone.
+//! The process between us and a program. It ends every process that the program started, when we ask
+//! for it or when we are gone.
 //!
-//! It is a fork of ours that runs nothing but this module. Its only link to us is a socket, whose
-//! end tells it that we died. A program in a PID namespace gets the namespace's first process as a
-//! second one in between: whatever it starts ends with that.
+//! It is a fork of this process that runs nothing but this module. A socket connects it to us; the end
+//! of that connection means that we died. For a program in a PID namespace, the namespace's first
+//! process is a second supervisor in between: the kernel ends everything in the namespace with it.
 //!
 //! System calls only, as everywhere before `exec`.
 
@@ -20,8 +20,8 @@ use rustix::process::{
 use crate::group::protocol::{GONE, KILL, Report, TERMINATE};
 use crate::raw;
 
-/// How long to wait between two rounds of killing: a killed process takes a moment to be gone, and
-/// what it had started is ours only then.
+/// The wait between two rounds of killing: a killed process takes a moment to disappear, and only then
+/// are its children ours.
 ///
 /// Limit: the next round begins.
 const ROUND_TIME: Timespec = Timespec {
@@ -29,41 +29,41 @@ const ROUND_TIME: Timespec = Timespec {
     tv_nsec: 2_000_000,
 };
 
-/// After so many rounds, some ten seconds, what is left cannot be killed: it is stuck in the kernel,
-/// or belongs to another user.
+/// The number of rounds, about ten seconds, after which the remaining processes cannot be killed: they
+/// are stuck in the kernel, or belong to another user.
 ///
 /// Limit: processes that cannot be killed are left.
 const MAX_KILL_ROUNDS: usize = 5_000;
 
-/// What is read of the list of children at a time, some 500 of them.
+/// The size of the list of children that is read at a time, about 500 children.
 ///
 /// Limit: further children are handled in the next round.
 const CHILD_LIST_BYTES: usize = 4096;
 
-/// The descriptors that are left, by [`raw::keep_only`].
+/// The descriptors that [`raw::keep_only`] leaves.
 const CONTROL: i32 = 0;
 const REPORTS: i32 = 1;
 
-/// Looks after `program`, which leads a group of its own.
+/// Supervises `program`, which leads its own group.
 pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
     raw::keep_only([control]);
-    settle_in();
+    prepare_process();
     let mut group = Group {
         program,
         status: None,
         is_reaped: false,
     };
-    let mut told = Told::Nothing;
+    let mut reported = Reported::Nothing;
     let mut rounds = 0;
     let Ok(signals) = raw::signal_descriptor() else {
         group.signal(Signal::KILL);
         raw::exit(1);
     };
     loop {
-        let others = group.look_around();
-        told.tell(borrowed(CONTROL), group.status, others);
+        let others = group.reap();
+        reported.send(borrowed(CONTROL), group.status, others);
         if group.status.is_some() && !others {
-            // Now that its number is not needed any more.
+            // Its process id is not needed any more.
             let _ = waitpid(Some(program), WaitOptions::NOHANG);
             raw::exit(0);
         }
@@ -75,7 +75,7 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
             }
         }
         if rounds > 0 {
-            // No order is taken any more: the end of them would be read again and again.
+            // Orders are not read any more: the end of the connection would wake us all the time.
             wait([borrowed(signals)], signals, Some(&ROUND_TIME));
             continue;
         }
@@ -87,23 +87,23 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
     }
 }
 
-/// Looks after the first process of a namespace, which reports what becomes of the program in it.
+/// Supervises the first process of a namespace, which reports how the program in it ends.
 pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
     raw::keep_only([control, reports]);
-    settle_in();
+    prepare_process();
     let Ok(signals) = raw::signal_descriptor() else {
         let _ = kill_process(first, Signal::KILL);
         raw::exit(1);
     };
     let mut has_reported = false;
     loop {
-        // Passed on before its end is noticed: it reports first.
+        // Its report is forwarded before its end counts.
         let is_over = !matches!(waitpid(Some(first), WaitOptions::NOHANG), Ok(None));
-        has_reported |= pass_on_reports();
+        has_reported |= forward_reports();
         if is_over {
             if !has_reported {
                 let killed = Signal::KILL.as_raw();
-                Told::Nothing.tell(borrowed(CONTROL), Some(killed), false);
+                Reported::Nothing.send(borrowed(CONTROL), Some(killed), false);
             }
             raw::exit(0);
         }
@@ -113,7 +113,7 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
             Order::Terminate => {
                 let _ = kill_process(first, Signal::TERM);
             }
-            // All others in the namespace are killed by the kernel with the first.
+            // The kernel kills all other processes of the namespace with the first.
             Order::Kill => {
                 let _ = kill_process(first, Signal::KILL);
                 let _ = waitpid(Some(first), WaitOptions::empty());
@@ -122,16 +122,16 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
     }
 }
 
-/// What the first process of a namespace does: it adopts orphans, and reports.
+/// Runs the first process of a namespace: adopts orphans, and reports.
 pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
     raw::keep_only([reports]);
-    settle_in();
+    prepare_process();
     let reports = borrowed(0);
     let Ok(signals) = raw::signal_descriptor() else {
         raw::exit(1);
     };
     let mut status = None;
-    let mut told = Told::Nothing;
+    let mut reported = Reported::Nothing;
     loop {
         let others = loop {
             match wait_any(WaitOptions::NOHANG) {
@@ -141,7 +141,7 @@ pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
                 Err(_) => break false,
             }
         };
-        told.tell(reports, status, others);
+        reported.send(reports, status, others);
         if status.is_some() && !others {
             raw::exit(0);
         }
@@ -151,9 +151,9 @@ pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
     }
 }
 
-fn settle_in() {
+fn prepare_process() {
     raw::rename(c"zot-supervisor");
-    // The program's directory must not be busy because of us.
+    // Keeps the program's directory from being busy because of us.
     let _ = rustix::process::chdir(c"/");
 }
 
@@ -161,17 +161,17 @@ fn borrowed(descriptor: i32) -> BorrowedFd<'static> {
     raw::borrow(descriptor)
 }
 
-/// What was reported of a program.
+/// What was reported about a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Reported {
     Nothing,
-    /// It is over, and others are left.
+    /// Its exit, with other processes still running.
     OthersLeft,
     Everything,
 }
 
-impl Told {
-    fn tell(&mut self, to: BorrowedFd<'_>, status: Option<i32>, others: bool) {
+impl Reported {
+    fn send(&mut self, to: BorrowedFd<'_>, status: Option<i32>, others: bool) {
         match (*self, status, others) {
             (Self::Nothing, Some(status), others) => {
                 let report = Report { status, others };
@@ -193,16 +193,16 @@ impl Told {
 /// A program, its group, and the processes that were adopted.
 struct Group {
     program: Pid,
-    /// How the program ended. It is not reaped before all others are: its number, which is that of
-    /// the group, cannot be given to anyone else until then.
+    /// How the program ended. It is reaped last, so that its process id, which is also the id of the
+    /// group, cannot be reused before.
     status: Option<i32>,
-    /// Unless the system has no list of children.
+    /// Set only on systems without a list of children.
     is_reaped: bool,
 }
 
 impl Group {
-    /// Reaps what has ended. Returns whether anything but the program is alive.
-    fn look_around(&mut self) -> bool {
+    /// Reaps ended processes. Returns whether a process other than the program is alive.
+    fn reap(&mut self) -> bool {
         let mut alive = false;
         let listed = for_each_child(|child| {
             if child != self.program {
@@ -219,16 +219,16 @@ impl Group {
                 let code = ended.exit_status().map(|code| code << 8);
                 self.status = code.or(ended.terminating_signal());
             }
-            // Those that the program left were adopted in the meantime.
+            // The children that the program left have been adopted by now.
             if self.status.is_some() {
-                return self.look_around();
+                return self.reap();
             }
         }
-        // A list that did not fit is looked at again.
+        // A list that did not fit is read again.
         alive || listed == Ok(Listing::Cut)
     }
 
-    /// Where there is no list.
+    /// Reaps without a list of children.
     fn reap_all(&mut self) -> bool {
         loop {
             match wait_any(WaitOptions::NOHANG) {
@@ -243,7 +243,7 @@ impl Group {
         }
     }
 
-    /// Signals the group, and our children outside of it. Their children become ours with their end.
+    /// Signals the group and our children outside it. Their children become ours when they end.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.program, signal);
         let _ = for_each_child(|child| {
@@ -260,7 +260,7 @@ enum Listing {
     Cut,
 }
 
-/// Calls `visit` for every child, reaped or adopted, that is not reaped yet.
+/// Calls `visit` for every own or adopted child that is not reaped yet.
 fn for_each_child(mut visit: impl FnMut(Pid)) -> rustix::io::Result<Listing> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let list = openat(CWD, c"/proc/thread-self/children", flags, Mode::empty())?;
@@ -291,14 +291,14 @@ fn for_each_child(mut visit: impl FnMut(Pid)) -> rustix::io::Result<Listing> {
     }
 }
 
-/// What we are told to do.
+/// A request of the controlling process.
 enum Order {
     None,
     Terminate,
     Kill,
 }
 
-/// Waits for one of `watched`, of which the first is where orders come from.
+/// Waits for one of `watched`, the first of which delivers orders.
 fn next_order<const COUNT: usize>(watched: [BorrowedFd<'_>; COUNT], signals: i32) -> Order {
     if !wait(watched, signals, None) {
         return Order::None;
@@ -308,12 +308,12 @@ fn next_order<const COUNT: usize>(watched: [BorrowedFd<'_>; COUNT], signals: i32
         Err(Errno::INTR | Errno::AGAIN) => Order::None,
         Ok(1) if order == [TERMINATE] => Order::Terminate,
         Ok(1) if order == [KILL] => Order::Kill,
-        // End of input: the process that wanted the program is gone.
+        // End of input: the controlling process is gone.
         _ => Order::Kill,
     }
 }
 
-/// Waits for one of `watched`; whether it was the first. Takes a signal that has come.
+/// Waits for one of `watched` and returns whether it was the first. Consumes a pending signal.
 fn wait<const COUNT: usize>(
     watched: [BorrowedFd<'_>; COUNT],
     signals: i32,
@@ -329,20 +329,20 @@ fn wait<const COUNT: usize>(
     };
     let signalled = COUNT.min(2) - 1;
     if is_ready(signalled) {
-        // Only that there was one matters; nobody is asked to end by signalling us.
+        // Which signal it was does not matter.
         raw::next_signal(signals);
     }
     signalled > 0 && is_ready(0)
 }
 
-/// Passes on what was reported; whether something was.
-fn pass_on_reports() -> bool {
-    let mut passed = false;
+/// Forwards reports and returns whether there were any.
+fn forward_reports() -> bool {
+    let mut forwarded = false;
     let mut bytes = [0; 16];
     // The pipe does not block.
     while let Ok(count @ 1..) = rustix::io::read(borrowed(REPORTS), &mut bytes) {
         let _ = rustix::io::write(borrowed(CONTROL), &bytes[..count]);
-        passed = true;
+        forwarded = true;
     }
-    passed
+    forwarded
 }

@@ -1,11 +1,11 @@
-//! The loader that a dynamically linked program asks for.
+//! Finds the loader of a dynamically linked program.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// More program headers than linkers write; a file with more is not looked through.
+/// More program headers than linkers write.
 ///
 /// Limit: needed files are followed no further: a confined program may fail to start.
 const MAX_ELF_HEADERS: u64 = 512;
@@ -16,7 +16,7 @@ const MAX_PATH_BYTES: u64 = 4096;
 /// The type of the header that names the loader.
 const PT_INTERP: u64 = 3;
 
-/// The path in the `PT_INTERP` header; nothing for static programs and for what is no program.
+/// Returns the path in the `PT_INTERP` header; `None` for static programs and other files.
 pub(super) fn loader(file: impl Read + Seek) -> Option<PathBuf> {
     let mut elf = Elf::new(file)?;
     let (table, entry_size, count) = if elf.is_64_bit {
@@ -68,7 +68,7 @@ impl<F: Read + Seek> Elf<F> {
         Some(elf)
     }
 
-    /// An unsigned number of up to eight bytes.
+    /// Reads an unsigned number of up to eight bytes.
     fn number(&mut self, offset: u64, size: usize) -> Option<u64> {
         let mut bytes = [0; 8];
         let used = bytes.get_mut(..size)?;

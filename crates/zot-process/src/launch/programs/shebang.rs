@@ -1,13 +1,13 @@
-//! The first line of a script.
+//! Parses the first line of a script.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What the kernel reads of a file to find the line.
+/// How much of a file the kernel reads to find the line.
 pub(super) const MAX_SHEBANG_BYTES: usize = 256;
 
-/// The interpreter and, when that is `env`, the program it looks for in the search path.
+/// Returns the interpreter and, if that is `env`, the program it starts.
 pub(super) fn programs(head: &[u8]) -> Vec<PathBuf> {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let mut words = words(line.get(2..).unwrap_or_default());
@@ -16,14 +16,14 @@ pub(super) fn programs(head: &[u8]) -> Vec<PathBuf> {
     };
     let mut programs = vec![path(interpreter)];
     if Path::new(OsStr::from_bytes(interpreter)).file_name() == Some(OsStr::new("env")) {
-        programs.extend(named_for_env(words).map(path));
+        programs.extend(env_operand(words).map(path));
     }
     programs
 }
 
-/// The first operand of `env`. Without `-S` the kernel hands over the rest of the line as one word,
-/// which then names no program; looking at its first word does no harm.
-fn named_for_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
+/// Returns the first operand of `env`. Without `-S` the kernel passes the rest of the line as one word,
+/// which does not name a program then; using its first word does no harm.
+fn env_operand<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
     while let Some(word) = words.next() {
         let word = word
             .strip_prefix(b"-S")

@@ -1,10 +1,10 @@
-//! Shims of pyenv, rbenv, nodenv and their kin: scripts that choose among installed versions.
+//! Shims of pyenv, rbenv, nodenv and the like: scripts that choose among installed versions.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the managers' scripts call, beside one another.
+/// The programs that the managers' scripts call, besides each other.
 const HELPERS: [&str; 16] = [
     "awk", "basename", "bash", "cat", "cut", "dirname", "env", "grep", "head", "ls", "readlink",
     "sed", "sort", "tail", "tr", "uname",
@@ -32,8 +32,8 @@ impl Shim {
         })
     }
 
-    /// The program in every installed version, the manager's scripts, and what those call. Which
-    /// version is taken depends on directories, variables and files: that is the manager's affair.
+    /// Returns the program in every installed version, the manager's scripts, and what those call. Only
+    /// the manager knows which version it will choose.
     pub(super) fn programs(&self) -> Vec<PathBuf> {
         let mut programs: Vec<PathBuf> = files_in(&self.root.join("versions"))
             .map(|version| version.join("bin").join(&self.name))

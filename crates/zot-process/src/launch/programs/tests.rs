@@ -13,7 +13,7 @@ fn executable(path: &Path, text: &str) {
 }
 
 #[test]
-fn first_lines_name_their_programs() {
+fn shebang_lines_name_their_programs() {
     let check = |line: &str, expected: &[&str]| {
         let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
         assert_eq!(shebang::programs(line.as_bytes()), expected, "{line:?}");
@@ -56,7 +56,7 @@ fn scripts_of_scripts_are_followed_to_the_loader() {
 }
 
 #[test]
-fn a_script_that_needs_itself_comes_to_an_end() {
+fn scripts_that_interpret_each_other_end() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let (one, other) = (root.join("one"), root.join("other"));
@@ -66,7 +66,7 @@ fn a_script_that_needs_itself_comes_to_an_end() {
 }
 
 #[test]
-fn what_is_not_there_is_left_out() {
+fn missing_programs_are_left_out() {
     let none: [PathBuf; 0] = [];
     assert_eq!(
         programs_needed(Path::new("no-such"), OsStr::new("/bin")),
@@ -120,12 +120,12 @@ fn a_shim_needs_every_version_and_its_manager() {
     assert!(elsewhere.read.contains(&root));
     assert!(
         !needs(&root).read.contains(&root),
-        "a home is never readable"
+        "a home directory is never readable as a whole"
     );
 }
 
 #[test]
-fn installations_are_readable_in_their_libraries() {
+fn libraries_of_installations_are_readable() {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path().canonicalize().unwrap();
     for program in ["bin/tool", ".local/bin/tool", "versions/3/bin/tool"] {
@@ -208,7 +208,7 @@ fn loaders_are_found_in_every_kind_of_program() {
 }
 
 #[test]
-fn what_is_no_program_is_not_needed() {
+fn files_that_are_not_executable_are_left_out() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let secret = root.join("secret");

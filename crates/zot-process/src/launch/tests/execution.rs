@@ -4,7 +4,7 @@ use std::process::Command;
 use super::{Confinement, FileAccess, fails, has_landlock, installed, shell, succeeds};
 use crate::launch::Execution;
 
-/// Nothing may be written, connected to, or started but `programs`.
+/// Refuses writing, connecting, and starting anything but `programs`.
 fn tight(programs: &[&str]) -> Confinement {
     Confinement::default()
         .network(false)
@@ -14,8 +14,8 @@ fn tight(programs: &[&str]) -> Confinement {
         })
 }
 
-/// Written by another process: while ours is forked for another test, the copy would hold the file
-/// open for writing, and such a file cannot be executed.
+/// Creates an executable in another process: a fork of ours, made for another test, could hold the file
+/// open for writing, and then it cannot be executed.
 fn executable(path: &Path, text: &str) {
     let mut writer = shell("printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"");
     writer.arg(path).arg(text);
@@ -33,12 +33,12 @@ fn only_listed_programs_start() {
     succeeds(shell("cat /etc/passwd"), &tight(&["cat"]));
     succeeds(shell("/bin/cat /etc/passwd"), &tight(&["/bin/cat"]));
     fails(shell("cat /etc/passwd && ls /"), &tight(&["cat"]));
-    // A name that does not exist is no reason to fail.
+    // A missing program is not an error.
     succeeds(shell("true"), &tight(&["no-such-program"]));
 }
 
 #[test]
-fn what_a_program_writes_it_cannot_start() {
+fn a_program_cannot_start_what_it_writes() {
     if !has_landlock() {
         return;
     }
@@ -204,7 +204,7 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 ";
 
 #[test]
-fn what_has_no_path_cannot_be_started_either() {
+fn programs_without_a_path_cannot_be_started() {
     if !has_landlock() || !super::has_call_filters() {
         return;
     }

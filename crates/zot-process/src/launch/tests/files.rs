@@ -73,7 +73,7 @@ fn truncating_by_name_fails_outside() {
 }
 
 #[test]
-fn links_lead_nowhere_outside() {
+fn links_do_not_lead_outside() {
     if !has_landlock() {
         return;
     }
@@ -98,7 +98,7 @@ fn links_lead_nowhere_outside() {
         outside.path().display()
     );
     fails(script(&hard_link, inside.path()), &confinement);
-    // By the back door of the process's own root.
+    // Through the process's own root.
     let root = format!("cat /proc/self/root{}/secret", outside.path().display());
     fails(shell(&root), &confinement);
     assert_eq!(fs::read(outside.path().join("secret")).unwrap(), b"secret");
@@ -132,7 +132,7 @@ fn only_what_is_allowed_can_be_read() {
 }
 
 #[test]
-fn a_program_in_a_home_does_not_open_it() {
+fn a_program_in_a_home_does_not_make_it_readable() {
     if !has_landlock() {
         return;
     }
@@ -144,7 +144,7 @@ fn a_program_in_a_home_does_not_open_it() {
     }
     for directory in ["bin", ".local/bin"] {
         let program = home.path().join(directory).join("program");
-        // Not by ourselves: a file that a fork of us holds open for writing cannot be executed.
+        // In another process: a file that a fork of ours holds open for writing cannot be executed.
         let copied = Command::new("cp").arg("/bin/sh").arg(&program).status();
         assert!(copied.unwrap().success());
         let read = |path: &str| {
@@ -162,7 +162,7 @@ fn a_program_in_a_home_does_not_open_it() {
 }
 
 #[test]
-fn the_secrets_and_the_life_of_the_parent_are_out_of_reach() {
+fn the_parent_can_be_neither_read_nor_signalled() {
     if !has_landlock() {
         return;
     }
@@ -187,7 +187,7 @@ fn the_secrets_and_the_life_of_the_parent_are_out_of_reach() {
 }
 
 #[test]
-fn what_programs_expect_is_there() {
+fn programs_find_what_they_expect() {
     if !has_landlock() {
         return;
     }
@@ -199,7 +199,7 @@ fn what_programs_expect_is_there() {
 }
 
 #[test]
-fn a_place_to_write_must_be_there() {
+fn a_writable_path_must_exist() {
     if !has_landlock() {
         return;
     }
@@ -216,7 +216,7 @@ fn a_place_to_write_must_be_there() {
 }
 
 #[test]
-fn sockets_are_a_gap_that_the_report_names() {
+fn open_sockets_are_reported_as_a_gap() {
     if !has_landlock() {
         return;
     }
@@ -253,17 +253,17 @@ fn a_link_in_a_path_allows_nothing() {
 }
 
 #[test]
-fn a_confined_child_has_a_session_of_its_own_and_no_terminal() {
+fn a_confined_child_has_a_new_session_and_no_terminal() {
     if !has_landlock() {
         return;
     }
     let confinement = confined(FileAccess::default());
     // The fields after the name: state, parent, group, session, terminal.
     let command = shell("read stat < /proc/self/stat; set -- ${stat##*)}; echo $$ $3 $4 $5");
-    let said = succeeds(command, &confinement);
-    let fields: Vec<&str> = said.split_whitespace().collect();
+    let output = succeeds(command, &confinement);
+    let fields: Vec<&str> = output.split_whitespace().collect();
     let [own, group, session, terminal] = fields[..] else {
-        panic!("{said}");
+        panic!("{output}");
     };
     assert_eq!((group, session, terminal), (own, own, "0"));
     fails(shell(": < /dev/tty"), &confinement);

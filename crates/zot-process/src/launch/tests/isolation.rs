@@ -9,7 +9,7 @@ use testkit::{KernelFeature, skip, skip_without};
 use super::{Confinement, enforceable, has_landlock, installed, output, shell, succeeds, writing};
 use crate::launch::{Status, isolation};
 
-/// Whether other processes and attributes of files are out of reach here.
+/// Returns whether other processes and attributes of files are protected here.
 fn is_isolated() -> bool {
     if !has_landlock() {
         return false;
@@ -24,7 +24,7 @@ fn is_isolated() -> bool {
 
 fn has_namespaces() -> bool {
     let has = is_isolated() && isolation().starts_with("namespaces");
-    // Where they were taken away on purpose, nothing is missing.
+    // Namespaces that were disabled on purpose are not a missing feature.
     if !has && std::env::var_os(WITHOUT_NAMESPACES).is_none() {
         skip_without(KernelFeature::Namespaces, &isolation());
     }
@@ -110,13 +110,13 @@ fn processes_outside_are_out_of_reach() {
     for name in ["kill", "prlimit", "sched_setaffinity", "ptrace", "environ"] {
         assert!(
             unconfined.contains(name),
-            "{name} is no attack: {unconfined}"
+            "{name} fails without confinement, too: {unconfined}"
         );
     }
 }
 
 #[test]
-fn the_own_processes_are_within_reach() {
+fn own_processes_are_within_reach() {
     if !is_isolated() {
         return;
     }
@@ -131,7 +131,7 @@ fn the_own_processes_are_within_reach() {
     }
 }
 
-/// Tries every call that changes a file but for its contents.
+/// Tries every call that changes a file other than its content.
 const CHANGE: &str = "
 import ctypes, fcntl, os, sys
 call = ctypes.CDLL(None, use_errno=True).syscall
@@ -161,7 +161,7 @@ for name, attempt in attempts.items():
 ";
 
 #[test]
-fn what_cannot_be_written_keeps_its_mode_owner_times_and_attributes() {
+fn read_only_files_keep_their_metadata() {
     if !is_isolated() {
         return;
     }
@@ -189,7 +189,7 @@ fn what_cannot_be_written_keeps_its_mode_owner_times_and_attributes() {
     attempt.arg(&kept);
     assert_eq!(succeeds(attempt, &confinement), "");
     assert_eq!(state(), before);
-    // What cannot even be read: by name.
+    // A file that cannot even be read.
     let unreadable = Confinement::default().filesystem(writing(&[inside.path()]));
     let script = format!(
         "chmod 777 '{0}'; touch '{0}'; chmod 700 / ; true",
@@ -200,7 +200,7 @@ fn what_cannot_be_written_keeps_its_mode_owner_times_and_attributes() {
 }
 
 #[test]
-fn what_can_be_written_can_be_changed_in_every_way() {
+fn writable_files_can_be_changed_in_every_way() {
     if !has_namespaces() {
         return;
     }
@@ -222,7 +222,7 @@ fn what_can_be_written_can_be_changed_in_every_way() {
 }
 
 #[test]
-fn a_user_is_nobody_else_inside() {
+fn the_user_stays_the_same_inside() {
     if !is_isolated() {
         return;
     }
@@ -244,18 +244,22 @@ fn a_user_is_nobody_else_inside() {
 /// Set for a run of these tests where namespaces are refused.
 const WITHOUT_NAMESPACES: &str = "ZOT_PROCESS_TEST_WITHOUT_NAMESPACES";
 
-/// No test by itself: what holds in the one below.
+/// Not a test by itself: `without_namespaces_a_filter_protects` runs it.
 #[test]
-fn held_by_a_filter() {
+fn protected_by_a_filter() {
     if std::env::var_os(WITHOUT_NAMESPACES).is_none() {
         return;
     }
-    assert!(isolation().starts_with("a filter"), "{}", isolation());
+    assert!(
+        isolation().starts_with("a system call filter"),
+        "{}",
+        isolation()
+    );
     assert!(is_isolated());
     processes_outside_are_out_of_reach();
-    the_own_processes_are_within_reach();
-    what_cannot_be_written_keeps_its_mode_owner_times_and_attributes();
-    // The price.
+    own_processes_are_within_reach();
+    read_only_files_keep_their_metadata();
+    // The price: no mode can be changed.
     let directory = tempfile::tempdir().unwrap();
     let mut command = shell("echo x > file && cat file && ! chmod 700 file 2> /dev/null");
     command.current_dir(directory.path());
@@ -264,12 +268,12 @@ fn held_by_a_filter() {
 }
 
 #[test]
-fn without_namespaces_a_filter_holds() {
+fn without_namespaces_a_filter_protects() {
     if !is_isolated() {
         return;
     }
     let script = "echo 0 > /proc/sys/user/max_pid_namespaces && exec \"$0\" --exact \
-                  launch::tests::isolation::held_by_a_filter --nocapture";
+                  launch::tests::isolation::protected_by_a_filter --nocapture";
     let mut command = Command::new("unshare");
     command
         .args(["-Ur", "sh", "-c", script])
@@ -282,11 +286,11 @@ fn without_namespaces_a_filter_holds() {
             return;
         }
     };
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    if !said.contains("running 1 test") {
-        skip(&format!("namespaces cannot be refused here: {said}"));
+    if !text.contains("running 1 test") {
+        skip(&format!("namespaces cannot be refused here: {text}"));
         return;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{text}");
 }

@@ -8,7 +8,7 @@ use super::{Confinement, confine, enforceable, fails, shell, succeeds, writing};
 use crate::launch::Status;
 
 #[test]
-fn a_hog_does_not_get_the_memory() {
+fn a_memory_limit_is_enforced() {
     if enforceable().memory != Status::Enforced {
         testkit::skip("memory cannot be limited here");
         return;
@@ -23,11 +23,11 @@ fn a_hog_does_not_get_the_memory() {
 }
 
 #[test]
-fn a_limit_above_the_present_one_is_no_error() {
+fn a_limit_above_the_current_one_is_not_an_error() {
     let confinement = Confinement::default().memory_limit(u64::MAX);
     assert_eq!(succeeds(shell("echo started"), &confinement), "started\n");
     let script = "ulimit -H -d 200000; ulimit -S -d 200000; exec \"$0\" --exact \
-                  launch::tests::limits::a_limit_above_the_present_one_is_no_error";
+                  launch::tests::limits::a_limit_above_the_current_one_is_not_an_error";
     if std::env::var_os(NESTED).is_none() {
         let mut command = shell(script);
         command
@@ -79,7 +79,7 @@ fn start_parent(directory: &Path, kind: &str) -> Child {
     parent
 }
 
-/// No test by itself: the parent in the one above, in a process of its own.
+/// Not a test by itself: the parent of `a_child_dies_with_its_parent`.
 #[test]
 fn parent_that_is_killed() {
     let Some(directory) = std::env::var_os(PARENT_DIRECTORY) else {
@@ -104,8 +104,8 @@ fn parent_that_is_killed() {
     });
 }
 
-/// Whether a process has `directory` in its command line. Numbers would not do: those in a namespace
-/// are not ours.
+/// Returns whether a process has `directory` in its command line. Process ids would not do: those in a
+/// namespace differ.
 fn is_alive(directory: &Path) -> bool {
     let listed = Command::new("ps").args(["-eww", "-o", "args="]).output();
     let listed = String::from_utf8_lossy(&listed.unwrap().stdout).into_owned();
@@ -115,18 +115,18 @@ fn is_alive(directory: &Path) -> bool {
 fn wait_until(mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain");
+        assert!(Instant::now() < deadline, "timed out");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn a_confined_child_inherits_the_standard_streams_only() {
+fn a_confined_child_inherits_only_the_standard_streams() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("open");
     fs::write(&path, "leaked").unwrap();
     let file = fs::File::open(&path).unwrap();
-    // A duplicate without the flag, as a parent that is less careful leaves it to us.
+    // A duplicate without the flag, as a careless parent would leave it.
     let inherited = rustix::io::dup(&file).unwrap();
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&inherited);

@@ -52,7 +52,7 @@ fn no_connection_can_be_made() {
 }
 
 #[test]
-fn every_family_is_refused_and_pairs_still_work() {
+fn every_family_is_refused_but_socketpair_works() {
     if !has_call_filters() {
         return;
     }
@@ -83,7 +83,7 @@ asyncio.run(asyncio.sleep(0))
 }
 
 #[test]
-fn no_ring_opens_sockets_instead() {
+fn io_uring_cannot_open_sockets() {
     if !has_call_filters() {
         return;
     }
@@ -106,7 +106,7 @@ if platform.machine() == 'x86_64':
 }
 
 #[test]
-fn grandchildren_inherit_it() {
+fn grandchildren_inherit_the_filter() {
     if !has_call_filters() {
         return;
     }
@@ -122,7 +122,7 @@ fn grandchildren_inherit_it() {
 }
 
 #[test]
-fn local_sockets_alone_can_be_refused() {
+fn only_local_sockets_can_be_refused() {
     if !has_call_filters() {
         return;
     }

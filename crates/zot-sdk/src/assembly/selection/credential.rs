@@ -1,4 +1,4 @@
-//! Which credential a provider is asked with.
+//! Finds the credential of a provider.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ impl Selector<'_> {
     ) -> Result<Option<Credential>, AssemblyError> {
         match entry_credential(entry, self.wanted.api_key.as_deref(), self.auth_file) {
             Ok(credential) => Ok(Some(credential)),
-            // A user's own server often needs no key.
+            // A server that the user runs often needs no key.
             Err(CredentialError::Missing { .. })
                 if entry.key != KeyRequirement::Needed
                     || self.given_base_url().is_some()

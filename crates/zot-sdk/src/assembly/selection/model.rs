@@ -1,4 +1,4 @@
-//! Which model of a provider is meant.
+//! Selects a model of a provider.
 
 use zot_provider::catalog::{Catalog, ModelInfo, today};
 use zot_provider::{ProviderEntry, Providers};
@@ -10,7 +10,7 @@ use crate::live_models;
 use crate::runtime::did_you_mean;
 
 impl<'a> Selector<'a> {
-    /// Returns the model that was asked for, or the preferred one where it fits the provider.
+    /// Returns the requested model, or the preferred one if it fits the provider.
     pub(super) fn wanted_model(
         &self,
         catalog: &Catalog,
@@ -31,7 +31,7 @@ impl<'a> Selector<'a> {
                 is_guessed || is_known
             }
         };
-        // A model chosen for the user's own server is meant. `--base-url` may differ each time.
+        // On a server that the user runs, any model may exist. `--base-url` may differ each time.
         let is_own = is_own_server(entry, &entry.base_url);
         let is_covered = catalog.covers(&entry.catalog) && !is_own;
         if fits && !is_known && is_covered && is_foreign(catalog, model) {
@@ -44,8 +44,8 @@ impl<'a> Selector<'a> {
         fits.then_some(model)
     }
 
-    /// Returns what is known of the `named` model, or of the default one, and whether models outside
-    /// the catalog may be switched to.
+    /// Returns the `named` model or the default one, and whether the runtime may switch to models
+    /// outside the catalog.
     pub(super) fn model(
         &self,
         catalog: &mut Catalog,
@@ -79,11 +79,11 @@ impl<'a> Selector<'a> {
             };
             warnings.push(outside_catalog(wanted, &nearest));
         }
-        // Another server may still have what it calls by that name.
+        // Another server may still offer a model of that name.
         if self.wanted.base_url.is_none() && model.base_url.is_none() {
             warnings.extend(model.deprecation_warning(today()));
         }
-        // A server that has one model of its own has others.
+        // A server with one uncatalogued model may have others.
         Ok((model, is_uncatalogued || !is_known))
     }
 
@@ -117,7 +117,7 @@ impl<'a> Selector<'a> {
 pub(crate) enum Names {
     /// Those of the catalog.
     Known,
-    /// All but an empty one.
+    /// All except an empty one.
     Any,
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn nearest(catalog: &Catalog, provider: &str, id: &str) -> Vec<String
         .collect()
 }
 
-/// The warning about a model that nothing is known about.
+/// Returns the warning about a model that is not in the catalog.
 pub(crate) fn outside_catalog(model: &str, nearest: &[String]) -> String {
     format!(
         "model {model:?} is not in the catalog, so its context window and price are unknown; \
@@ -153,8 +153,8 @@ pub(crate) fn outside_catalog(model: &str, nearest: &[String]) -> String {
     )
 }
 
-/// Returns whether another provider's model is asked for by mistake. Names with a slash are shared by
-/// many hosts and gateways, so they say nothing about whose they are.
+/// Returns whether the name belongs to another provider's model. Names with a slash are shared by many
+/// hosts and gateways, so they identify no provider.
 fn is_foreign(catalog: &Catalog, model: &str) -> bool {
     !model.contains('/') && catalog.find_anywhere(model).is_some()
 }

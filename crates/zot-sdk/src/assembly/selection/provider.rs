@@ -1,4 +1,4 @@
-//! Which provider is meant.
+//! Selects a provider.
 
 use zot_auth::CredentialError;
 use zot_provider::catalog::Catalog;
@@ -11,8 +11,7 @@ use crate::assembly::{AssemblyError, OFFLINE};
 use crate::live_models;
 
 impl<'a> Selector<'a> {
-    /// Returns the provider that was named, or the one that fits what else was given. The offline
-    /// stand-in is never guessed.
+    /// Returns the named provider, or the one that fits the other settings; never the offline stand-in.
     pub(super) fn provider_name(
         &self,
         catalog: &Catalog,
@@ -52,7 +51,7 @@ impl<'a> Selector<'a> {
         self.first_with_credential(warnings)
     }
 
-    /// A credential that cannot be used does not keep another provider from being chosen.
+    /// Returns the first provider with a usable credential. An unusable one is only a warning then.
     fn first_with_credential(&self, warnings: &mut Vec<String>) -> Result<String, AssemblyError> {
         let mut unusable = None;
         for entry in self.providers.iter() {
@@ -77,11 +76,11 @@ impl<'a> Selector<'a> {
         })
     }
 
-    /// Returns the provider to treat a server as that only `--base-url` names.
+    /// Returns the provider to use for a server that is only known by `--base-url`.
     ///
     /// The wire follows from a known model, else from `config.json`, else from the available key, as in
-    /// the original zot. Of the built-in providers only those that a wire is named after are
-    /// considered: the keys of others are not sent to a server that has nothing to do with them.
+    /// the original zot. Among the built-in providers only those with a wire of their name are
+    /// considered: keys of others must not be sent to an unrelated server.
     fn provider_of_server(&self, catalog: &Catalog) -> String {
         let model = self.wanted.model.as_deref();
         let owner = model

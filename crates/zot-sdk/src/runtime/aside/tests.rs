@@ -1,9 +1,9 @@
-//! A question on the side against the built-in stand-in.
+//! Side questions to the built-in stand-in.
 
 use crate::{AgentEvent, Config, ModelChoice, Runtime};
 
 #[tokio::test]
-async fn it_leaves_no_trace_and_runs_nothing() {
+async fn a_side_question_leaves_no_trace_and_runs_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let runtime = Runtime::new(Config {
         model: ModelChoice::provider("offline"),
@@ -15,7 +15,7 @@ async fn it_leaves_no_trace_and_runs_nothing() {
     let mut events = runtime.prompt("hello", Vec::new()).unwrap();
     while events.next().await.is_some() {}
     let before = runtime.full_messages();
-    // Also while a prompt is under way.
+    // Even during a prompt.
     let prompt = runtime.prompt("hello again", Vec::new()).unwrap();
     let mut aside = runtime.ask_aside("run: touch made.txt");
     let spent_before = runtime.cost();
