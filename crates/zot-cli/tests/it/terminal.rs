@@ -3,6 +3,7 @@
 mod again;
 mod approvals;
 mod chips;
+mod first_words;
 mod jail;
 mod keys;
 mod leaving;
@@ -11,6 +12,7 @@ mod models;
 mod original_commands;
 mod pickers;
 mod plain;
+mod progress;
 mod reading;
 mod resizing;
 
