@@ -1,5 +1,8 @@
-//! Tells the linker which functions of `zot` are to lie side by side: `scripts/function-order`
-//! says why.
+//! Names the commit for `--version`, and tells the linker which functions of `zot` are to lie side by
+//! side: `scripts/function-order` says why.
+
+#[path = "../../packaging/build_info.rs"]
+mod build_info;
 
 use std::env;
 use std::path::Path;
@@ -9,6 +12,9 @@ const ORDER: &str = "function-order.ld";
 const PROFILE: &str = "dist";
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../../packaging/build_info.rs");
+    build_info::set_version();
     println!("cargo::rerun-if-changed={ORDER}");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|set| set == value);

@@ -23,7 +23,7 @@ use zot_wire::MAX_FRAME_BYTES;
 #[derive(Parser)]
 #[command(
     name = "zino",
-    version,
+    version = env!("ZOT_BUILD_VERSION"),
     after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]

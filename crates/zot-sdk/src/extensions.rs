@@ -11,7 +11,7 @@ mod log;
 mod skeleton;
 pub mod store;
 
-pub use create::{CreateError, CreatedExtension, Language, create};
+pub use create::{CreateError, CreatedExtension, Foundation, Language, create};
 pub use dev::{DevError, DevEvent, develop};
 pub use examination::{ExaminationReport, examine};
 pub use list::{BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting, list};

@@ -1,4 +1,4 @@
-"""A real zot for the clients to drive, the scripted model server, and programs that only pretend."""
+"""A real zot for the clients to drive, the scripted model server, and programs that imitate zot."""
 
 import os
 import pathlib
@@ -17,14 +17,14 @@ PATIENCE = 30.0
 
 
 def scripted_model():
-    """The server of crates/testkit: built beside zot by scripts/doc-frames, or named by a variable."""
+    """Returns the server of crates/testkit: beside zot, or the path in SCRIPTED_MODEL."""
     named = os.environ.get("SCRIPTED_MODEL")
     beside = ZOT_BIN and os.path.join(os.path.dirname(ZOT_BIN), "scripted-model")
     return next((path for path in (named, beside) if path and os.path.exists(path)), None)
 
 
 class ClientTest(unittest.TestCase):
-    """Directories of its own, and nothing of the user's."""
+    """Uses its own directories, and nothing of the user's."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -34,7 +34,7 @@ class ClientTest(unittest.TestCase):
         for path in (self.home, self.work, self.temporary):
             path.mkdir()
         (self.work / "notes.txt").write_text("buy milk\ncall Ada\n")
-        # The private directories of clients are made there, so that a test sees what is left.
+        # Clients create their private directories there, so that a test sees what is left behind.
         before = tempfile.tempdir
         tempfile.tempdir = str(self.temporary)
         self.addCleanup(setattr, tempfile, "tempdir", before)
@@ -59,7 +59,7 @@ class ClientTest(unittest.TestCase):
             time.sleep(0.005)
 
     def pretender(self, source):
-        """A program that is started like zot. `say`, `respond` and `commands` are at its disposal."""
+        """Writes a program that imitates zot; it can use `say`, `respond` and `commands`."""
         path = self.base / "pretender"
         prologue = """\
             #!{python}

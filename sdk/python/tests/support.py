@@ -1,4 +1,4 @@
-"""Makes the package importable from the source tree, and extensions as programs."""
+"""Makes the packages importable from the source tree, and runs extensions as programs."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
-# What is printed before `run` must still be in the buffer then.
+# Text printed before `run` must still be in the buffer when `run` is called.
 os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
@@ -26,7 +26,7 @@ class ProgramTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
 
     def program(self, source, *flags, ready=True):
-        """Starts a script through a shell, which sends its standard error into a file."""
+        """Starts a script through a shell, which redirects its standard error to a file."""
         script = self.directory / "extension.py"
         script.write_text(textwrap.dedent(source), encoding="utf-8")
         python = " ".join([sys.executable, *flags])

@@ -1,4 +1,4 @@
-"""The asyncio client against the real zot: what differs from the plain one."""
+"""The asyncio client against the real zot: what differs from the synchronous one."""
 
 import asyncio
 import gc
@@ -92,7 +92,7 @@ class Offline(Runner, RealTest):
         with self.assertRaises(zot.Closed):
             loop.run_until_complete(client.ping())
 
-    def test_a_client_nobody_holds_ends_its_process(self):
+    def test_an_unreferenced_client_ends_its_process(self):
         async def test():
             client = await zot.AsyncClient(**self.options()).start()
             await client.ask("list the files")

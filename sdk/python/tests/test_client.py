@@ -1,4 +1,4 @@
-"""The plain client against the real zot."""
+"""The synchronous client against the real zot."""
 
 import base64
 import gc
@@ -40,15 +40,46 @@ class Offline(RealTest):
             self.assertEqual(list(run), [])
         self.assertEqual(self.left_behind(), [])
 
-    def test_the_state_says_which_session_the_conversation_is_kept_in(self):
+    def test_the_state_names_the_session(self):
         path = self.work / "talk.jsonl"
-        with zot.Client(**self.options(args=["--session", str(path)])) as client:
+        with zot.Client(**self.options(session=path)) as client:
             client.ask("hello")
             session = client.state().session
             self.assertEqual(session.path, str(path))
             self.assertIn(session.id, path.read_text())
         with zot.Client(**self.options()) as client:
             self.assertIsNone(client.state().session)
+
+    def test_a_session_is_resumed_and_forked(self):
+        path = self.work / "talk.jsonl"
+        with zot.Client(**self.options(session=path)) as client:
+            client.ask("hello")
+            identity = client.state().session.id
+        kept = path.read_text()
+        with zot.Client(**self.options(resume=path, fork=True)) as client:
+            self.assertEqual(client.state().message_count, 2)
+            self.assertNotEqual(client.state().session.id, identity)
+            client.ask("hello")
+            fork = client.state().session.id
+        self.assertEqual(path.read_text(), kept)
+        with zot.Client(**self.options(resume=fork[:12])) as client:
+            self.assertEqual((client.state().session.id, client.state().message_count), (fork, 4))
+        with zot.Client(**self.options(resume=True)) as client:
+            self.assertEqual(client.state().session.id, fork)
+
+    def test_options_that_contradict_each_other_are_errors(self):
+        with self.assertRaisesRegex(ValueError, "pass one of them"):
+            zot.Client(session="a.jsonl", resume=True)
+        with self.assertRaisesRegex(ValueError, "needs a session"):
+            zot.Client(fork=True)
+        with self.assertRaisesRegex(TypeError, "sesion"):
+            zot.Client(sesion="a.jsonl")
+
+    def test_a_jail_confines_the_tools(self):
+        (self.base / "outside.txt").write_text("secret")
+        with zot.Client(**self.options(jail=True)) as client:
+            self.assertNotIn("secret", client.ask("read ../outside.txt").text)
+            self.assertTrue(client.state().jailed)
 
     def test_every_other_command(self):
         with zot.Client(**self.options(allow_tools=["read", "bash"])) as client:
@@ -115,7 +146,7 @@ class Offline(RealTest):
             zot.Client(**self.options(cwd=self.base / "missing")).start()
         self.assertEqual(self.left_behind(), [])
 
-    def test_a_token_is_shown(self):
+    def test_a_token_is_sent(self):
         environment = {**self.options()["env"], "ZOTCORE_RPC_TOKEN": "s3cret"}
         with zot.Client(**self.options(env=environment)) as client:
             client.ping()
@@ -130,7 +161,7 @@ class Offline(RealTest):
             client.ping()
         self.assertEqual(self.left_behind(), [])
 
-    def test_a_client_nobody_holds_ends_its_process(self):
+    def test_an_unreferenced_client_ends_its_process(self):
         client = zot.Client(**self.options()).start()
         client.ask("list the files")
         pid = client.pid
@@ -219,7 +250,7 @@ class Scripted(ScriptedTest):
             with self.assertRaises(zot.PromptFailed):
                 client.ask("say:1")
 
-    def test_text_cut_inside_characters_arrives_whole(self):
+    def test_text_split_inside_characters_arrives_whole(self):
         with zot.Client(**self.options()) as client:
             whole = client.ask("utf8").text
             self.assertTrue(any(ord(character) > 0xFFFF for character in whole), whole)
@@ -324,7 +355,7 @@ class Scripted(ScriptedTest):
         begun = time.monotonic()
         client.close()
         self.assertLess(time.monotonic() - begun, 5)
-        # zot's last words may still be read.
+        # The last frames of zot may still be read.
         self.assertEqual(kinds(run)[-1], "Done")
         self.assertEqual(run.answer.stop, "aborted")
 
@@ -337,7 +368,7 @@ class Scripted(ScriptedTest):
                 kept = session._current.cost
             time.sleep(0.2)
             self.assertEqual(session._current.cost, kept)
-            # A call gets through; what comes before its answer is let in, and no more.
+            # A call is answered; only what precedes its response is read.
             self.assertTrue(client.state().busy)
             self.assertFalse(session.wants_input)
             self.assertEqual(sum(isinstance(event, zot.TextDelta) for event in run), 150000)
@@ -363,7 +394,7 @@ class Approvals(ScriptedTest):
     COMMAND = 'tool:bash:{"command":"echo one >> made"}'
 
     def ask(self, decide, **more):
-        """The text of the result of a call, after `decide` was asked."""
+        """Returns the text of the result of a call that `decide` decides about."""
         with zot.Client(**self.options(on_approval=decide, **more)) as client:
             return [event.text for event in client.prompt(self.COMMAND) if isinstance(event, zot.ToolResult)]
 
@@ -398,7 +429,7 @@ class Approvals(ScriptedTest):
             client.ask(self.COMMAND)
         self.assertEqual(len(asked), 1)
 
-    def test_only_the_tools_named_are_asked_for(self):
+    def test_only_the_listed_tools_need_approval(self):
         asked = []
         self.ask(asked.append, confirm=["write"])
         self.assertEqual(asked, [])
@@ -428,7 +459,7 @@ class Approvals(ScriptedTest):
 
 
 class Restart(ScriptedTest):
-    def test_the_pending_call_raises_and_the_next_one_goes_on(self):
+    def test_the_pending_call_raises_and_the_next_one_succeeds(self):
         with zot.Client(**self.options(restart=True, system_prompt="one")) as client:
             client.ask('think:hm:tool:read:{"path":"notes.txt"}')
             client.set_model("gpt-5-mini")
@@ -450,7 +481,7 @@ class Restart(ScriptedTest):
             self.assertEqual(client.state().message_count, len(before) + 2)
         self.assertEqual(self.left_behind(), [])
 
-    def test_what_was_cleared_or_set_stays_so(self):
+    def test_cleared_and_set_conversations_are_restored(self):
         with zot.Client(**self.options(restart=True)) as client:
             client.ask("say:1")
             client.clear()
@@ -459,6 +490,18 @@ class Restart(ScriptedTest):
             client.set_messages([{"role": "user", "content": [{"type": "text", "text": "hello"}]}])
             self.crash(client)
             self.assertEqual([message.text for message in client.messages()], ["hello"])
+
+    def test_a_session_continues_in_its_file(self):
+        path = self.work / "talk.jsonl"
+        with zot.Client(**self.options(session=path)) as client:
+            client.ask("say:1")
+        with zot.Client(**self.options(session=path, fork=True, restart=True)) as client:
+            client.ask("say:1")
+            session, before = client.state().session, client.messages()
+            self.crash(client)
+            self.assertEqual(client.messages(), before)
+            self.assertEqual(client.state().session, session)
+        self.assertNotEqual(session.path, str(path))
 
     def crash(self, client):
         pid = client.pid
@@ -476,7 +519,7 @@ class Restart(ScriptedTest):
             self.crash(client)
             self.assertEqual([len(message.text) for message in client.messages()], [len(text), 2] * 4)
 
-    def test_without_restart_it_stays_dead(self):
+    def test_without_restart_every_later_call_fails(self):
         with zot.Client(**self.options()) as client:
             self.crash(client)
             for _ in range(2):

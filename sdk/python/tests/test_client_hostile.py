@@ -1,4 +1,4 @@
-"""Programs that are not zot, or not any more."""
+"""Programs that are not zot, and a zot that dies."""
 
 import asyncio
 import inspect
@@ -12,7 +12,7 @@ import zot
 class Both:
     """Each case for both clients: `self.drive` runs a coroutine function with an AsyncClient-like object."""
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_missing_program(self):
         for program, words in (
             ("zot-that-is-not-there", "pass program="),
             (str(self.work / "notes.txt"), "executable"),
@@ -31,14 +31,14 @@ class Both:
         self.assertEqual(raised.exception.stderr, "what?")
         self.assertEqual(self.left_behind(), [])
 
-    def test_a_program_that_says_nothing(self):
+    def test_a_program_that_writes_nothing(self):
         options = {**self.pretender("time.sleep(600)"), "start_timeout": 0.3}
         with self.assertRaises(zot.StartFailed) as raised:
             self.drive(options, lambda client: client.ping())
         self.assertIn("is it zot?", str(raised.exception))
         self.assertEqual(self.left_behind(), [])
 
-    def test_a_program_that_ends_at_once(self):
+    def test_a_program_that_ends_immediately(self):
         options = self.pretender('sys.exit("no key: set one")')
         with self.assertRaises(zot.StartFailed) as raised:
             self.drive(options, lambda client: client.ping())
@@ -91,13 +91,13 @@ class Both:
         self.assertLessEqual(len(raised.exception.stderr), 64 * 1024)
         self.assertLess(len(str(raised.exception)), 3000)
 
-    def test_a_call_that_is_not_answered(self):
+    def test_a_call_without_a_response(self):
         options = {**self.pretender("for command in commands(): pass"), "timeout": 0.2}
         with self.assertRaises(zot.Timeout) as raised:
             self.drive(options, lambda client: client.state())
         self.assertIn("get_state", str(raised.exception))
 
-    def test_a_response_that_is_too_late_is_nobodys(self):
+    def test_a_late_response_is_ignored(self):
         options = {**self.pretender('''
             for command in commands():
                 if command["type"] == "get_state":
@@ -116,7 +116,7 @@ class Both:
 
         self.drive(options, use)
 
-    def test_a_process_that_ignores_an_abort_is_ended(self):
+    def test_a_process_that_ignores_an_abort_is_killed(self):
         options = self.pretender("""
             for command in commands():
                 respond(command, {"started": True})
@@ -136,7 +136,7 @@ class Both:
 
         self.drive(options, use)
 
-    def test_a_program_that_does_not_end_by_itself_is_ended(self):
+    def test_a_program_that_does_not_end_by_itself_is_killed(self):
         options = self.pretender("""
             for command in commands():
                 respond(command, {"pong": True})

@@ -1,4 +1,4 @@
-"""Tools that are functions of the program which drives zot."""
+"""Tools that are functions of the program that drives zot."""
 
 import asyncio
 import dataclasses
@@ -16,7 +16,7 @@ from client_support import PATIENCE, ScriptedTest, is_running
 
 import zot
 
-# The failures here are on purpose.
+# These failures are intentional.
 LOGGER = logging.getLogger("zot")
 
 
@@ -27,7 +27,7 @@ class Place:
 
 
 def result_of(run):
-    """The one tool result of a prompt."""
+    """Returns the only tool result of a prompt."""
     (result,) = [event for event in run if isinstance(event, zot.ToolResult)]
     return result
 
@@ -104,7 +104,7 @@ class Tools(ScriptedTest):
                 self.assertEqual(result_of(client.prompt(call(name))).text, "here")
             self.assertEqual([tool.name for tool in client.tools() if tool.enabled], ["read", "first", "second"])
 
-    def test_none_but_those_named(self):
+    def test_only_the_listed_tools(self):
         with zot.Client(**self.options(tools=[noop], allow_tools=[])) as client:
             self.assertEqual([tool.name for tool in client.tools() if tool.enabled], ["noop"])
 
@@ -122,7 +122,7 @@ class Tools(ScriptedTest):
 
             self.assertEqual(result_of(client.prompt(call("look"))).text, "busy: True")
 
-    def test_a_tool_that_hangs_does_not_keep_an_abort_from_working(self):
+    def test_a_hanging_tool_does_not_block_an_abort(self):
         released, cancelled, entered = threading.Event(), threading.Event(), threading.Event()
         self.addCleanup(released.set)
 
@@ -158,12 +158,12 @@ class Tools(ScriptedTest):
             directory = self.temporary / name
             self.assertEqual(stat.S_IMODE(directory.stat().st_mode), 0o700)
             client.ask(call("noop"))
-            # The relay is connected, and nobody else can be.
+            # The relay is connected, and nothing else can connect.
             self.assertFalse((directory / "socket").exists())
             client._link.extension.listen()
             self.assertEqual(stat.S_IMODE((directory / "socket").stat().st_mode), 0o600)
 
-    def test_a_relay_that_is_killed_comes_back(self):
+    def test_a_killed_relay_is_restarted(self):
         with zot.Client(**self.options(tools=[noop])) as client:
             client.ask(call("noop"))
             (relay,) = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_child(int(pid), client.pid)]

@@ -64,7 +64,7 @@ class Handshake(Quiet):
                 {"type": "ready"},
             ])
 
-    def test_hello_ack_is_there_for_handlers(self):
+    def test_handlers_can_read_hello_ack(self):
         ext = Extension("probe")
 
         @ext.command("where")
@@ -72,8 +72,8 @@ class Handshake(Quiet):
             """tells where it runs
 
             and more"""
-            answer = ext.hello_ack
-            return f"{answer.protocol_version} {answer.zot_version} {answer.provider} {answer.model} {answer.cwd}"
+            ack = ext.hello_ack
+            return f"{ack.protocol_version} {ack.zot_version} {ack.provider} {ack.model} {ack.cwd}"
 
         with self.assertRaisesRegex(RuntimeError, "not connected"):
             ext.notify("info", "too early")
@@ -110,7 +110,7 @@ class Handshake(Quiet):
         with Host(ext) as host:
             self.assertEqual(host.notifications[0].message, "on_start failed: OSError: no disk")
 
-    def test_registrations_after_ready_are_sent_at_once(self):
+    def test_registrations_after_ready_are_sent_immediately(self):
         ext = Extension("probe")
 
         @ext.command("grow")
@@ -126,9 +126,9 @@ class Handshake(Quiet):
             self.assertEqual(host.invoke("later").text, "there")
             self.assertEqual(host.intercept("turn_start", step=1).reason, "enough")
 
-    def test_wrong_registrations_fail_where_they_are_written(self):
+    def test_wrong_registrations_raise(self):
         ext = Extension("probe")
-        with self.assertRaisesRegex(ValueError, "no such event: 'turn'"):
+        with self.assertRaisesRegex(ValueError, "unknown event 'turn'"):
             ext.on("turn")(lambda event: None)
         with self.assertRaisesRegex(ValueError, "cannot intercept 'turn_end'"):
             ext.intercept("turn_end")(lambda event: None)
@@ -234,13 +234,13 @@ class Tools(Quiet):
         self.check(KeyError("x"), self.text("KeyError: 'x'"), True)
         self.assertIn("Traceback", self.log)
 
-    def test_results_json_cannot_carry(self):
+    def test_results_without_a_json_form(self):
         ext = Extension("probe")
         ext.tool("t", "")(lambda: float("nan"))
         with Host(ext) as host:
             self.assertTrue(host.call_tool("t").is_error)
         self.check(object(), self.text("TypeError: a tool returned object, which has no JSON form"), True)
-        message = "TypeError: a tool returned bytes: wrap an image in Image(data, mime), decode a text"
+        message = "TypeError: a tool returned bytes: wrap an image in Image(data, mime), or decode text"
         self.check(b"raw", self.text(message), True)
 
     def test_a_result_too_large_for_a_frame_is_an_error(self):
@@ -250,7 +250,7 @@ class Tools(Quiet):
         with Host(ext) as host:
             outcome = host.call_tool("t")
             self.assertTrue(outcome.is_error)
-            self.assertIn("a frame may have 16777216", outcome.text)
+            self.assertIn("the limit is 16777216", outcome.text)
 
     def test_line_separators_and_lone_surrogates_do_not_break_the_line(self):
         ext = Extension("probe")
@@ -258,7 +258,7 @@ class Tools(Quiet):
         with Host(ext) as host:
             self.assertEqual(host.call_tool("echo").text, "a\u2028b\u0085c\nd \U0001f600 \ufffd")
 
-    def test_written_schema_gets_the_arguments_as_they_came(self):
+    def test_with_a_written_schema_the_arguments_are_unchecked(self):
         ext = Extension("probe")
         schema = {"type": "object", "properties": {"x": {"type": "string"}}}
         ext.tool("t", "d", schema=schema)(lambda args: args)
@@ -311,7 +311,7 @@ class Events(Quiet):
             seen, ["start", 1, ("c", "bash", {"command": "ls"}), "", "hi", ("end", None), ("error", "no key")]
         )
 
-    def test_order_holds_over_many_events(self):
+    def test_many_events_keep_their_order(self):
         ext = Extension("probe")
         seen = []
 
@@ -385,14 +385,14 @@ class Interception(Quiet):
         self.check("turn_start", block("stop"), {"step": 1}, block=True, reason="stop")
         self.check("assistant_message", replace("***"), {"text": "x"}, block=False, replace_text="***")
 
-    def test_failures_allow_and_tell_the_user(self):
+    def test_failures_allow_and_notify_the_user(self):
         self.check("tool_call", ValueError("bug"), self.TOOL, block=False)
         self.check("tool_call", True, self.TOOL, block=False)
         self.check("tool_call", replace("x"), self.TOOL, block=False)
         self.check("turn_start", modify({}), {"step": 1}, block=False)
         self.check("tool_call", modify({"x": object()}), self.TOOL, block=False)
 
-    def test_failures_block_when_asked_to(self):
+    def test_failures_block_with_on_error(self):
         ext = Extension("guard")
 
         @ext.intercept("tool_call", on_error="block")
@@ -427,7 +427,7 @@ class Interception(Quiet):
             self.assertEqual((answer.block, answer.reason, answer.modified_args), (True, "long", None))
         self.assertEqual(len(asked), 1)
 
-    def test_an_event_from_the_future_is_allowed(self):
+    def test_an_unknown_event_is_allowed(self):
         with Host(Extension("probe")) as host:
             self.assertFalse(host.request("event_intercept", event="new_thing").result()["block"])
 
@@ -481,7 +481,7 @@ class Panels(Quiet):
             self.assertEqual(host.panels, {})
 
 
-class BrokenFrames(Quiet):
+class InvalidFrames(Quiet):
     def test_they_are_logged_and_skipped(self):
         ext = Extension("probe")
         ext.tool("t", "")(lambda: "fine")
@@ -490,8 +490,8 @@ class BrokenFrames(Quiet):
             host.send_bytes(b'{"type":"tool_call","name":"t"}\n{"type":"panel_key"}\n{"type":"event"}\n')
             host.send({"type": "from_the_future", "x": 1})
             self.assertEqual(host.call_tool("t").text, "fine")
-        self.assertIn("broken frame", self.log)
-        self.assertIn("no object with a type", self.log)
+        self.assertIn("invalid frame", self.log)
+        self.assertIn("not an object with a type", self.log)
         self.assertIn("skipped a tool_call frame", self.log)
 
     def test_a_line_that_is_too_long_is_skipped(self):

@@ -1,4 +1,4 @@
-"""The protocol without input and output: bytes in, events and answers out."""
+"""The protocol without input and output: bytes in, events and responses out."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ def receive(session, *frames):
 
 
 def begin(session, request):
-    """A call, and a function that answers it."""
+    """Returns a call, and a function that responds to it."""
     call = session.begin(request)
     (frame,) = sent(session)
 
@@ -43,7 +43,7 @@ def session(snapshots=False):
 
 
 class Lines(unittest.TestCase):
-    def test_every_way_to_cut_the_bytes_gives_the_same_events(self):
+    def test_every_split_of_the_bytes_gives_the_same_events(self):
         data = line(type="text_delta", delta="grüße 🦀\u2028\u0085\r x") + b"\r\n" + line(type="done", later=1)
         for size in range(1, len(data) + 1):
             decoder = Decoder()
@@ -62,7 +62,7 @@ class Lines(unittest.TestCase):
             items += decoder.feed(data[start : start + 65536])
         self.assertEqual(items[0][0].delta, text)
 
-    def test_garbage_is_a_failure_and_what_came_before_it_counts(self):
+    def test_garbage_fails_after_the_events_before_it(self):
         for garbage in (
             b"usage: cat [FILE]\n",
             b"[]\n",
@@ -83,7 +83,7 @@ class Events(unittest.TestCase):
         kinds = {variant["properties"]["type"]["const"] for variant in definitions["Event"]["oneOf"]}
         self.assertEqual(kinds, set(events._READERS))
 
-    def test_every_command_of_the_schema_can_be_made(self):
+    def test_every_command_of_the_schema_can_be_sent(self):
         definitions = json.loads(SCHEMA.read_text())["$defs"]
         wanted = {variant["properties"]["type"]["const"] for variant in definitions["Command"]["oneOf"]}
         made = [
@@ -98,7 +98,7 @@ class Events(unittest.TestCase):
         ]  # fmt: skip
         self.assertEqual({request.command for request in made}, wanted)
 
-    def test_what_is_unknown_or_odd_is_kept(self):
+    def test_unknown_and_odd_events_are_kept(self):
         for frame in ({"type": "sing", "song": 1}, {"type": "text_delta", "delta": 5}, {"type": "turn_start"}):
             event = events.read_event(frame)
             self.assertIsInstance(event, events.UnknownEvent)
@@ -111,14 +111,14 @@ class Events(unittest.TestCase):
 class Correlation(unittest.TestCase):
     def test_responses_find_their_calls_in_any_order(self):
         one = session()
-        first, answer_first = begin(one, commands.ping())
-        second, answer_second = begin(one, commands.set_model("m"))
-        answer_second({"model": "m"})
+        first, respond_first = begin(one, commands.ping())
+        second, respond_second = begin(one, commands.set_model("m"))
+        respond_second({"model": "m"})
         self.assertEqual((first.done, second.done, second.result()), (False, True, "m"))
-        answer_first()
+        respond_first()
         self.assertIsNone(first.result())
 
-    def test_refusals_carry_the_code(self):
+    def test_rejections_carry_the_code(self):
         one = session()
         for code, kind in (("busy", errors.Busy), ("unknown_model", errors.CommandFailed)):
             call, answer = begin(one, commands.set_model("m"))
@@ -127,13 +127,13 @@ class Correlation(unittest.TestCase):
                 call.result()
             self.assertEqual((raised.exception.code, raised.exception.command), (code, "set_model"))
 
-    def test_a_response_that_is_not_as_documented(self):
+    def test_a_response_with_unexpected_fields(self):
         call, answer = begin(session(), commands.get_state())
         answer({"provider": 1})
         with self.assertRaises(errors.ProtocolError):
             call.result()
 
-    def test_events_go_to_the_prompt_that_began(self):
+    def test_events_belong_to_the_prompt_that_started(self):
         one = session()
         first, start_first = begin(one, commands.prompt("a", [], None, "queue"))
         second, start_second = begin(one, commands.prompt("b", [], None, "queue"))
@@ -158,7 +158,7 @@ class Correlation(unittest.TestCase):
         receive(one, {"type": "compact_done", "summary": "s"})
         self.assertTrue(call.stream.ended)
 
-    def test_a_prompt_nobody_waits_for_is_aborted_when_it_begins(self):
+    def test_an_abandoned_prompt_is_aborted_when_it_starts(self):
         one = session()
         call, start = begin(one, commands.prompt("a", [], None, "queue"))
         one.abandon(call)
@@ -188,7 +188,7 @@ class Correlation(unittest.TestCase):
         call.stream.take()
         self.assertTrue(one.wants_input)
 
-    def test_the_end_tells_everyone(self):
+    def test_the_end_fails_everything_pending(self):
         one = session()
         prompt, start = begin(one, commands.prompt("a", [], None, "reject"))
         start({"started": True})
@@ -200,14 +200,14 @@ class Correlation(unittest.TestCase):
         with self.assertRaises(errors.Crashed):
             one.begin(commands.ping())
 
-    def test_a_line_that_zot_would_refuse_is_not_sent(self):
+    def test_a_line_that_zot_would_reject_is_not_sent(self):
         one = session()
         with self.assertRaises(errors.CommandFailed) as raised:
             one.begin(commands.steer("x" * (16 * 1024 * 1024), []))
         self.assertEqual((raised.exception.code, one.take_outgoing()), ("line_too_long", []))
 
 
-class Remembering(unittest.TestCase):
+class Snapshots(unittest.TestCase):
     def test_a_prompt_has_ended_when_its_conversation_is_kept(self):
         memory = Memory()
         one = Session(memory, snapshots=True)
@@ -223,7 +223,7 @@ class Remembering(unittest.TestCase):
         begin(one, commands.set_model("m"))[1]({"model": "m"})
         self.assertEqual([request.command for request in memory.requests()], ["set_model", "set_messages"])
 
-    def test_long_conversations_are_cut_before_user_messages(self):
+    def test_long_conversations_are_split_before_user_messages(self):
         big = "x" * (6 * 1024 * 1024)
         messages = [{"role": role, "n": n, "text": big} for n, role in enumerate(["user", "assistant", "user", "tool"])]
         requests = commands.set_messages(messages, append=False)

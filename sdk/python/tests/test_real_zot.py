@@ -67,7 +67,7 @@ class Zot:
 
     def __init__(self, home, work, extension):
         environment = {**os.environ, "ZOT_HOME": str(home), "PYTHONPATH": str(ROOT)}
-        # Unbuffered, what is printed before run() would reach zot as a broken frame.
+        # Unbuffered, what is printed before run() would reach zot as an invalid frame.
         environment.pop("PYTHONUNBUFFERED", None)
         self.process = subprocess.Popen(
             [ZOT_BIN, "rpc", "--provider", "offline", "--no-ext", "--ext", str(extension)],
@@ -93,23 +93,23 @@ class Zot:
         return request_id
 
     def until(self, fits):
-        """All frames up to the one that fits."""
+        """Returns all frames up to the first match."""
         seen = []
         while True:
             frame = self.frames.get(timeout=ANSWER_SECONDS)
             if frame is None:
-                raise AssertionError(f"zot ended; it had said {seen}")
+                raise AssertionError(f"zot ended; its frames: {seen}")
             seen.append(frame)
             if fits(frame):
                 return seen
 
     def ask(self, kind, **fields):
-        """A request's response."""
+        """Sends a request and returns the response."""
         request_id = self.send(kind, **fields)
         return self.until(lambda frame: frame["type"] == "response" and frame.get("id") == request_id)[-1]
 
     def prompt(self, message):
-        """All events of a prompt."""
+        """Returns all events of a prompt."""
         self.send("prompt", message=message)
         return self.until(lambda frame: frame["type"] == "done")
 
@@ -157,7 +157,7 @@ class RealZot(unittest.TestCase):
             ],
         )
 
-    def test_a_command_displays_what_hello_ack_said(self):
+    def test_a_command_displays_hello_ack(self):
         data = self.invoke("where", "here")["data"]
         self.assertEqual(data["action"], "display")
         args, provider, model, cwd, directory, data_dir = data["display"].split("|")
@@ -175,10 +175,10 @@ class RealZot(unittest.TestCase):
         panel = {"id": "p", "title": "Panel", "lines": ["one", "two"], "footer": "esc closes"}
         self.assertEqual(data["open_panel"], panel)
 
-    def test_a_failing_command_says_why(self):
+    def test_a_failing_command_shows_its_error(self):
         self.assertIn("ValueError: on purpose", json.dumps(self.invoke("fail")))
 
-    def test_events_arrive_and_notes_are_shown(self):
+    def test_events_arrive_and_notices_are_shown(self):
         self.zot.send("prompt", message="run: echo hello")
         notes = self.zot.until(lambda frame: frame.get("message") == "turn ended: end")
         note = notes[-1]
@@ -194,7 +194,7 @@ class RealZot(unittest.TestCase):
         self.assertFalse(result["is_error"])
         self.assertIn("rewritten", result["content"][0]["text"])
 
-    def test_prints_land_in_the_log_and_zot_ends_cleanly(self):
+    def test_prints_go_to_the_log_and_zot_ends_cleanly(self):
         self.invoke("panel")
         self.zot.process.stdin.close()
         self.assertEqual(self.zot.process.wait(ANSWER_SECONDS), 0)

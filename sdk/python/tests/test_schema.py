@@ -226,7 +226,7 @@ class Parameters(unittest.TestCase):
         def two(a: int, b: int): ...
         self.assertEqual(parameters(functools.partial(two, 1)).schema["properties"], {"b": {"type": "integer"}})
 
-    def test_what_has_no_schema_is_refused_with_advice(self):
+    def test_a_type_without_a_schema_is_rejected_with_a_hint(self):
         def check(function, message):
             with self.assertRaisesRegex(UnsupportedType, message):
                 parameters(function)
@@ -238,7 +238,7 @@ class Parameters(unittest.TestCase):
         def unknown(a: "Missing"): ...  # noqa: F821
 
         check(complex_number, r"'z': no JSON Schema for the type .*complex.*; pass schema=")
-        check(positional, "'values' must be usable by keyword")
+        check(positional, "'values' must be accepted by keyword")
         check(keys, "the keys of a JSON object are strings")
         check(recursive, "'Tree' contains itself")
         check(unknown, "cannot read the type hints of .*Missing.*global names")

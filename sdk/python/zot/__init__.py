@@ -83,6 +83,7 @@ from .results import (
     Tool,
     TurnUsage,
 )
+from .version import __version__
 
 __all__ = [
     "Allow",
@@ -159,4 +160,5 @@ __all__ = [
     "UsageReport",
     "UserMessage",
     "ZotError",
+    "__version__",
 ]

@@ -1,4 +1,4 @@
-"""What a prompt came to."""
+"""The outcome of a prompt."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .messages import Usage
 
 @dataclasses.dataclass
 class Answer:
-    """`text` is the last message of the model; `stop` how its last turn ended, or `aborted`.
+    """The model's last message as `text`, and how its last turn ended as `stop` (or `aborted`).
 
-    `usage` sums all turns. `error` is the reason of a turn that failed without failing the prompt:
+    `usage` is the sum of all turns. `error` is set when a turn failed without failing the prompt, because
     an extension stopped it."""
 
     text: str = ""
@@ -25,7 +25,7 @@ class Answer:
 
 
 class AnswerBuilder:
-    """Watches the events of one prompt."""
+    """Collects the outcome of one prompt from its events."""
 
     def __init__(self) -> None:
         self.answer = Answer()
@@ -57,7 +57,7 @@ class AnswerBuilder:
             self.failure = PromptFailed(event.message, event.code, wait)
 
     def finish(self, aborted: bool) -> None:
-        """The last event was seen. While tools run, no event says that the prompt was aborted."""
+        """Completes the answer after the last event. A prompt aborted while tools run has no event that says so."""
         if aborted and self.answer.stop in ("", "tool_use"):
             self.answer.stop = "aborted"
 

@@ -1,4 +1,4 @@
-"""The answer of an approval callback."""
+"""The decisions of an approval callback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .commands import Remember, Request
 
 @dataclasses.dataclass(frozen=True)
 class Allow:
-    """Lets the call run, with other arguments if `args` is given. `remember` answers later calls alike."""
+    """Lets the call run, with other arguments if `args` is given. `remember` applies the decision to later calls."""
 
     remember: Remember = "call"
     args: Optional[Dict[str, Any]] = None
@@ -19,7 +19,7 @@ class Allow:
 
 @dataclasses.dataclass(frozen=True)
 class Deny:
-    """Refuses the call; the model reads the reason."""
+    """Rejects the call; the model reads the reason."""
 
     reason: Optional[str] = None
     remember: Remember = "call"
@@ -29,7 +29,7 @@ Decision = Union[Allow, Deny, bool]
 
 
 def confirmation(call_id: str, decision: object) -> Request[None]:
-    """The command that says it. Raises TypeError for what is no decision: silence must not allow."""
+    """Returns the command for a decision. Raises TypeError for anything else, so that None does not allow."""
     if decision is True:
         decision = Allow()
     elif decision is False:

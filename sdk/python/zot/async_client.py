@@ -42,8 +42,8 @@ AsyncDecision = Union[Decision, Awaitable[Decision]]
 class AsyncRun(AsyncIterator[Event]):
     """The events of a prompt, in order, `Done` last; a prompt that failed then raises PromptFailed.
 
-    The prompt is sent when the iteration begins. One task at a time may iterate; cancelling it aborts the
-    prompt. Who stops early closes it, with `aclose` or `async with`: letting go of it works as well.
+    The prompt is sent when the iteration starts. One task at a time may iterate; cancelling it aborts the
+    prompt. To stop early, use `aclose` or `async with`, or drop the object.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AsyncRun(AsyncIterator[Event]):
         begin: Callable[[], Awaitable[Tuple[AsyncLink, Stream, bool]]],
         timeout: Optional[float],
     ) -> None:
-        # A client lives as long as its prompts do.
+        # Keeps the client alive as long as its prompts.
         self._client = client
         self._begin = begin
         self._timeout = timeout
@@ -90,16 +90,16 @@ class AsyncRun(AsyncIterator[Event]):
 
     @property
     def answer(self) -> Answer:
-        """What the prompt came to, complete when the iteration has ended."""
+        """The outcome of the prompt, complete when the iteration has ended."""
         return self._builder.answer
 
     @property
     def summary(self) -> Optional[str]:
-        """Of a compaction."""
+        """The summary, if this is a compaction."""
         return self._builder.summary
 
     async def start(self) -> AsyncRun:
-        """Sends the prompt now. Raises what its response says."""
+        """Sends the prompt now. Raises the error of the response."""
         if self._stream is None and not self._over:
             loop = asyncio.get_running_loop()
             self._deadline = None if self._timeout is None else loop.time() + self._timeout
@@ -111,7 +111,7 @@ class AsyncRun(AsyncIterator[Event]):
         return self
 
     async def aclose(self) -> None:
-        """Aborts the prompt if it still runs, and waits for its end. The rest of its events is dropped."""
+        """Aborts the prompt if it is still running, waits for its end and drops the remaining events."""
         self._over = True
         self._batch = iter(())
         self._let_go()
@@ -164,12 +164,12 @@ class AsyncRun(AsyncIterator[Event]):
                 try:
                     decision = await asyncio.wait_for(decision, remaining)
                 except asyncio.TimeoutError:
-                    raise Timeout("the prompt waited too long for an approval and was aborted") from None
+                    raise Timeout("the prompt was aborted: no approval in time") from None
             request = confirmation(event.id, decision)
         except asyncio.CancelledError:
             raise
         except BaseException:
-            await self.aclose()  # Nobody has allowed it, and nobody is going to.
+            await self.aclose()  # Nothing has allowed it, and nothing will.
             raise
         try:
             await self._link.call(request, self._client._timeout)
@@ -186,7 +186,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
                 ...
 
     Belongs to the event loop it is started in; several tasks may use it, to abort or steer for example.
-    One prompt runs at a time: a second one raises Busy, unless `when_busy` says otherwise.
+    One prompt runs at a time: a second one raises Busy, unless `when_busy` is given.
     """
 
     def _set_up(self) -> Spawn:
@@ -195,8 +195,8 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         self._starting: Optional[asyncio.Lock] = None
         self._finalizer: Optional[Any] = None
         self._loop: Optional[asyncio.AbstractEventLoop] = None
-        # Tools that are coroutines run in the loop of the client. The tools must not hold the client
-        # itself: threads hold them.
+        # Tools that are coroutines run in the loop of the client. Threads keep the tools alive, so the
+        # tools must not refer to the client itself.
         this = weakref.ref(self)
 
         def spawn(coroutine: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
@@ -209,7 +209,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
         return spawn
 
-    # Life
+    # Start and end
 
     async def start(self) -> AsyncClient:
         """Starts zot now instead of with the first command. Raises StartFailed."""
@@ -217,7 +217,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         return self
 
     async def close(self) -> None:
-        """Ends zot, aborting what runs. Harmless twice; every later call raises Closed."""
+        """Ends zot, aborting what runs. Safe to call twice; every later call raises Closed."""
         self._closed = True
         link, self._link = self._link, None
         self._tools.cancel_running()
@@ -234,7 +234,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
     @property
     def hello(self) -> results.Hello:
-        """Who answers: version, provider, model, capabilities. Known once the client was started."""
+        """Version, provider, model and capabilities of zot, once the client has started."""
         if self._hello is None:
             raise RuntimeError("not started yet: use `async with`, or await start()")
         return self._hello
@@ -247,10 +247,10 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
     @property
     def stderr(self) -> str:
-        """The last 64 KiB that the process wrote on standard error."""
+        """The last 64 KiB of standard error."""
         return "" if self._link is None else self._link.stderr
 
-    # Work
+    # Prompts
 
     def prompt(
         self,
@@ -261,10 +261,10 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         budget: Optional[Budget] = None,
         when_busy: WhenBusy = "reject",
     ) -> AsyncRun:
-        """A message whose events are to be iterated; it is sent then. After `timeout` seconds it is aborted.
+        """Returns the events of a message, which is sent when the iteration starts. After `timeout` seconds it is aborted.
 
-        `when_busy`: "reject" raises Busy, "steer" gives the message to the running prompt (`steered` is then
-        true and there are no events), "queue" waits for its turn: another task must read the running one."""
+        `when_busy`: "reject" raises Busy, "steer" adds the message to the running prompt (`steered` is then
+        true and there are no events), "queue" waits for its turn: another task must read the running prompt."""
         request = commands.prompt(message, images, budget, when_busy)
 
         async def begin() -> Tuple[AsyncLink, Stream, bool]:
@@ -288,19 +288,19 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
             return run.answer
 
     async def compact(self, *, timeout: Optional[float] = None) -> Optional[str]:
-        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed or Busy."""
+        """Summarises the conversation; returns the summary, or None if aborted. Raises PromptFailed or Busy."""
         async with AsyncRun(self, lambda: self._begin(commands.compact(), timeout), timeout) as run:
             async for _ in run:
                 pass
             return run.summary
 
     async def abort(self) -> None:
-        """Stops what runs; its events still end with `Done`. Harmless when nothing runs."""
+        """Aborts what runs; its events still end with `Done`. Does nothing if nothing runs."""
         await self._call(commands.abort())
         self._tools.cancel_running()
 
     async def steer(self, message: str, *, images: Sequence[ImageInput] = ()) -> None:
-        """Gives the running prompt one more message."""
+        """Adds a message to the running prompt."""
         await self._call(commands.steer(message, images))
 
     async def confirm(
@@ -315,34 +315,34 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         """Answers a ToolConfirm event; not needed with `on_approval`."""
         await self._call(commands.confirm(call_id, allow, reason, remember, args))
 
-    # To look
+    # Queries
 
     async def state(self) -> results.State:
         return await self._call(commands.get_state())
 
     async def messages(self, *, full: bool = False) -> List[Message]:
-        """The conversation; with `full`, all that `set_messages` needs to restore it elsewhere."""
+        """Returns the conversation; with `full`, everything that `set_messages` needs to restore it."""
         return await self._call(commands.get_messages(full))
 
     async def usage(self) -> results.Spent:
-        """What was spent since the process began."""
+        """Returns the usage since the process started."""
         return await self._call(commands.get_usage())
 
     async def models(self) -> List[results.Model]:
         return await self._call(commands.get_models())
 
     async def tools(self) -> List[results.Tool]:
-        """The tools there are, and which of them the model has."""
+        """Returns all tools, and which of them the model may call."""
         await self._refresh_tools()
         return await self._call(commands.get_tools())
 
     async def ping(self) -> None:
         await self._call(commands.ping())
 
-    # To set
+    # Settings
 
     async def set_messages(self, messages: Sequence[MessageInput], *, append: bool = False) -> results.MessagesSet:
-        """Replaces the conversation; in several pieces if it is longer than a line may be."""
+        """Replaces the conversation, in several requests if it does not fit one line."""
         return commands.merge_messages_set(
             [await self._call(request) for request in commands.set_messages(messages, append)]
         )
@@ -357,7 +357,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         return await self._call(commands.set_reasoning(effort))
 
     async def set_tools(self, tools: Optional[Sequence[str]] = None) -> List[results.Tool]:
-        """Gives the model exactly these tools; None stands for all."""
+        """Gives the model exactly these tools, or all for None."""
         await self._refresh_tools()
         return await self._call(commands.set_tools(tools))
 
@@ -365,32 +365,32 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         await self._call(commands.set_system_prompt(system_prompt))
 
     async def subscribe(self, events: Optional[Sequence[str]] = None, *, details: bool = False) -> List[str]:
-        """Has only events of these types sent, and those without which a client cannot work."""
+        """Subscribes to events of these types, and to those that the client needs."""
         return await self._call(commands.subscribe(events, details, self._needed_events()))
 
     # Extensions
 
     async def commands(self) -> List[results.ExtensionCommand]:
-        """The slash commands of all extensions."""
+        """Returns the slash commands of all extensions."""
         return await self._call(commands.get_commands())
 
     async def invoke_command(self, name: str, args: str = "") -> Tuple[results.CommandOutcome, Optional[AsyncRun]]:
-        """Runs a slash command. If its action is `prompt`, that prompt runs, and its events are to be read."""
+        """Runs a slash command. If its action is `prompt`, that prompt has started: read its events."""
         await self._refresh_tools()
         link = await self._connected()
         call = await link.begin(commands.invoke_command(name, args), self._timeout)
         outcome, stream = call.result(), call.stream
         if outcome.action != "prompt" or stream is None:
             return outcome, None
-        begun = stream
+        started = stream
 
         async def begin() -> Tuple[AsyncLink, Stream, bool]:
-            return link, begun, False
+            return link, started, False
 
         return outcome, await AsyncRun(self, begin, None).start()
 
     async def reload_extensions(self) -> List[results.ExtensionState]:
-        """Reads all manifests again and starts every extension anew."""
+        """Reloads all manifests and restarts every extension."""
         extension = (await self._connected()).extension
         with extension.reloading():
             return await self._call(commands.reload_extensions())
@@ -446,17 +446,20 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         try:
             self._check_hello(await link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
         except Timeout as error:
-            raise self._silence(link.stderr) from error
+            raise self._no_response(link.stderr) from error
         link.greeted(snapshots=False)
         for request in self._preparation():
             await link.call(request, self._timeout)
-        link.greeted(snapshots=self._restart)
+        if self._options.keeps_session:
+            self._reopen(await link.call(commands.get_state(), self._timeout))
+        # A session file already holds the conversation.
+        link.greeted(snapshots=self._restart and not self._options.keeps_session)
 
     async def _refresh_tools(self) -> None:
         if (await self._connected()).extension.is_stale:
             try:
                 await self.reload_extensions()
             except Busy:
-                return  # They count from the next prompt on.
+                return  # They take effect with the next prompt.
             for request in self._reload_follow_up():
                 await self._call(request)

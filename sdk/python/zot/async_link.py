@@ -1,4 +1,4 @@
-"""One `zot rpc` process and the tasks that talk to it: link.py for asyncio."""
+"""One `zot rpc` process and the tasks that talk to it: the asyncio version of link.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tools import PrivateExtension, Tools
 
 T = TypeVar("T")
 
-# Notices that wait for a slow callback; further ones are dropped.
+# Notices that may wait for a slow callback; further ones are dropped.
 MAX_WAITING_NOTICES = 1024
 _EXIT_SECONDS = 5.0
 
@@ -53,7 +53,7 @@ class AsyncLink:
                 limit=READ_BYTES,
                 cwd=cwd,
                 env=options.environment(),
-                # Ctrl-C is for this program; zot is told to abort or to end.
+                # Ctrl-C must reach this program only, which then aborts or ends zot.
                 start_new_session=True,
             )
         except OSError as error:
@@ -67,25 +67,25 @@ class AsyncLink:
         self._notifier = asyncio.ensure_future(self._notify()) if self._on_notice else None
 
     async def call(self, request: Request[T], timeout: Optional[float]) -> T:
-        """Raises what the response says, Timeout, or why there is none."""
+        """Raises the error of the response, Timeout, or the reason why none will come."""
         return (await self.begin(request, timeout)).result()
 
     async def begin(self, request: Request[T], timeout: Optional[float]) -> Call[T]:
-        """Waits for the response and returns the call, for the sake of its stream."""
+        """Waits for the response and returns the call, which has the stream."""
         self._check_loop()
         call = self._session.begin(request)
         self._post()
         try:
             if not await self._wait_for(lambda: call.done, timeout):
-                raise Timeout(f"no answer to {request.command} within {timeout:g} s")
-        except BaseException:  # A cancellation, too.
+                raise Timeout(f"no response to {request.command} within {timeout:g} s")
+        except BaseException:  # Cancellation included.
             self._session.abandon(call)
             self._post()
             raise
         return call
 
     async def take(self, stream: Stream, deadline: Optional[float]) -> Optional[List[Event]]:
-        """Waits for events of a stream; None at its end."""
+        """Waits for events of a stream; returns None at its end."""
         self._check_loop()
         remaining = None if deadline is None else deadline - self.loop.time()
         readable = await self._wait_for(lambda: stream.is_readable, remaining)
@@ -97,34 +97,34 @@ class AsyncLink:
             if stream.error is not None:
                 raise stream.error
             return None
-        self._wake()  # There may be room for the reader again.
+        self._wake()  # The reader may have room again.
         return events
 
     def discard(self, stream: Stream) -> None:
-        """Aborts a prompt that nobody wants any more. Does not wait."""
+        """Aborts a prompt whose events are no longer needed. Does not wait."""
         self._session.discard(stream)
         self._post()
         self._tools.cancel_running()
 
     def forget(self, stream: Stream) -> None:
-        """The same for `__del__`, which any thread may run, and at any time."""
+        """Does the same for `__del__`, which may run at any time in any thread."""
         if os.getpid() == self._owner and not self.loop.is_closed():
             stream.unwanted = True
             self.loop.call_soon_threadsafe(self.discard, stream)
 
     async def settle(self, seconds: float) -> None:
-        """Waits until aborted work has ended; a process that does not manage is killed."""
+        """Waits until aborted work has ended; kills a process that takes longer."""
         if not await self._wait_for(lambda: not self._session.is_winding_down, seconds):
             await self.kill()
 
     def greeted(self, snapshots: bool) -> None:
-        """The program has proved to be zot: from now on its end is a crash."""
+        """Notes that the program is zot: from now on its end counts as a crash."""
         self._greeted = True
         self._session.snapshots = snapshots
 
     async def is_alive(self) -> bool:
         if self._session.failure is None and self._process.returncode is not None:
-            # The reader reads what is left and says why.
+            # The reader reads what is left and finds out why.
             await self._wait_for(lambda: self._session.failure is not None, _EXIT_SECONDS)
         return self._session.failure is None
 
@@ -147,7 +147,7 @@ class AsyncLink:
         await asyncio.wait([self._reader], timeout=_EXIT_SECONDS)
 
     async def close(self) -> None:
-        """Lets an idle process end, stops a busy one, and kills one that does neither. Harmless twice."""
+        """Lets an idle process end, stops a busy one, and kills one that does neither. Safe to call twice."""
         self._check_loop()
         busy = self._session.interrupt()
         self._closing = self._reads_all = True
@@ -168,7 +168,7 @@ class AsyncLink:
             raise
 
     def dispose(self) -> None:
-        """For a client that was forgotten: ends the process without waiting."""
+        """Ends the process of a client that was never closed, without waiting."""
         if os.getpid() == self._owner:
             self._closing = self._reads_all = True
             self._signal("terminate")
@@ -184,7 +184,7 @@ class AsyncLink:
         if asyncio.get_running_loop() is not self.loop:
             raise RuntimeError("an AsyncClient belongs to the event loop it was started in")
         if os.getpid() != self._owner:
-            raise RuntimeError("a client cannot be used in a forked process: make a new one there")
+            raise RuntimeError("a client cannot be used in a forked process: create a new one there")
 
     async def _wait_for(self, ready: Callable[[], bool], timeout: Optional[float]) -> bool:
         deadline = None if timeout is None else self.loop.time() + timeout
@@ -229,7 +229,7 @@ class AsyncLink:
                 self._post()
                 self._queue(self._session.take_notices())
         except asyncio.CancelledError:
-            # The event loop ends, and the client was not closed.
+            # The event loop is ending, and the client was not closed.
             self.dispose()
             raise
         finally:
@@ -258,7 +258,7 @@ class AsyncLink:
             try:
                 self._notices.put_nowait(notice)
             except asyncio.QueueFull:
-                pass  # Too slow a callback loses notices, not the conversation.
+                pass  # A slow callback loses notices, not the conversation.
 
     async def _notify(self) -> None:
         assert self._on_notice is not None

@@ -1,4 +1,4 @@
-"""What both clients have in common: their options, their tools, and how a process is prepared."""
+"""What both clients share: options, tools, and the preparation of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import StartFailed
 from .events import Event
 from .options import Options, Path
 from .protocol import Memory
-from .results import Hello
+from .results import Hello, State
 from .tools import Spawn, Tools
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -18,18 +18,18 @@ Approve = TypeVar("Approve", bound=Callable[..., Any])
 
 PROTOCOL_VERSION = 1
 
-# How long work may take to wind down after an abort, before the process counts as stuck. A command
-# that ignores SIGTERM is killed by zot after three seconds.
+# How long aborted work may take to end before the process counts as stuck. zot kills a command that
+# ignores SIGTERM after three seconds.
 ABORT_SECONDS = 10.0
 
-# What zot may take to end by itself: its extensions have three seconds.
+# How long zot may take to end by itself: its extensions have three seconds.
 END_SECONDS = 5.0
 TERMINATE_SECONDS = 5.0
 
 # How much of standard error is kept.
 STDERR_BYTES = 64 * 1024
 
-# The largest piece read at once: what a pipe holds on Linux.
+# The most that is read at a time: the capacity of a pipe on Linux.
 READ_BYTES = 64 * 1024
 
 DEFAULT_TIMEOUT = 60.0
@@ -42,7 +42,7 @@ class ClientBase(Generic[Approve]):
     def __init__(
         self,
         *,
-        program: Path = "zot",
+        program: Optional[Path] = None,
         provider: Optional[str] = None,
         model: Optional[str] = None,
         api_key: Optional[str] = None,
@@ -60,6 +60,10 @@ class ClientBase(Generic[Approve]):
         on_approval: Optional[Approve] = None,
         confirm: Union[bool, Sequence[str], None] = None,
         confirm_timeout: Optional[float] = None,
+        jail: bool = False,
+        session: Optional[Path] = None,
+        resume: Union[Path, bool, None] = None,
+        fork: bool = False,
         on_notice: Optional[Callable[[Event], Any]] = None,
         budget: Optional[Budget] = None,
         restart: bool = False,
@@ -67,25 +71,34 @@ class ClientBase(Generic[Approve]):
         start_timeout: float = DEFAULT_START_TIMEOUT,
         args: Sequence[str] = (),
     ) -> None:
-        """Nothing is started yet: that happens with `with`, `start` or the first command.
+        """Starts nothing yet: `with`, `start` or the first command does.
 
+        - `program` is the path of zot; without it, the zot that was installed with this package, or that on PATH.
         - `env` is added to this process's environment. `args` are further arguments of `zot rpc`.
-        - `tools` are Python functions the model can call; `allow_tools` names those of zot it has besides: all
-          of them without it, none with an empty list. It also has the tools of extensions that are loaded; a
-          name with a leading "-" takes a tool away, whoever brings it.
-        - `extensions` are directories to load besides the installed ones, which `installed_extensions=False`
-          leaves out.
-        - `on_approval` is asked before every call of a tool, or of those in `confirm`. Without it tools run
-          without being asked for, unless `confirm` is given: then the ToolConfirm events want a `confirm`.
-        - `on_notice` gets what extensions say, and other events outside of prompts.
+        - `tools` are Python functions the model can call. `allow_tools` lists the built-in tools it may call as
+          well: all of them by default, none with an empty list. Tools of loaded extensions are always included;
+          a name with a leading "-" excludes a tool, whatever it comes from.
+        - `extensions` are directories to load in addition to the installed ones, which
+          `installed_extensions=False` leaves out.
+        - `on_approval` decides before every tool call, or before those of the tools in `confirm`. Without it tools
+          run without asking, unless `confirm` is given: then answer ToolConfirm events by calling `confirm`.
+        - `jail` confines the built-in tools to `cwd`.
+        - `session` is a file to keep the conversation in, continued if it exists. `resume` is the id of an earlier
+          session (its beginning is enough) or its path, or True for the newest session of `cwd`. `fork` continues
+          in a copy and leaves the original unchanged.
+        - `on_notice` receives the notices of extensions, and other events outside of prompts.
         - `budget` limits all prompts of a process together.
-        - `restart` starts a new process after a crash, with the conversation and settings restored.
-        - `timeout` is for each call, `start_timeout` for zot to answer; both in seconds.
+        - `restart` starts a new process after a crash and restores the conversation and settings.
+        - `timeout` limits each call, `start_timeout` the start of zot; both in seconds.
         """
         if isinstance(append_system_prompt, str):
             append_system_prompt = [append_system_prompt]
         if isinstance(confirm, str) or isinstance(allow_tools, str):
             raise TypeError("confirm and allow_tools take a list of names, not a string")
+        if session is not None and resume:
+            raise ValueError("session and resume each choose a session: pass one of them")
+        if fork and session is None and not resume:
+            raise ValueError("fork needs a session to copy: pass session or resume too")
         if confirm is None:
             confirm = on_approval is not None
         self._options = Options(
@@ -105,6 +118,10 @@ class ClientBase(Generic[Approve]):
             installed_extensions=installed_extensions,
             confirm=confirm if isinstance(confirm, bool) else list(confirm),
             confirm_timeout=confirm_timeout,
+            jail=jail,
+            session=session,
+            resume=resume,
+            fork=fork,
             budget=budget,
             args=list(args),
         )
@@ -120,7 +137,7 @@ class ClientBase(Generic[Approve]):
             self._tools.add(function)
 
     def _set_up(self) -> Spawn:
-        """Makes what the one client needs and the other does not; returns how coroutines of tools are run."""
+        """Creates what only this kind of client needs; returns the function that runs coroutines of tools."""
         raise NotImplementedError
 
     @overload
@@ -140,8 +157,8 @@ class ClientBase(Generic[Approve]):
         """Gives the model a Python function, plain or async: `@client.tool` or `@client.tool(name=...)`.
 
         Its signature becomes the schema and its docstring the description; with `schema` it takes the
-        arguments as one dict. An exception becomes an error that the model reads. zot waits 60 s. One that is
-        added while the client runs counts from the next prompt on, for which zot loads its extensions anew."""
+        arguments as one dict. An exception becomes an error that the model reads. zot waits 60 s. A tool
+        added while the client runs takes effect with the next prompt, before which zot reloads its extensions."""
         if function is not None:
             self._tools.add(function)
             return function
@@ -159,34 +176,39 @@ class ClientBase(Generic[Approve]):
     def _check_hello(self, hello: Hello) -> None:
         if hello.protocol_version != PROTOCOL_VERSION:
             raise StartFailed(
-                f"zot {hello.version} speaks version {hello.protocol_version} of the protocol, "
-                f"this package version {PROTOCOL_VERSION}: install the package that came with it"
+                f"zot {hello.version} uses version {hello.protocol_version} of the protocol, "
+                f"this package version {PROTOCOL_VERSION}: install the package that belongs to that zot"
             )
         if self._restart and not {"full_messages", "set_messages"} <= set(hello.capabilities):
             raise StartFailed(f"restart=True needs a zot that can restore a conversation; {hello.version} cannot")
         self._hello = hello
 
+    def _reopen(self, state: State) -> None:
+        """Makes a process that is started after a crash continue in this one's session."""
+        if state.session is not None:
+            self._options = self._options.reopening(state.session.path)
+
     def _patience(self, request: Request[Any], timeout: Optional[float]) -> Optional[float]:
-        """How long the response to a prompt may take: as long as the prompt, if others come first."""
+        """Returns how long the response to a prompt may take: as long as the prompt, if it is queued."""
         if request.queues or self._timeout is None:
             return timeout
         return self._timeout if timeout is None else min(timeout, self._timeout)
 
-    def _silence(self, stderr: str) -> StartFailed:
+    def _no_response(self, stderr: str) -> StartFailed:
         program = self._options.resolve_program()
-        return StartFailed(f"{program} did not answer within {self._start_timeout:g} s: is it zot?", stderr=stderr)
+        return StartFailed(f"{program} did not respond within {self._start_timeout:g} s: is it zot?", stderr=stderr)
 
     def _preparation(self) -> List[Request[Any]]:
-        """What a new process is told after hello."""
+        """Returns the requests for a new process after hello."""
         requests: List[Request[Any]] = []
         names = self._tools.names()
         if names:
-            requests.append(commands.get_commands())  # Waits until the extension is there.
+            requests.append(commands.get_commands())  # Waits until the extension is ready.
         requests += self._memory.requests()
         return requests
 
     def _reload_follow_up(self) -> List[Request[Any]]:
-        """What is to be said after tools were added: a list of tools does not know them."""
+        """Returns the requests after tools were added, which an explicit list of tools lacks."""
         known = self._memory.settings.get("set_tools")
         listed = known.fields.get("tools") if known is not None else None
         if listed is None:

@@ -1,4 +1,4 @@
-"""The client for plain, threaded programs."""
+"""The synchronous client, for programs with or without threads."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ T = TypeVar("T")
 class Run(Iterator[Event]):
     """The events of a prompt, in order, `Done` last; a prompt that failed then raises PromptFailed.
 
-    One thread at a time may iterate. Who stops early closes it, with `close`, `with` or by letting go of
-    it: the prompt is aborted then.
+    One thread at a time may iterate. To stop early, use `close` or `with`, or drop the object: the prompt
+    is then aborted.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Run(Iterator[Event]):
         on_approval: Optional[Callable[[ToolConfirm], Decision]],
         steered: bool = False,
     ) -> None:
-        # A client lives as long as its prompts do.
+        # Keeps the client alive as long as its prompts.
         self._client = client
         self._link = link
         self._stream = stream
@@ -73,16 +73,16 @@ class Run(Iterator[Event]):
 
     @property
     def answer(self) -> Answer:
-        """What the prompt came to, complete when the iteration has ended."""
+        """The outcome of the prompt, complete when the iteration has ended."""
         return self._builder.answer
 
     @property
     def summary(self) -> Optional[str]:
-        """Of a compaction."""
+        """The summary, if this is a compaction."""
         return self._builder.summary
 
     def close(self) -> None:
-        """Aborts the prompt if it still runs, and waits for its end. The rest of its events is dropped."""
+        """Aborts the prompt if it is still running, waits for its end and drops the remaining events."""
         self._over = True
         self._batch = iter(())
         if not self._stream.ended:
@@ -125,10 +125,10 @@ class Run(Iterator[Event]):
             decision = self._on_approval(event)
             if inspect.iscoroutine(decision):
                 decision.close()
-                raise TypeError("on_approval of a Client is a plain function; AsyncClient takes async ones")
+                raise TypeError("on_approval of a Client must be a plain function; AsyncClient also takes async ones")
             request = confirmation(event.id, decision)
         except BaseException:
-            self.close()  # Nobody has allowed it, and nobody is going to.
+            self.close()  # Nothing has allowed it, and nothing will.
             raise
         try:
             self._link.call(request, self._client._timeout)
@@ -145,7 +145,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
                 ...
 
     All methods may be called from any thread, `abort` and `steer` while another one iterates. One prompt
-    runs at a time: a second one raises Busy, unless `when_busy` says otherwise.
+    runs at a time: a second one raises Busy, unless `when_busy` is given.
     """
 
     def _set_up(self) -> Spawn:
@@ -156,7 +156,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         self._loop = Loop()  # For tools that are coroutines.
         return self._loop.spawn
 
-    # Life
+    # Start and end
 
     def start(self) -> Client:
         """Starts zot now instead of with the first command. Raises StartFailed."""
@@ -164,7 +164,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         return self
 
     def close(self) -> None:
-        """Ends zot, aborting what runs. Harmless twice; every later call raises Closed."""
+        """Ends zot, aborting what runs. Safe to call twice; every later call raises Closed."""
         with self._starting:
             self._closed = True
             link, self._link = self._link, None
@@ -183,7 +183,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
 
     @property
     def hello(self) -> results.Hello:
-        """Who answers: version, provider, model, capabilities."""
+        """Version, provider, model and capabilities of zot."""
         self._connected()
         assert self._hello is not None
         return self._hello
@@ -194,10 +194,10 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
 
     @property
     def stderr(self) -> str:
-        """The last 64 KiB that the process wrote on standard error."""
+        """The last 64 KiB of standard error."""
         return "" if self._link is None else self._link.stderr
 
-    # Work
+    # Prompts
 
     def prompt(
         self,
@@ -210,8 +210,8 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
     ) -> Run:
         """Sends a message and returns its events. After `timeout` seconds the prompt is aborted.
 
-        `when_busy`: "reject" raises Busy, "steer" gives the message to the running prompt (`steered` is then
-        true and there are no events), "queue" waits for its turn: another thread must read the running one."""
+        `when_busy`: "reject" raises Busy, "steer" adds the message to the running prompt (`steered` is then
+        true and there are no events), "queue" waits for its turn: another thread must read the running prompt."""
         deadline = None if timeout is None else time.monotonic() + timeout
         self._refresh_tools()
         link = self._connected()
@@ -234,7 +234,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
             return run.answer
 
     def compact(self, *, timeout: Optional[float] = None) -> Optional[str]:
-        """Has the conversation summarised; the summary, or None if it was aborted. Raises PromptFailed or Busy."""
+        """Summarises the conversation; returns the summary, or None if aborted. Raises PromptFailed or Busy."""
         deadline = None if timeout is None else time.monotonic() + timeout
         link = self._connected()
         link.settle(ABORT_SECONDS)
@@ -244,12 +244,12 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
             return run.summary
 
     def abort(self) -> None:
-        """Stops what runs; its events still end with `Done`. Harmless when nothing runs."""
+        """Aborts what runs; its events still end with `Done`. Does nothing if nothing runs."""
         self._call(commands.abort())
         self._tools.cancel_running()
 
     def steer(self, message: str, *, images: Sequence[ImageInput] = ()) -> None:
-        """Gives the running prompt one more message."""
+        """Adds a message to the running prompt."""
         self._call(commands.steer(message, images))
 
     def confirm(
@@ -264,34 +264,34 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         """Answers a ToolConfirm event; not needed with `on_approval`."""
         self._call(commands.confirm(call_id, allow, reason, remember, args))
 
-    # To look
+    # Queries
 
     def state(self) -> results.State:
         return self._call(commands.get_state())
 
     def messages(self, *, full: bool = False) -> List[Message]:
-        """The conversation; with `full`, all that `set_messages` needs to restore it elsewhere."""
+        """Returns the conversation; with `full`, everything that `set_messages` needs to restore it."""
         return self._call(commands.get_messages(full))
 
     def usage(self) -> results.Spent:
-        """What was spent since the process began."""
+        """Returns the usage since the process started."""
         return self._call(commands.get_usage())
 
     def models(self) -> List[results.Model]:
         return self._call(commands.get_models())
 
     def tools(self) -> List[results.Tool]:
-        """The tools there are, and which of them the model has."""
+        """Returns all tools, and which of them the model may call."""
         self._refresh_tools()
         return self._call(commands.get_tools())
 
     def ping(self) -> None:
         self._call(commands.ping())
 
-    # To set
+    # Settings
 
     def set_messages(self, messages: Sequence[MessageInput], *, append: bool = False) -> results.MessagesSet:
-        """Replaces the conversation; in several pieces if it is longer than a line may be."""
+        """Replaces the conversation, in several requests if it does not fit one line."""
         return commands.merge_messages_set([self._call(request) for request in commands.set_messages(messages, append)])
 
     def clear(self) -> None:
@@ -304,7 +304,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         return self._call(commands.set_reasoning(effort))
 
     def set_tools(self, tools: Optional[Sequence[str]] = None) -> List[results.Tool]:
-        """Gives the model exactly these tools; None stands for all."""
+        """Gives the model exactly these tools, or all for None."""
         self._refresh_tools()
         return self._call(commands.set_tools(tools))
 
@@ -312,24 +312,24 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         self._call(commands.set_system_prompt(system_prompt))
 
     def subscribe(self, events: Optional[Sequence[str]] = None, *, details: bool = False) -> List[str]:
-        """Has only events of these types sent, and those without which a client cannot work."""
+        """Subscribes to events of these types, and to those that the client needs."""
         return self._call(commands.subscribe(events, details, self._needed_events()))
 
     # Extensions
 
     def commands(self) -> List[results.ExtensionCommand]:
-        """The slash commands of all extensions."""
+        """Returns the slash commands of all extensions."""
         return self._call(commands.get_commands())
 
     def invoke_command(self, name: str, args: str = "") -> Tuple[results.CommandOutcome, Optional[Run]]:
-        """Runs a slash command. If its action is `prompt`, that prompt runs, and its events are to be read."""
+        """Runs a slash command. If its action is `prompt`, that prompt has started: read its events."""
         self._refresh_tools()
         link = self._connected()
         outcome, run = self._run(link, commands.invoke_command(name, args), self._timeout, None)
         return outcome, run if outcome.action == "prompt" else None
 
     def reload_extensions(self) -> List[results.ExtensionState]:
-        """Reads all manifests again and starts every extension anew."""
+        """Reloads all manifests and restarts every extension."""
         extension = self._connected().extension
         with extension.reloading():
             return self._call(commands.reload_extensions())
@@ -355,7 +355,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         return value, Run(self, link, call.stream, deadline, self._on_approval, steered=value is False)
 
     def _connected(self) -> Link:
-        """The process; started, or started again after a crash if that is wanted."""
+        """Returns the process, starting it, or restarting it after a crash with `restart`."""
         with self._starting:
             if self._closed:
                 raise Closed("the client was closed")
@@ -381,17 +381,20 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         try:
             self._check_hello(link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
         except Timeout as error:
-            raise self._silence(link.stderr) from error
+            raise self._no_response(link.stderr) from error
         link.greeted(snapshots=False)
         for request in self._preparation():
             link.call(request, self._timeout)
-        link.greeted(snapshots=self._restart)
+        if self._options.keeps_session:
+            self._reopen(link.call(commands.get_state(), self._timeout))
+        # A session file already holds the conversation.
+        link.greeted(snapshots=self._restart and not self._options.keeps_session)
 
     def _refresh_tools(self) -> None:
         if self._connected().extension.is_stale:
             try:
                 self.reload_extensions()
             except Busy:
-                return  # They count from the next prompt on.
+                return  # They take effect with the next prompt.
             for request in self._reload_follow_up():
                 self._call(request)

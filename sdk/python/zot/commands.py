@@ -1,4 +1,4 @@
-"""Every command of docs/rpc.md as data: what to send, and how to read the answer."""
+"""Every command of docs/rpc.md as data: what to send, and how to read the response."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 ImageInput = Union[Image, str, "os.PathLike[str]"]
 MessageInput = Union[Message, Dict[str, Any]]
 
-# A line may have 16 MiB; this leaves room for the rest of the frame.
+# A line is limited to 16 MiB; this leaves room for the rest of the frame.
 PIECE_BYTES = 15 * 1024 * 1024
 
-# Without these the client would not notice the end of a prompt, or why it failed.
+# The client needs these to notice the end of a prompt, and why it failed.
 NEEDED_EVENTS = ("error", "done", "compact_done")
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """The most that a prompt, or all prompts of a client, may spend; see docs/rpc.md."""
+    """Limits for a prompt, or for all prompts of a client; see docs/rpc.md."""
 
     max_steps: Optional[int] = None
     max_cost_usd: Optional[float] = None
@@ -45,13 +45,13 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True)
 class Request(Generic[T]):
-    """`read` gets the `data` of the response; `starts` tells whether that data begins a stream of events."""
+    """`read` decodes the `data` of the response; `starts` returns whether that data starts a stream of events."""
 
     command: str
     fields: Frame
     read: Callable[[Frame], T]
     starts: Optional[Callable[[Frame], bool]] = None
-    # The response may be a long time coming, because other work comes first.
+    # The response may take long, because other work comes first.
     queues: bool = False
     changes_messages: bool = False
     is_setting: bool = False
@@ -63,7 +63,7 @@ def hello(token: Optional[str], confirms: bool = False) -> Request[results.Hello
 
 
 def prompt(message: str, images: Sequence[ImageInput], budget: Optional[Budget], when_busy: WhenBusy) -> Request[bool]:
-    """The answer tells whether a prompt has begun; false means that it became a steering message."""
+    """The response says whether a prompt has started; false means that it became a steering message."""
     fields: Frame = {"message": message, "when_busy": when_busy, **(budget.fields() if budget else {})}
     if images:
         fields["images"] = [_image(image) for image in images]
@@ -101,12 +101,12 @@ def get_messages(full: bool) -> Request[List[Message]]:
 
 
 def get_raw_messages() -> Request[List[Frame]]:
-    """All of the conversation, as it came."""
+    """The whole conversation as received."""
     return Request("get_messages", {"full": True}, lambda data: objects(data, "messages"))
 
 
 def set_messages(messages: Sequence[MessageInput], append: bool) -> List[Request[results.MessagesSet]]:
-    """More than one when they do not fit one line; cut where a user message begins."""
+    """Returns several requests if the messages do not fit one line; splits before user messages."""
     requests = []
     for piece in _pieces([message.raw if isinstance(message, Message) else message for message in messages]):
         fields: Frame = {"messages": piece, **({"append": True} if append else {})}
@@ -116,7 +116,7 @@ def set_messages(messages: Sequence[MessageInput], append: bool) -> List[Request
 
 
 def merge_messages_set(answers: Sequence[results.MessagesSet]) -> results.MessagesSet:
-    """What several pieces came to."""
+    """Sums up the responses to several pieces."""
     return results.MessagesSet(
         answers[-1].message_count,
         sum(answer.results_added for answer in answers),
@@ -219,7 +219,7 @@ def _image(image: ImageInput) -> Frame:
         path = os.fspath(image)
         mime = mimetypes.guess_type(path)[0] or ""
         if not mime.startswith("image/"):
-            raise ValueError(f"what kind of image is {path!r}? Its name does not tell: pass zot.Image(data, mime)")
+            raise ValueError(f"unknown image type: {path!r}: pass zot.Image(data, mime)")
         with open(path, "rb") as file:
             image = Image(file.read(), mime)
     return {"mime_type": image.mime, "data": base64.b64encode(image.data).decode("ascii")}
@@ -227,18 +227,18 @@ def _image(image: ImageInput) -> Frame:
 
 def _pieces(messages: List[Frame]) -> List[List[Frame]]:
     pieces: List[List[Frame]] = [[]]
-    size = begun = 0  # Of the piece, and of the messages since its last user message.
+    size = since_user = 0  # Of the piece, and of the messages from its last user message on.
     cut = 0
     for message in messages:
         if message.get("role") == "user":
-            cut, begun = len(pieces[-1]), 0
+            cut, since_user = len(pieces[-1]), 0
         length = len(json.dumps(message))
         if size + length > PIECE_BYTES and cut:
             tail = pieces[-1][cut:]
             del pieces[-1][cut:]
             pieces.append(tail)
-            size, cut = begun, 0
+            size, cut = since_user, 0
         pieces[-1].append(message)
         size += length
-        begun += length
+        since_user += length
     return pieces

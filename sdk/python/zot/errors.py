@@ -1,20 +1,20 @@
-"""What can go wrong, one class for each thing a caller can do about it."""
+"""Errors: one class for each way a caller can react."""
 
 from __future__ import annotations
 
 import signal
 from typing import Optional
 
-# How much of standard error an error's message repeats.
+# How much of standard error an error message includes.
 _SHOWN_CHARACTERS = 2000
 
 
 class ZotError(Exception):
-    """The base of every error of this package."""
+    """The base of all errors of this package."""
 
 
 class CommandFailed(ZotError):
-    """zot refused a command; `code` is the word of docs/rpc.md, such as `unknown_model`."""
+    """zot rejected a command; `code` is one of the error codes in docs/rpc.md, such as `unknown_model`."""
 
     def __init__(self, command: str, message: str, code: str = "") -> None:
         super().__init__(f"{command}: {message}" if command else message)
@@ -24,11 +24,11 @@ class CommandFailed(ZotError):
 
 
 class Busy(CommandFailed):
-    """A prompt or compaction runs: wait for its end, or send a prompt with `when_busy`."""
+    """A prompt or compaction is running: wait for its end, or send a prompt with `when_busy`."""
 
 
 class PromptFailed(ZotError):
-    """A prompt or compaction ended with an error; the client goes on. `retry_after` is in seconds."""
+    """A prompt or compaction failed; the client stays usable. `retry_after` is in seconds."""
 
     def __init__(self, message: str, code: str = "", retry_after: Optional[float] = None) -> None:
         super().__init__(f"{message} ({code})" if code else message)
@@ -38,7 +38,7 @@ class PromptFailed(ZotError):
 
 
 class Timeout(ZotError, TimeoutError):
-    """A call or prompt took too long. The prompt was aborted, and the client can be used on."""
+    """A call or prompt took too long. The prompt was aborted; the client stays usable."""
 
 
 class Closed(ZotError):
@@ -46,33 +46,33 @@ class Closed(ZotError):
 
 
 class ProcessFailed(ZotError):
-    """The process cannot be used; `stderr` holds the last that it wrote there."""
+    """The process is unusable; `stderr` holds the end of its standard error."""
 
     def __init__(self, message: str, status: Optional[int] = None, stderr: str = "") -> None:
-        said = stderr.strip()[-_SHOWN_CHARACTERS:]
-        super().__init__(f"{message}; it said:\n{said}" if said else message)
+        shown = stderr.strip()[-_SHOWN_CHARACTERS:]
+        super().__init__(f"{message}; standard error:\n{shown}" if shown else message)
         self.status = status
         self.stderr = stderr
 
 
 class StartFailed(ProcessFailed):
-    """zot could not be started: a wrong option, a missing key, another program of that name."""
+    """zot could not be started: a wrong option, a missing key, or another program with that name."""
 
 
 class ProgramNotFound(StartFailed):
-    """There is no such program."""
+    """The program does not exist."""
 
 
 class Crashed(ProcessFailed):
-    """zot ended in the middle; `status` is that of `subprocess`, so -9 is SIGKILL."""
+    """zot ended unexpectedly; `status` is as in `subprocess`, so -9 is SIGKILL."""
 
 
 class ProtocolError(ProcessFailed):
-    """What the program writes is not the protocol of `zot rpc`."""
+    """The program's output does not follow the protocol of `zot rpc`."""
 
 
 def describe_status(status: Optional[int]) -> str:
-    """How a process ended, in words."""
+    """Describes how a process ended."""
     if status is None:
         return "did not end"
     if status >= 0:

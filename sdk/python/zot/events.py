@@ -1,6 +1,6 @@
-"""What happens while a prompt runs, as docs/events.md describes it: one class for each type.
+"""The events of docs/events.md, one class for each type.
 
-A type that is not known here, or that does not look as documented, is an UnknownEvent.
+An unknown type, or one with unexpected fields, becomes an UnknownEvent.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .messages import Block, Usage, read_blocks, read_usage, text_of
 
 @dataclasses.dataclass
 class Event:
-    """`raw` is the frame as it came, with fields this version does not know."""
+    """An event; `raw` is the frame as received, including fields that this version does not know."""
 
     raw: Frame = dataclasses.field(repr=False)
 
 
 @dataclasses.dataclass
 class UnknownEvent(Event):
-    """Something newer than this package."""
+    """An event that is newer than this package."""
 
     type: str
 
@@ -40,7 +40,7 @@ class UserMessage(Event):
 
 @dataclasses.dataclass
 class TurnStart(Event):
-    """A call of the model begins; `step` counts from 1 within a prompt."""
+    """A model call starts; `step` counts from 1 within a prompt."""
 
     step: int
 
@@ -59,14 +59,14 @@ class TextDelta(Event):
 
 @dataclasses.dataclass
 class ThinkingDelta(Event):
-    """A piece of what the model thinks; only for who subscribed to it."""
+    """A piece of the model's thinking; only after subscribing to it."""
 
     delta: str
 
 
 @dataclasses.dataclass
 class Retry(Event):
-    """The provider did not take the request, which is sent again; only for who subscribed to it."""
+    """A request failed and is retried; only after subscribing to it."""
 
     failures: int
     wait_ms: int
@@ -75,7 +75,7 @@ class Retry(Event):
 
 @dataclasses.dataclass
 class ToolUseStart(Event):
-    """The model begins to write a call."""
+    """The model starts writing a tool call."""
 
     id: str
     name: str
@@ -98,7 +98,7 @@ class ToolUseEnd(Event):
 
 @dataclasses.dataclass
 class UsageReport(Event):
-    """What the call of the model cost, and all calls since the process began."""
+    """Usage of the model call, and of all calls since the process started."""
 
     usage: Usage
     cumulative: Usage
@@ -118,7 +118,7 @@ class AssistantMessage(Event):
 
 @dataclasses.dataclass
 class ToolCall(Event):
-    """A call that is about to run."""
+    """A tool call that is about to run."""
 
     id: str
     name: str
@@ -127,7 +127,7 @@ class ToolCall(Event):
 
 @dataclasses.dataclass
 class TurnEnd(Event):
-    """The call of the model is over. `stop`: end, tool_use, length, error, aborted."""
+    """The model call is over. `stop`: end, tool_use, length, error, aborted."""
 
     stop: str
     error: Optional[str]
@@ -143,7 +143,7 @@ class ToolProgress(Event):
 
 @dataclasses.dataclass
 class ToolResult(Event):
-    """A call is answered."""
+    """The result of a tool call."""
 
     id: str
     is_error: bool
@@ -156,7 +156,7 @@ class ToolResult(Event):
 
 @dataclasses.dataclass
 class ToolConfirm(Event):
-    """A call waits for an approval. `preview` tells what it would do, where zot knows."""
+    """A tool call waits for approval. `preview` shows what it would do, where zot knows."""
 
     id: str
     name: str
@@ -174,7 +174,7 @@ class SteerDropped(Event):
 
 @dataclasses.dataclass
 class Error(Event):
-    """The prompt or compaction failed; the process goes on."""
+    """The prompt or compaction failed; the process stays usable."""
 
     message: str
     code: str
@@ -183,7 +183,7 @@ class Error(Event):
 
 @dataclasses.dataclass
 class Fallback(Event):
-    """A provider failed, and another model goes on with the turn."""
+    """A provider failed, and another model takes over the turn."""
 
     #: Provider and model, as `openai/gpt-5`.
     origin: str
@@ -201,12 +201,12 @@ class CompactDone(Event):
 
 @dataclasses.dataclass
 class Done(Event):
-    """The prompt is over, well or badly."""
+    """The prompt is over, whether it succeeded or not."""
 
 
 @dataclasses.dataclass
 class Notice(Event):
-    """The base of what extensions say by themselves: it belongs to no prompt."""
+    """The base of notices that extensions send on their own; they belong to no prompt."""
 
     extension: str
 
@@ -224,7 +224,7 @@ class ExtensionDisplay(Notice):
 
 @dataclasses.dataclass
 class ExtensionPanel(Notice):
-    """Everything that a panel shows now."""
+    """The complete content of a panel."""
 
     panel_id: str
     title: str

@@ -1,4 +1,4 @@
-"""Reads the fields of a JSON object; raises KeyError or TypeError for what is missing or wrong."""
+"""Reads fields of a JSON object; raises KeyError for a missing field, TypeError for a wrong type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Frame = Dict[str, Any]
 def text(frame: Frame, name: str) -> str:
     value = frame[name]
     if not isinstance(value, str):
-        raise TypeError(f"{name} is not a string")
+        raise TypeError(f"{name}: expected a string")
     return value
 
 
@@ -21,43 +21,43 @@ def optional_text(frame: Frame, name: str) -> Optional[str]:
 def whole(frame: Frame, name: str) -> int:
     value = frame[name]
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} is not a whole number")
+        raise TypeError(f"{name}: expected an integer")
     return value
 
 
 def number(frame: Frame, name: str) -> float:
     value = frame[name]
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise TypeError(f"{name} is not a number")
+        raise TypeError(f"{name}: expected a number")
     return float(value)
 
 
 def truth(frame: Frame, name: str) -> bool:
     value = frame[name]
     if not isinstance(value, bool):
-        raise TypeError(f"{name} is not true or false")
+        raise TypeError(f"{name}: expected a boolean")
     return value
 
 
 def mapping(frame: Frame, name: str) -> Frame:
     value = frame[name]
     if not isinstance(value, dict):
-        raise TypeError(f"{name} is not an object")
+        raise TypeError(f"{name}: expected an object")
     return value
 
 
 def objects(frame: Frame, name: str) -> List[Frame]:
     value = frame[name]
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise TypeError(f"{name} is not a list of objects")
+        raise TypeError(f"{name}: expected a list of objects")
     return value
 
 
 def texts(frame: Frame, name: str) -> List[str]:
-    """The list, or an empty one where it is left out."""
+    """Returns the list, or an empty one if the field is missing."""
     value = frame.get(name)
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise TypeError(f"{name} is not a list of strings")
+        raise TypeError(f"{name}: expected a list of strings")
     return value

@@ -1,7 +1,7 @@
 """One `zot rpc` process and the threads that talk to it.
 
-Nothing here knows the client, so that a client nobody holds any more can be collected while the
-threads still run.
+Nothing here refers to the client, so that an unreferenced client can be collected while the threads
+still run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tools import PrivateExtension, Tools
 
 T = TypeVar("T")
 
-# After the last output, the process is about to end, or to be ended.
+# How long the process may take to exit after its last output.
 _EXIT_SECONDS = 5.0
 
 
@@ -48,11 +48,11 @@ class Tail:
 
 
 def failure_of(greeted: bool, status: Optional[int], stderr: str, garbage: Optional[str]) -> ZotError:
-    """Why a process cannot be used any more."""
+    """Returns the error for a process that ended."""
     if garbage is not None:
-        return ProtocolError(f"this is not `zot rpc` speaking: {garbage}", status, stderr)
+        return ProtocolError(f"the program does not follow the protocol of `zot rpc`: {garbage}", status, stderr)
     kind = Crashed if greeted else StartFailed
-    return kind(f"zot {describe_status(status)}" + ("" if greeted else " before it answered"), status, stderr)
+    return kind(f"zot {describe_status(status)}" + ("" if greeted else " before it responded"), status, stderr)
 
 
 class Link:
@@ -73,7 +73,7 @@ class Link:
                 bufsize=0,
                 cwd=cwd,
                 env=options.environment(),
-                # Ctrl-C is for this program; zot is told to abort or to end.
+                # Ctrl-C must reach this program only, which then aborts or ends zot.
                 start_new_session=True,
             )
         except OSError as error:
@@ -92,17 +92,17 @@ class Link:
         self._notices = Lane("notice", 1)
         self._stderr_reader = threading.Thread(target=self._read_stderr, name="zot-stderr", daemon=True)
         self._reader = threading.Thread(target=self._read, name="zot-read", daemon=True)
-        # The reader last: it waits for the others.
+        # The reader starts last because it waits for the others.
         for thread in (threading.Thread(target=self._write, name="zot-write", daemon=True), self._stderr_reader):
             thread.start()
         self._reader.start()
 
     def call(self, request: Request[T], timeout: Optional[float]) -> T:
-        """Raises what the response says, Timeout, or why there is none."""
+        """Raises the error of the response, Timeout, or the reason why none will come."""
         return self.begin(request, timeout).result()
 
     def begin(self, request: Request[T], timeout: Optional[float]) -> Call[T]:
-        """Waits for the response and returns the call, for the sake of its stream."""
+        """Waits for the response and returns the call, which has the stream."""
         with self._changed:
             self._check_process()
             call = self._session.begin(request)
@@ -114,11 +114,11 @@ class Link:
                 raise
             if not answered:
                 self._abandon(call)
-                raise Timeout(f"no answer to {request.command} within {timeout:g} s")
+                raise Timeout(f"no response to {request.command} within {timeout:g} s")
         return call
 
     def take(self, stream: Stream, deadline: Optional[float]) -> Optional[List[Event]]:
-        """Waits for events of a stream; None at its end."""
+        """Waits for events of a stream; returns None at its end."""
         remaining = None if deadline is None else deadline - time.monotonic()
         with self._changed:
             self._check_process()
@@ -131,31 +131,31 @@ class Link:
                 if stream.error is not None:
                     raise stream.error
                 return None
-            self._changed.notify_all()  # There may be room for the reader again.
+            self._changed.notify_all()  # The reader may have room again.
             return events
 
     def discard(self, stream: Stream) -> None:
-        """Aborts a prompt that nobody wants any more. Does not wait."""
+        """Aborts a prompt whose events are no longer needed. Does not wait."""
         with self._changed:
             self._session.discard(stream)
             self._post()
         self._tools.cancel_running()
 
     def forget(self, stream: Stream) -> None:
-        """The same for `__del__`, which may run at any time and in any thread, so that it takes no lock."""
+        """Does the same for `__del__`, which may run at any time in any thread and therefore takes no lock."""
         if os.getpid() == self._owner:
             stream.unwanted = True
             self._outbox.put(stream)
 
     def settle(self, seconds: float) -> None:
-        """Waits until aborted work has ended; a process that does not manage is killed."""
+        """Waits until aborted work has ended; kills a process that takes longer."""
         with self._changed:
             if self._changed.wait_for(lambda: not self._session.is_winding_down, seconds):
                 return
         self.kill()
 
     def greeted(self, snapshots: bool) -> None:
-        """The program has proved to be zot: from now on its end is a crash."""
+        """Notes that the program is zot: from now on its end counts as a crash."""
         with self._changed:
             self._greeted = True
             self._session.snapshots = snapshots
@@ -164,7 +164,7 @@ class Link:
     def is_alive(self) -> bool:
         self._check_process()
         if self._session.failure is None and self._process.poll() is not None:
-            self._reader.join(_EXIT_SECONDS)  # It reads what is left and says why.
+            self._reader.join(_EXIT_SECONDS)  # It reads what is left and finds out why.
         return self._session.failure is None
 
     @property
@@ -187,7 +187,7 @@ class Link:
         self._reader.join(_EXIT_SECONDS)
 
     def close(self) -> None:
-        """Lets an idle process end, stops a busy one, and kills one that does neither. Harmless twice."""
+        """Lets an idle process end, stops a busy one, and kills one that does neither. Safe to call twice."""
         if os.getpid() != self._owner:
             return
         with self._changed:
@@ -204,7 +204,7 @@ class Link:
         self._wait_for_reader(_EXIT_SECONDS)
 
     def dispose(self) -> None:
-        """`close` for a client that was forgotten: quicker, and less patient."""
+        """Does what `close` does for a client that was never closed, with shorter waits."""
         if os.getpid() != self._owner:
             return
         with self._changed:
@@ -227,7 +227,7 @@ class Link:
 
     def _check_process(self) -> None:
         if os.getpid() != self._owner:
-            raise RuntimeError("a client cannot be used in a forked process: make a new one there")
+            raise RuntimeError("a client cannot be used in a forked process: create a new one there")
 
     def _abandon(self, call: Call[Any]) -> None:
         self._session.abandon(call)
@@ -236,7 +236,7 @@ class Link:
     def _post(self) -> None:
         for line in self._session.take_outgoing():
             self._outbox.put(line)
-        self._changed.notify_all()  # Who waits for a response has the reader go on.
+        self._changed.notify_all()  # The reader continues while a response is awaited.
 
     def _read(self) -> None:
         decoder = Decoder()
@@ -283,12 +283,12 @@ class Link:
         on_notice = self._on_notice
         if on_notice is not None:
             for notice in notices:
-                # Too slow a callback loses notices, not the conversation.
+                # A slow callback loses notices, not the conversation.
                 self._notices.submit(lambda notice=notice: on_notice(notice))  # type: ignore[misc]
 
     def _write(self) -> None:
-        # A thread of its own: zot reads nothing while its output is not read, so whoever reads must
-        # never wait for a write.
+        # A separate thread: zot reads nothing while its output is not read, so the reader must never wait
+        # for a write.
         stdin = self._process.stdin
         assert stdin is not None
         try:

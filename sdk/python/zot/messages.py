@@ -16,7 +16,7 @@ class TextBlock:
 
 @dataclasses.dataclass
 class ImageBlock:
-    """`bytes` is the size; `data`, the image in base64, is there in full messages only."""
+    """`bytes` is the size; `data`, the image in base64, is present in full messages only."""
 
     mime_type: str
     bytes: Optional[int]
@@ -42,7 +42,7 @@ class ToolResultBlock:
 
 @dataclasses.dataclass
 class ReasoningBlock:
-    """What the model thought; in full messages only."""
+    """The model's thinking; in full messages only."""
 
     text: str
     raw: Frame = dataclasses.field(repr=False)
@@ -50,7 +50,7 @@ class ReasoningBlock:
 
 @dataclasses.dataclass
 class UnknownBlock:
-    """A kind of block that this version does not know."""
+    """A block type that this version does not know."""
 
     type: str
     raw: Frame = dataclasses.field(repr=False)
@@ -61,7 +61,7 @@ Block = Union[TextBlock, ImageBlock, ToolCallBlock, ToolResultBlock, ReasoningBl
 
 @dataclasses.dataclass
 class Message:
-    """`raw` is all of it: `set_messages` sends that."""
+    """A message; `raw` is the complete frame, which `set_messages` sends."""
 
     role: str
     content: List[Block]
@@ -76,7 +76,7 @@ class Message:
 
 @dataclasses.dataclass
 class Usage:
-    """Tokens and cost. `input` leaves out what a cache held: see docs/events.md."""
+    """Tokens and cost. `input` excludes cached tokens: see docs/events.md."""
 
     input: int = 0
     output: int = 0
@@ -133,5 +133,5 @@ def _read_block(block: Frame) -> Block:
         if kind == "reasoning":
             return ReasoningBlock(optional_text(block, "text") or "", block)
     except (KeyError, TypeError):
-        pass  # A newer zot may have changed what this version knows.
+        pass  # A newer zot may use another form.
     return UnknownBlock(str(kind), block)

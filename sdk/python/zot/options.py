@@ -1,4 +1,4 @@
-"""How zot is started: the options of a client as a command line and an environment."""
+"""The options of a client, as a command line and an environment for zot."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Dict, List, Mapping, Optional, Sequence, Union
 
 from .commands import Budget
 from .errors import ProgramNotFound, StartFailed
+from .version import __version__
 
 TOKEN_VARIABLE = "ZOTCORE_RPC_TOKEN"
 
-# Providers whose key zot also takes from a variable of their name. Other users of the machine can
-# read a command line, but not an environment.
+# Providers whose key zot also reads from an environment variable. Other users of the machine can read
+# a command line, but not an environment.
 _KEY_VARIABLES = {
     name: name.upper() + "_API_KEY"
     for name in (
@@ -28,7 +29,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    program: Path
+    program: Optional[Path]
     provider: Optional[str]
     model: Optional[str]
     api_key: Optional[str]
@@ -44,19 +45,24 @@ class Options:
     installed_extensions: bool
     confirm: Union[bool, Sequence[str]]
     confirm_timeout: Optional[float]
+    jail: bool
+    session: Optional[Path]
+    resume: Union[Path, bool, None]
+    fork: bool
     budget: Optional[Budget]
     args: Sequence[str]
 
     def resolve_program(self) -> str:
-        """The program's path. Raises ProgramNotFound."""
-        program = os.fspath(self.program)
+        """Returns the program's path. Raises ProgramNotFound."""
+        bundled = _bundled_program() if self.program is None else None
+        program = os.fspath(self.program or bundled or "zot")
         path = self.environment().get("PATH")
         found = shutil.which(program, path=path)
         if found is None:
             if os.path.exists(program):
-                raise ProgramNotFound(f"{program!r} is not a program that can be started: is it executable?")
+                raise ProgramNotFound(f"{program!r} cannot be started: is it executable?")
             raise ProgramNotFound(
-                f"there is no program {program!r}: install zot and have it on PATH, or pass program='/path/to/zot'"
+                f"program not found: {program!r}: install zot so that it is on PATH, or pass program='/path/to/zot'"
             )
         return os.path.abspath(found)
 
@@ -73,6 +79,15 @@ class Options:
         if variable is not None and self.api_key is not None:
             environment[variable] = self.api_key
         return environment
+
+    @property
+    def keeps_session(self) -> bool:
+        """Whether zot writes the conversation to a session file."""
+        return self.session is not None or bool(self.resume)
+
+    def reopening(self, session: str) -> Options:
+        """Returns the options for a process that continues in this session file after a crash."""
+        return dataclasses.replace(self, session=session, resume=None, fork=False)
 
     def token(self) -> Optional[str]:
         return self.environment().get(TOKEN_VARIABLE) or None
@@ -106,6 +121,15 @@ class Options:
             arguments.append("--confirm")
         elif self.confirm:
             arguments.append("--confirm=" + ",".join(self.confirm))
+        if self.session is not None:
+            arguments += ["--session", os.path.abspath(self.session)]
+        if self.resume is True:
+            arguments.append("--continue")
+        elif self.resume:
+            arguments += ["--resume", os.fspath(self.resume)]
+        for flag, given in (("--fork", self.fork), ("--jail", self.jail)):
+            if given:
+                arguments.append(flag)
         if not self.installed_extensions:
             arguments.append("--no-ext")
         for directory in [*self.extensions, private_extension]:
@@ -115,3 +139,16 @@ class Options:
     def _key_variable(self) -> Optional[str]:
         provider = self.provider or ("openai" if self.base_url else None)
         return _KEY_VARIABLES.get(provider) if provider else None
+
+
+def _bundled_program() -> Optional[str]:
+    """Returns the zot that the wheel of this package installed, which need not be on PATH."""
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    record = os.path.join(packages, f"zot_agent-{__version__}.dist-info", "RECORD")
+    try:
+        with open(record, encoding="utf-8") as lines:
+            paths = [line.split(",", 1)[0] for line in lines]
+    except OSError:
+        return None
+    programs = (os.path.normpath(os.path.join(packages, path)) for path in paths if path.endswith("bin/zot"))
+    return next((program for program in programs if os.access(program, os.X_OK)), None)

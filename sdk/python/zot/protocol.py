@@ -1,7 +1,7 @@
 """The conversation with one `zot rpc`, without any input or output.
 
-`Decoder` turns bytes into events and responses; `Session` says which call or prompt they belong
-to. Both clients drive these and only add reading, writing and waiting.
+`Decoder` turns bytes into events and responses; `Session` assigns them to calls and prompts. Both
+clients use these and only add reading, writing and waiting.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .fields import Frame
 
 T = TypeVar("T")
 
-# zot refuses longer lines.
+# zot rejects longer lines.
 MAX_COMMAND_BYTES = 16 * 1024 * 1024
 
-# zot's own lines have no limit; one like this is no conversation any more.
+# zot's own lines have no limit; this one stops a program that is not zot from filling memory.
 MAX_LINE_BYTES = 1024 * 1024 * 1024
 
 # Events of a prompt that may wait for a slow reader, by their size on the wire and in memory.
@@ -31,12 +31,12 @@ EVENT_COST = 512
 
 _SHOWN_BYTES = 200
 
-# An event, or None and a response; and what it costs to keep.
+# An event, or None for a response; its frame; what it costs to keep.
 Item = Tuple[Optional[Event], Frame, int]
 
 
 class Decoder:
-    """Bytes in pieces of any size become events and responses. `failure` is set by what is neither."""
+    """Turns bytes, in pieces of any size, into events and responses. Anything else sets `failure`."""
 
     def __init__(self) -> None:
         self._rest: List[bytes] = []
@@ -49,7 +49,7 @@ class Decoder:
             if not line.strip():
                 continue
             try:
-                # Strict: a line is UTF-8, whatever the pieces were that it came in.
+                # Strict, because whole lines are valid UTF-8 however they were split.
                 frame = json.loads(line.decode("utf-8"))
             except (ValueError, RecursionError):
                 frame = None
@@ -61,7 +61,7 @@ class Decoder:
         return items
 
     def _lines(self, data: bytes) -> List[bytes]:
-        """The lines that are complete. They end at LF and nowhere else."""
+        """Returns the complete lines, which end at LF only."""
         lines = data.split(b"\n")
         self._rest_bytes += len(lines[0])
         self._rest.append(lines[0])
@@ -76,12 +76,12 @@ class Decoder:
 
 
 class Stream:
-    """The events of one prompt or compaction that were not taken yet."""
+    """The events of one prompt or compaction that have not been taken yet."""
 
     def __init__(self, is_compaction: bool) -> None:
         self.is_compaction = is_compaction
         self.ended = False
-        # Set without a lock by who lets go of it, until `Session.discard` has had its turn.
+        # Set without a lock when the prompt is dropped, before `Session.discard` is called.
         self.unwanted = False
         self.discarded = False
         self.aborted = False
@@ -95,13 +95,13 @@ class Stream:
             self.cost += cost
 
     def take(self) -> List[Event]:
-        """All that wait."""
+        """Returns all waiting events."""
         events, self._events, self.cost = self._events, [], 0
         return events
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is something to take, or nothing to wait for any more."""
+        """Whether there is an event to take, or none will follow."""
         return bool(self._events) or self.ended
 
 
@@ -139,7 +139,7 @@ class Call(Generic[T]):
 
 @dataclasses.dataclass
 class Memory:
-    """What a new process needs to go on where another ended."""
+    """What a new process needs to continue where another ended."""
 
     settings: Dict[str, Request[Any]] = dataclasses.field(default_factory=dict)
     messages: List[Frame] = dataclasses.field(default_factory=list)
@@ -152,10 +152,10 @@ class Memory:
 
 
 class Session:
-    """Who waits for what. Not safe for several threads: its owner has the lock.
+    """The pending calls and the running prompt. Not thread-safe: its owner holds a lock.
 
-    With `snapshots`, the conversation is fetched into `memory` whenever it has changed, and a prompt
-    counts as ended only then.
+    With `snapshots`, the conversation is fetched into `memory` after each change, and a prompt counts as
+    ended only after that.
     """
 
     def __init__(self, memory: Memory, snapshots: bool) -> None:
@@ -169,18 +169,18 @@ class Session:
         self.failure: Optional[Callable[[], ZotError]] = None
 
     def begin(self, request: Request[T], then: Optional[Callable[[], None]] = None) -> Call[T]:
-        """Makes a call; its line is then among `take_outgoing`."""
+        """Starts a call, whose line `take_outgoing` then returns."""
         if self.failure is not None:
             raise self.failure()
         if request.command == "compact" and self._current is not None:
-            # zot would let it wait, perhaps for what the caller itself has to read first.
+            # zot would queue it, perhaps behind a prompt that the caller itself has to read first.
             raise Busy("compact", "busy", "busy")
         identity = str(next(self._ids))
         frame = {"id": identity, "type": request.command, **request.fields}
         # ASCII only, so that an unpaired surrogate cannot make the line invalid.
         line = json.dumps(frame, separators=(",", ":"), allow_nan=False).encode("ascii")
         if len(line) > MAX_COMMAND_BYTES:
-            message = f"too long: {len(line)} bytes, a line may have {MAX_COMMAND_BYTES}"
+            message = f"too long: {len(line)} bytes; the limit is {MAX_COMMAND_BYTES}"
             raise CommandFailed(request.command, message, "line_too_long")
         call = Call(request, then)
         if request.command == "abort" and self._current is not None:
@@ -190,7 +190,7 @@ class Session:
         return call
 
     def abandon(self, call: Call[Any]) -> None:
-        """Nobody waits for the call any more. A prompt that begins later is aborted then."""
+        """Stops waiting for a call. A prompt that starts later is aborted."""
         if call.stream is not None:
             self.discard(call.stream)
         for identity, pending in list(self._pending.items()):
@@ -198,7 +198,7 @@ class Session:
                 del self._pending[identity]
 
     def discard(self, stream: Stream) -> None:
-        """Drops what is left of a stream, and aborts the work if it is still going on."""
+        """Drops the rest of a stream, and aborts the work if it is still running."""
         if stream.discarded or stream.ended:
             return
         stream.discarded = True
@@ -222,7 +222,7 @@ class Session:
                 self._finish(stream)
 
     def end(self, failure: Callable[[], ZotError]) -> None:
-        """The process is gone: everyone who waits is told. The first reason given counts."""
+        """Fails everything pending because the process is gone. Only the first failure counts."""
         if self.failure is not None:
             return
         self.failure = failure
@@ -244,16 +244,16 @@ class Session:
 
     @property
     def wants_input(self) -> bool:
-        """False while enough events wait for a slow reader: zot then notices, and slows down.
+        """False while enough events wait for a slow reader, so that zot slows down.
 
-        Who waits for a response may be that same reader, so reading goes on for its sake; what comes
-        before the response is bounded by what zot lets wait."""
+        The caller waiting for a response may be that same reader, so reading continues then; zot bounds
+        what comes before the response."""
         if self._current is None or self._current.cost < MAX_WAITING_COST:
             return True
         return any(not call.request.queues for call in self._pending.values())
 
     def interrupt(self) -> bool:
-        """Whether something runs, which is about to be ended by a signal."""
+        """Returns whether something runs, which a signal is about to end."""
         if self._current is None:
             return False
         self._current.aborted = True
@@ -261,7 +261,7 @@ class Session:
 
     @property
     def is_winding_down(self) -> bool:
-        """Whether work that nobody wants any more is still going on, or about to begin."""
+        """Whether discarded work is still running, or about to start."""
         if self._current is not None:
             return self._current.discarded or self._current.unwanted
         return any(call.stream is not None and call.stream.discarded for call in self._pending.values())
@@ -269,9 +269,9 @@ class Session:
     def _on_response(self, frame: Frame) -> None:
         call = self._pending.pop(str(frame.get("id")), None)
         if call is None:
-            return  # Nobody waits for it any more.
+            return  # The caller has stopped waiting for it.
         if frame.get("success") is not True:
-            call.fail(_refusal(frame))
+            call.fail(_rejection(frame))
             return
         data = frame.get("data")
         data = data if isinstance(data, dict) else {}
@@ -279,7 +279,7 @@ class Session:
         try:
             value = request.read(data)
         except (KeyError, TypeError) as error:
-            call.fail(ProtocolError(f"the response to {request.command} is not as documented: {error}"))
+            call.fail(ProtocolError(f"unexpected response to {request.command}: {error}"))
             return
         if call.stream is not None:
             self._start(call.stream, request.starts is not None and request.starts(data))
@@ -324,7 +324,7 @@ class Session:
             self.begin(commands.abort())
 
 
-def _refusal(frame: Frame) -> CommandFailed:
+def _rejection(frame: Frame) -> CommandFailed:
     code = frame.get("code")
     kind = Busy if code == "busy" else CommandFailed
     return kind(str(frame.get("command", "")), str(frame.get("error", "")), code if isinstance(code, str) else "")

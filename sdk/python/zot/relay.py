@@ -1,6 +1,6 @@
-"""The program that zot starts as the private extension of a client: it pipes frames to the client.
+"""The program that zot starts as the private extension of a client: it relays frames to the client.
 
-A copy of this file is started on its own, in the directory with the socket, without this package.
+A copy of this file runs without this package, in the directory with the socket.
 """
 
 import os
@@ -10,7 +10,7 @@ import time
 
 PIECE_BYTES = 65536
 
-# zot waits five seconds for the hello that the client sends.
+# zot waits five seconds for hello, which the client sends.
 CONNECT_SECONDS = 4.0
 
 
@@ -29,12 +29,12 @@ def _receive(connection: socket.socket) -> None:
             _write_all(data)
     except OSError:
         pass  # zot or the client is gone.
-    # The client does not answer any more, so there is nothing left to relay.
+    # The client has closed the connection: there is nothing left to relay.
     os._exit(0)
 
 
 def _connect() -> socket.socket:
-    # When zot starts a relay anew, the client may still be busy with the end of the old one.
+    # When zot restarts a relay, the client may still be closing the old connection.
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -58,7 +58,7 @@ def main() -> None:
                 break
             connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
-        # The client says its last words, then `_receive` ends the process.
+        # The client sends its last frames, then `_receive` ends the process.
         threading.Event().wait(5)
     except OSError:
         pass

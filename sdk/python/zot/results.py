@@ -1,4 +1,4 @@
-"""What zot answers to commands."""
+"""The data of responses to commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hello:
 
 @dataclasses.dataclass(frozen=True)
 class SessionFile:
-    """The session file that a conversation is kept in; it is made with the first message."""
+    """The session file of a conversation; it is created with the first message."""
 
     id: str
     path: str
@@ -28,7 +28,7 @@ class SessionFile:
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """`session` is `None` where the conversation is not kept, and for a zot that does not say."""
+    """`session` is None if the conversation is not kept in a file."""
 
     provider: str
     model: str
@@ -37,6 +37,7 @@ class State:
     busy: bool
     usage: Usage
     session: Optional[SessionFile] = None
+    jailed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A tool there is; `enabled` tells whether the model has it, `extension` whose it is."""
+    """A tool; `enabled` says whether the model may call it, `extension` which extension registered it."""
 
     name: str
     description: str
@@ -74,7 +75,7 @@ class TurnUsage:
 
 @dataclasses.dataclass(frozen=True)
 class Spent:
-    """What was spent since the process began: in all, by model, by call of the model."""
+    """Usage since the process started: in total, by model, by model call."""
 
     total: Usage
     models: List[ModelUsage]
@@ -83,7 +84,7 @@ class Spent:
 
 @dataclasses.dataclass(frozen=True)
 class MessagesSet:
-    """How many messages there are now, and what providers would have refused and was mended."""
+    """The number of messages, and what was repaired because providers would reject it."""
 
     message_count: int
     results_added: int
@@ -110,7 +111,7 @@ class PanelSpec:
 
 @dataclasses.dataclass(frozen=True)
 class CommandOutcome:
-    """What an extension wants done: `action` is prompt, insert, display, open_panel or noop."""
+    """The result of a slash command: `action` is prompt, insert, display, open_panel or noop."""
 
     extension: str
     action: str
@@ -155,6 +156,7 @@ def read_state(data: Frame) -> State:
         truth(data, "busy"),
         read_usage(mapping(data, "usage")),
         SessionFile(text(session, "id"), text(session, "path")) if session else None,
+        truth(data, "jailed") if "jailed" in data else False,
     )
 
 

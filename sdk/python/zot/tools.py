@@ -1,8 +1,8 @@
 """Tools written in Python, as a private extension of one zot process.
 
 zot starts a relay, which connects to a socket in a directory that only this user may enter; the
-functions run here. The socket takes one connection and is gone then, so that nothing that the
-agent runs can call the functions behind zot's back.
+functions run here. The socket is removed after one connection, so that nothing that the agent runs
+can call the functions without zot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from zot_ext.registry import Tool as RegisteredTool
 
 NAME = "python-tools"
 
-# The path of a Unix socket may have 104 bytes on macOS, 108 on Linux.
+# The path of a Unix socket is limited to 104 bytes on macOS, 108 on Linux.
 _MAX_SOCKET_PATH = 100
 
 _logger = logging.getLogger("zot")
@@ -40,7 +40,7 @@ Spawn = Callable[[Coroutine[Any, Any, Any]], "concurrent.futures.Future[Any]"]
 
 
 class Tools:
-    """The functions of one client; `spawn` runs its coroutines."""
+    """The functions of one client; `spawn` runs coroutines."""
 
     def __init__(self, spawn: Spawn) -> None:
         self._spawn = spawn
@@ -56,7 +56,7 @@ class Tools:
         description: Optional[str] = None,
         schema: Optional[Dict[str, Any]] = None,
     ) -> None:
-        """Raises TypeError when the signature has no JSON Schema."""
+        """Adds a function. Raises TypeError when its signature has no JSON Schema."""
         tool = make_tool(function, name, description, schema)
         with self._lock:
             self._tools[tool.name] = dataclasses.replace(tool, handler=Handler(self._guard(tool.name, function)))
@@ -70,7 +70,7 @@ class Tools:
         return [tool.name for tool in self.all()]
 
     def cancel_running(self) -> None:
-        """Cancels the coroutines that run; a plain function cannot be stopped."""
+        """Cancels the running coroutines; a plain function cannot be stopped."""
         with self._lock:
             running = list(self._running)
         for future in running:
@@ -84,7 +84,7 @@ class Tools:
                 if inspect.isawaitable(result):
                     result = self._wait(result)
                 if not isinstance(result, str):
-                    tool_result_frame("", result)  # Fails here, where it is logged, for what has no JSON form.
+                    tool_result_frame("", result)  # Fails here, where it is logged, if there is no JSON form.
                 return result
             except HandlerError:
                 raise
@@ -112,7 +112,7 @@ class Tools:
 
 
 class PrivateExtension:
-    """The directory, its manifest and the socket, for one process."""
+    """The directory with manifest and socket for one process."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -138,12 +138,12 @@ class PrivateExtension:
 
     @property
     def is_stale(self) -> bool:
-        """Whether tools were added that zot does not know of."""
+        """Whether tools were added that zot has not loaded."""
         return self._revision != self._tools.revision
 
     @contextlib.contextmanager
     def reloading(self) -> Iterator[None]:
-        """Around `reload_ext`, which starts a new relay."""
+        """Wraps `reload_ext`, which starts a new relay."""
         revision = self._tools.revision
         self._write_manifest()
         if self._tools.all():
@@ -167,7 +167,7 @@ class PrivateExtension:
         threading.Thread(target=self._accept, args=(listener,), name="zot-tools", daemon=True).start()
 
     def close(self) -> None:
-        """Removes everything. May be called twice."""
+        """Removes everything. Safe to call twice."""
         with self._lock:
             self._closed = True
             listener, self._listener = self._listener, None
@@ -188,7 +188,7 @@ class PrivateExtension:
             "version": "1.0.0",
             "description": "functions of the program that started zot",
             "exec": sys.executable,
-            # Isolated and without site packages: it starts faster, and nothing of the user's gets in.
+            # Isolated and without site packages: it starts faster and loads no code of the user's.
             "args": ["-I", "-S", "-B", "relay.py"],
             "enabled": bool(self._tools.all()),
         }
@@ -215,18 +215,18 @@ class PrivateExtension:
         finally:
             with self._lock:
                 self._connections.discard(connection)
-                alone = not self._connections
+                is_last = not self._connections
             connection.close()
-            if alone:
-                self.listen()  # zot starts a relay that crashed again.
+            if is_last:
+                self.listen()  # zot restarts a relay that crashed.
 
     def _wake_accept(self) -> None:
-        # Neither closing nor shutting down a listener wakes who waits there on every system.
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+        # On some systems neither closing nor shutting down a listener wakes a thread in accept.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             try:
-                knock.connect(self._socket_path)
+                connection.connect(self._socket_path)
             except OSError:
-                pass  # A relay was faster.
+                pass  # A relay has connected first.
 
     def _serve(self, connection: socket.socket) -> None:
         extension = Extension(NAME, "1.0.0")
@@ -239,4 +239,4 @@ def _shut(endpoint: socket.socket) -> None:
     try:
         endpoint.shutdown(socket.SHUT_RDWR)
     except OSError:
-        pass  # Not connected, or not any more.
+        pass  # Not connected, or no longer.

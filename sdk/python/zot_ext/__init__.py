@@ -28,6 +28,8 @@ from .extension import Extension
 from .responses import CommandResult, Display, Insert, Noop, Panel, Prompt
 from .verdicts import Verdict, allow, block, modify, replace
 
+__version__ = "0.1.0"
+
 __all__ = [
     "AssistantMessage",
     "CommandError",
@@ -52,6 +54,7 @@ __all__ = [
     "TurnEnd",
     "TurnStart",
     "Verdict",
+    "__version__",
     "allow",
     "block",
     "modify",

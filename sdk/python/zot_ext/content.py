@@ -1,4 +1,4 @@
-"""What a tool may return, and its form on the wire."""
+"""The values a tool may return, and their form on the wire."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Dict, List, Sequence, Union
 
 
 class HandlerError(Exception):
-    """An expected failure: its message is shown as it is, and no traceback is logged."""
+    """An expected failure: its message is shown unchanged, and no traceback is logged."""
 
 
 class ToolError(HandlerError):
-    """Raise (or return) it from a tool: the model reads the message as the tool's error."""
+    """Raised (or returned) by a tool: the model reads the message as the tool's error."""
 
 
 class CommandError(HandlerError):
-    """Raise (or return) it from a command: the user sees the message as an error."""
+    """Raised (or returned) by a command: the user sees the message as an error."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,14 +40,14 @@ Block = Union[Text, Image]
 
 @dataclasses.dataclass(frozen=True)
 class ToolResult:
-    """Blocks with the error mark, for a failure that has more to show than a message."""
+    """Blocks with an error flag, for a failure that has more to show than a message."""
 
     content: Sequence[Union[str, Block]]
     is_error: bool = False
 
 
 def tool_result_frame(call_id: str, result: object) -> Dict[str, Any]:
-    """The answer to a tool call. Raises TypeError or ValueError for a result JSON cannot carry."""
+    """Returns the result of a tool call. Raises TypeError or ValueError if it has no JSON form."""
     is_error = isinstance(result, ToolError)
     if isinstance(result, ToolResult):
         is_error, result = result.is_error, list(result.content)
@@ -55,7 +55,7 @@ def tool_result_frame(call_id: str, result: object) -> Dict[str, Any]:
 
 
 def blocks(result: object) -> List[Dict[str, Any]]:
-    """Strings, blocks and lists with a block in them stay what they are; the rest becomes JSON text."""
+    """Converts a result to blocks. Strings, blocks and lists that contain a block are kept; the rest becomes JSON text."""
     if result is None:
         return []
     if isinstance(result, (list, tuple)) and any(isinstance(item, (Text, Image)) for item in result):
@@ -74,7 +74,7 @@ def _block(value: object) -> Dict[str, Any]:
     if isinstance(value, HandlerError):
         return {"type": "text", "text": str(value)}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError("a tool returned bytes: wrap an image in Image(data, mime), decode a text")
+        raise TypeError("a tool returned bytes: wrap an image in Image(data, mime), or decode text")
     return {"type": "text", "text": json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)}
 
 

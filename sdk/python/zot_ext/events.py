@@ -1,4 +1,4 @@
-"""What zot tells an extension, as typed objects. Attributes have the names of the wire."""
+"""The events that zot sends to an extension. Attributes have the names of the wire."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class HelloAck:
-    """zot's answer to the extension's hello."""
+    """zot's response to the extension's hello."""
 
     protocol_version: int = 1
     zot_version: str = ""
@@ -24,19 +24,19 @@ class HelloAck:
 
 @dataclasses.dataclass(frozen=True)
 class SessionStart:
-    """A session has begun."""
+    """A session has started."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TurnStart:
-    """The model is about to be asked; `step` counts from 1 for each prompt."""
+    """A model call is about to start; `step` counts from 1 within each prompt."""
 
     step: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class TurnEnd:
-    """The model has answered. `stop` is end, tool_use, length, error or aborted."""
+    """A model call has ended. `stop` is end, tool_use, length, error or aborted."""
 
     stop: str = ""
     error: Optional[str] = None
@@ -44,7 +44,7 @@ class TurnEnd:
 
 @dataclasses.dataclass(frozen=True)
 class ToolCall:
-    """The model calls a tool, built in or of any extension."""
+    """The model calls a tool: a built-in one, or one of any extension."""
 
     tool_id: str
     tool_name: str
@@ -53,7 +53,7 @@ class ToolCall:
 
 @dataclasses.dataclass(frozen=True)
 class AssistantMessage:
-    """The model's message is complete; `text` is empty when it holds tool calls only."""
+    """The model's message is complete; `text` is empty if it consists of tool calls only."""
 
     text: str = ""
 
@@ -63,9 +63,9 @@ Event = Union[SessionStart, TurnStart, TurnEnd, ToolCall, AssistantMessage]
 
 @dataclasses.dataclass(frozen=True)
 class PanelKey:
-    """A key pressed in a panel. `key` is "rune" when it types `text` (a space too), else its name: up, down, left,
-    right, home, end, pageup, pagedown, enter, tab, backspace, delete, insert, f1, paste (with its text), ctrl+a,
-    shift+tab. Esc is not sent: it closes the panel."""
+    """A key pressed in a panel. `key` is "rune" if it types `text` (including a space), otherwise its name: up, down,
+    left, right, home, end, pageup, pagedown, enter, tab, backspace, delete, insert, f1, paste (with its text),
+    ctrl+a, shift+tab. Esc is not sent: it closes the panel."""
 
     panel: Panel
     key: str
@@ -78,7 +78,7 @@ class PanelKey:
 
 @dataclasses.dataclass(frozen=True)
 class PanelResize:
-    """The room a panel has, in cells."""
+    """The size of a panel, in cells."""
 
     panel: Panel
     width: int
@@ -129,7 +129,7 @@ _READERS: Dict[str, Callable[[Mapping[str, Any]], Event]] = {
 
 
 def read_event(frame: Mapping[str, Any]) -> Optional[Event]:
-    """The event of an `event` or `event_intercept` frame; None for one this SDK does not know."""
+    """Returns the event of an `event` or `event_intercept` frame; None for one that this SDK does not know."""
     reader = _READERS.get(_text(frame, "event"))
     return None if reader is None else reader(frame)
 

@@ -1,4 +1,4 @@
-"""The object an author holds: decorators to register, calls to talk to zot."""
+"""The class that authors use: decorators to register, methods to talk to zot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OnError = Optional[Literal["allow", "block"]]
 
 
 class Observe(Protocol[E]):
-    """A decorator for handlers of `E`, plain or async; they may leave the argument out."""
+    """A decorator for handlers of `E`, plain or async, with or without the argument."""
 
     @overload
     def __call__(self, function: Callable[[E], R]) -> Callable[[E], R]: ...
@@ -69,7 +69,7 @@ class Judge(Protocol[E]):
     def __call__(self, function: Callable[[], V]) -> Callable[[], V]: ...
 
 
-# What atexit functions and the last flush may take.
+# How long atexit functions and the last flush may take.
 _EXIT_SECONDS = 0.3
 
 
@@ -85,7 +85,7 @@ class Extension:
     # Registering
 
     def command(self, name: str, description: str = "") -> Callable[[Function], Function]:
-        """Registers a slash command. The handler takes the text after its name, or nothing, and
+        """Registers a slash command. The handler takes the text after its name, or no argument, and
         returns Prompt, Insert, Display, Panel, a string (shown) or None."""
         _must_be_name(name, "@ext.command(name)")
 
@@ -118,7 +118,7 @@ class Extension:
         return register
 
     def add_tool(self, tool: Tool) -> None:
-        """Registers a tool that was made elsewhere."""
+        """Registers a tool made by `make_tool`."""
         self._registry.tools[tool.name] = tool
         self._announce(tool.frame())
 
@@ -133,7 +133,7 @@ class Extension:
     @overload
     def on(self, event: Literal["assistant_message"]) -> Observe[AssistantMessage]: ...
     def on(self, event: str) -> Any:
-        """Observes an event. Handlers are called in the order of the events, one at a time."""
+        """Observes an event. Handlers run one at a time, in the order of the events."""
 
         def register(function: Function) -> Function:
             self._registry.add_observer(event, function)
@@ -151,9 +151,9 @@ class Extension:
         self, event: Literal["assistant_message"], *, on_error: OnError = None, hold_text: bool = False
     ) -> Judge[AssistantMessage]: ...
     def intercept(self, event: str, *, on_error: OnError = None, hold_text: bool = False) -> Any:
-        """Decides about an event before it happens: return None or allow(), block(reason),
-        modify(args) or replace(text), within 5 s. When the handler raises, `on_error` decides, else the
-        manifest's `on_failure`, else it is allowed. `hold_text` keeps the text from being shown before
+        """Decides about an event before it happens: the handler returns None or allow(), block(reason),
+        modify(args) or replace(text), within 5 s. If it raises, `on_error` decides, otherwise the
+        manifest's `on_failure`, otherwise the event is allowed. `hold_text` delays showing the text until
         the interceptor has seen it."""
 
         def register(function: Function) -> Function:
@@ -169,7 +169,7 @@ class Extension:
         return self._panel_decorator("panel_key", panel_id)
 
     def on_panel_resize(self, panel_id: str) -> Observe[PanelResize]:
-        """Called with the room a panel has; a Panel it returns is drawn."""
+        """Called with the size of a panel; a Panel it returns is drawn."""
         return self._panel_decorator("panel_resize", panel_id)
 
     def on_panel_close(self, panel_id: str) -> Observe[PanelClose]:
@@ -177,20 +177,20 @@ class Extension:
         return self._panel_decorator("panel_close", panel_id)
 
     def on_start(self, function: Function) -> Function:
-        """Called with the HelloAck before zot is told `ready`: the place to register what depends
-        on the model or the directory. zot waits 3 s for it."""
+        """Called with the HelloAck before `ready` is sent, to register what depends on the model or the
+        directory. zot waits 3 s for it."""
         self._registry.start.append(Callback(function))
         return function
 
     def on_shutdown(self, function: Function) -> Function:
-        """Called when zot ends, for about a second at most; the last registered is called first."""
+        """Called when zot ends, for at most about a second; the last one registered is called first."""
         self._registry.shutdown.append(Handler(function))
         return function
 
     # Talking to zot
 
     def notify(self, level: Level, message: str) -> None:
-        """Shows the user a note. Works at any time and from any thread once `run` has begun."""
+        """Shows a notice to the user. Works at any time and from any thread once `run` has been called."""
         self._connected().send({"type": "notify", "level": level, "message": message})
 
     def render_panel(
@@ -201,7 +201,7 @@ class Extension:
         title: Optional[str] = None,
         footer: Optional[str] = None,
     ) -> None:
-        """Draws an open panel again; what is not given stays as it was."""
+        """Redraws an open panel; what is not given stays unchanged."""
         self._connected().panel(panel_id).render(lines, title=title, footer=footer)
 
     def close_panel(self, panel_id: str) -> None:
@@ -212,15 +212,15 @@ class Extension:
 
     @property
     def hello_ack(self) -> HelloAck:
-        """What zot said about itself: provider, model, cwd, extension_dir, data_dir."""
-        answer = self._connected().hello_ack
-        if answer is None:
-            raise RuntimeError("zot has not answered yet: use on_start, or ask in a handler")
-        return answer
+        """zot's response to hello: provider, model, cwd, extension_dir, data_dir."""
+        hello_ack = self._connected().hello_ack
+        if hello_ack is None:
+            raise RuntimeError("zot has not responded yet: use on_start or a handler")
+        return hello_ack
 
     @property
     def data_dir(self) -> Path:
-        """Where the extension may keep state; made when it is not there."""
+        """The directory for the extension's state; created if missing."""
         from pathlib import Path
 
         directory = Path(self.hello_ack.data_dir or self.hello_ack.extension_dir or ".")
@@ -229,7 +229,7 @@ class Extension:
 
     @property
     def stopping(self) -> threading.Event:
-        """Set when zot ends: `while not ext.stopping.wait(60): ...` makes a polite background thread."""
+        """Set when zot ends, for background threads: `while not ext.stopping.wait(60): ...`."""
         return self._connected().stopping
 
     # Running
@@ -237,8 +237,8 @@ class Extension:
     def run(self) -> NoReturn:
         """Serves zot on standard input and output until it ends, then exits the process.
 
-        `print` goes to standard error meanwhile. Code after `run` is never reached: what must happen
-        at the end belongs into `on_shutdown`; atexit functions are run too."""
+        `print` writes to standard error meanwhile. Code after `run` is never reached: use `on_shutdown`
+        to clean up; atexit functions run, too."""
         if sys.stdin is not None and sys.stdin.isatty():
             log(f"{self.name} is a zot extension and expects zot on its standard input; try: zot --ext DIRECTORY")
         runtime = self._open(*claim_stdio())
@@ -248,21 +248,21 @@ class Extension:
         leaving = threading.Thread(target=_leave, daemon=True)
         leaving.start()
         leaving.join(_EXIT_SECONDS)
-        # Not sys.exit: it would wait for the author's threads, and a handler may hang for ever.
+        # Not sys.exit, which would wait for the author's threads: a handler may hang forever.
         os._exit(status)
 
-    def serve(self, requests: int, answers: int) -> int:
-        """Serves a host on two file descriptors and returns the exit status; `run` without the process."""
-        runtime = self._open(requests, answers)
+    def serve(self, requests: int, responses: int) -> int:
+        """Serves a host on two file descriptors and returns the exit status, without ending the process."""
+        runtime = self._open(requests, responses)
         try:
             return self._serve(runtime)
         finally:
             runtime.close()
 
-    def _open(self, requests: int, answers: int) -> Runtime:
+    def _open(self, requests: int, responses: int) -> Runtime:
         if self._runtime is not None and not self._runtime.stopping.is_set():
-            raise RuntimeError(f"{self.name} is being served already")
-        return Runtime(self.name, self.version, self._registry, requests, answers)
+            raise RuntimeError(f"{self.name} is already being served")
+        return Runtime(self.name, self.version, self._registry, requests, responses)
 
     def _serve(self, runtime: Runtime) -> int:
         runtime.greet()
@@ -271,7 +271,7 @@ class Extension:
 
     def _connected(self) -> Runtime:
         if self._runtime is None:
-            raise RuntimeError("not connected to zot: call this from a handler, after run() has begun")
+            raise RuntimeError("not connected to zot: call this from a handler, after run() was called")
         return self._runtime
 
     def _announce(self, frame: Frame) -> None:
@@ -291,9 +291,9 @@ class Extension:
 
 
 def _must_be_name(name: object, usage: str) -> None:
-    # A decorator without its parentheses would otherwise register nothing, silently.
+    # A decorator without parentheses would otherwise silently register nothing.
     if not isinstance(name, str) or not name:
-        raise TypeError(f"a name is wanted, not {name!r}; write {usage}")
+        raise TypeError(f"expected a name, got {name!r}: write {usage}")
 
 
 def _end_on_sigterm(runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""What an extension has registered, and the frames that say so."""
+"""What an extension has registered, and the frames for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .transport import Frame
 
 
 class Handler:
-    """An author's function, plain or async, of one argument or none."""
+    """An author's function, plain or async."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
@@ -24,7 +24,7 @@ class Handler:
 
     @classmethod
     def of_one_argument(cls, function: Callable[..., Any]) -> Tuple[Handler, bool]:
-        """The handler, and whether it wants the argument."""
+        """Returns the handler, and whether it takes the argument."""
         handler = cls(function)
         signature = inspect.signature(function)
         for arguments in ((None,), ()):
@@ -38,13 +38,13 @@ class Handler:
 
 
 class Callback:
-    """A handler that is called with one thing, or without it when it does not ask."""
+    """A handler that takes one argument, or none."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.handler, self._wants = Handler.of_one_argument(function)
+        self.handler, self._takes_argument = Handler.of_one_argument(function)
 
     def arguments(self, value: object) -> Tuple[object, ...]:
-        return (value,) if self._wants else ()
+        return (value,) if self._takes_argument else ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """`shape` is None when the author wrote the schema: the handler then gets the arguments as they came."""
+    """A tool. `shape` is None if the author wrote the schema: the handler then takes the arguments unchecked."""
 
     name: str
     description: str
@@ -76,7 +76,7 @@ class Tool:
         }
 
     def arguments(self, args: object) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
-        """Raises InvalidArguments."""
+        """Returns positional and keyword arguments. Raises InvalidArguments."""
         args = {} if args is None else args
         if self.shape is None:
             return (args,), {}
@@ -89,7 +89,7 @@ def make_tool(
     description: Optional[str],
     written_schema: Optional[Dict[str, Any]],
 ) -> Tool:
-    """Raises TypeError when the schema is no object or cannot be derived."""
+    """Makes a tool. Raises TypeError if the schema is not that of an object, or cannot be derived."""
     name = name or function.__name__
     description = description or inspect.getdoc(function) or ""
     if written_schema is not None:
@@ -105,7 +105,7 @@ def make_tool(
 
 @dataclasses.dataclass(frozen=True)
 class Interceptor:
-    """`on_error` None means as the manifest's `on_failure` says."""
+    """An interceptor; without `on_error` the manifest's `on_failure` applies."""
 
     callback: Callback
     on_error: Optional[str]
@@ -126,12 +126,12 @@ class Registry:
 
     def add_observer(self, event: str, function: Callable[..., Any]) -> None:
         if event not in EVENTS:
-            raise ValueError(f"no such event: {event!r}; there are {', '.join(EVENTS)}")
+            raise ValueError(f"unknown event {event!r}: expected one of {', '.join(EVENTS)}")
         self.observers.setdefault(event, []).append(Callback(function))
 
     def add_interceptor(self, event: str, function: Callable[..., Any], on_error: Optional[str]) -> None:
         if event not in INTERCEPTABLE:
-            raise ValueError(f"cannot intercept {event!r}; only {', '.join(INTERCEPTABLE)}")
+            raise ValueError(f"cannot intercept {event!r}: expected one of {', '.join(INTERCEPTABLE)}")
         if on_error not in (None, "allow", "block"):
             raise ValueError(f'on_error must be "allow" or "block", not {on_error!r}')
         self.interceptors.setdefault(event, []).append(Interceptor(Callback(function), on_error))
@@ -141,7 +141,7 @@ class Registry:
         return commands + [tool.frame() for tool in self.tools.values()]
 
     def subscription_frames(self) -> List[Frame]:
-        """None or one frame: a later one replaces it, so it names everything."""
+        """Returns no frame or one. A later subscription replaces an earlier one, so it lists everything."""
         if not self.observers and not self.interceptors:
             return []
         frame: Frame = {

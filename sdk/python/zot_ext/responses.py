@@ -1,4 +1,4 @@
-"""What a command may return, and the panels it may open."""
+"""The values a command may return, and panels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Display:
 
 @dataclasses.dataclass(frozen=True)
 class Noop:
-    """Changes nothing; returning None means the same."""
+    """Does nothing; returning None means the same."""
 
 
 @dataclasses.dataclass
@@ -53,14 +53,14 @@ class Panel:
         title: Optional[str] = None,
         footer: Optional[str] = None,
     ) -> None:
-        """Draws the panel again; what is not given stays as it was."""
+        """Redraws the panel; what is not given stays unchanged."""
         if lines is not None:
             self.lines = lines
         if title is not None:
             self.title = title
         if footer is not None:
             self.footer = footer
-        self._sender()({"type": "panel_render", "panel_id": self.id, **self._face()})
+        self._sender()({"type": "panel_render", "panel_id": self.id, **self._content()})
 
     def close(self) -> None:
         """Closes the panel."""
@@ -71,7 +71,7 @@ class Panel:
             raise RuntimeError(f"panel {self.id!r} is not open: return it from a command first")
         return self._send
 
-    def _face(self) -> Dict[str, Any]:
+    def _content(self) -> Dict[str, Any]:
         if isinstance(self.lines, str):
             lines: List[str] = self.lines.split("\n")
         else:
@@ -83,7 +83,7 @@ CommandResult = Union[None, str, Prompt, Insert, Display, Noop, Panel, HandlerEr
 
 
 def command_response_frame(command_id: str, result: object) -> Dict[str, Any]:
-    """The answer to a command. Raises TypeError for what is no command result."""
+    """Returns the response to a command. Raises TypeError if the result is not one a command may return."""
     frame: Dict[str, Any] = {"type": "command_response", "id": command_id}
     if result is None or isinstance(result, Noop):
         frame["action"] = "noop"
@@ -98,7 +98,7 @@ def command_response_frame(command_id: str, result: object) -> Dict[str, Any]:
     elif isinstance(result, Display):
         frame.update(action="display", display=result.text)
     elif isinstance(result, Panel):
-        frame.update(action="open_panel", open_panel={"id": result.id, **result._face()})
+        frame.update(action="open_panel", open_panel={"id": result.id, **result._content()})
     else:
         raise TypeError(
             f"a command returned {type(result).__name__}: "

@@ -1,7 +1,7 @@
-"""One connection to zot: reads frames, runs handlers, answers, and ends in time.
+"""One connection to zot: reads frames, runs handlers, responds, and ends in time.
 
 One thread reads and never runs an author's code, so that neither a slow tool nor a hanging
-interceptor keeps the next frame or the shutdown waiting.
+interceptor delays the next frame or the shutdown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .transport import Frame, FrameReader, FrameWriter, log
 from .verdicts import Verdict, apply, block, intercept_response_frame
 from .workers import Lane, Loop
 
-# Plain tool functions that run at the same time; more of them wait for their turn.
+# Plain tool functions that run at the same time; further ones wait.
 TOOL_THREADS = 16
 COMMAND_THREADS = 4
 INTERCEPT_THREADS = 8
@@ -32,29 +32,29 @@ INTERCEPT_THREADS = 8
 CANCEL_SECONDS = 0.4
 CLEANUP_SECONDS = 1.2
 
-# Handlers of `on_start` need the answer to hello; without it they run after so long.
+# How long handlers of `on_start` wait for the response to hello.
 HELLO_ACK_SECONDS = 5.0
 
 
 class Runtime:
-    """Serves one connection, from hello to the end."""
+    """Serves one connection, from hello to its end."""
 
-    def __init__(self, name: str, version: str, registry: Registry, requests: int, answers: int) -> None:
+    def __init__(self, name: str, version: str, registry: Registry, requests: int, responses: int) -> None:
         self._name = name
         self._version = version
         self._registry = registry
         self._reader = FrameReader(requests)
-        self._writer = FrameWriter(answers)
+        self._writer = FrameWriter(responses)
         self._tools = Lane("tool", TOOL_THREADS)
         self._commands = Lane("command", COMMAND_THREADS)
         self._intercepts = Lane("intercept", INTERCEPT_THREADS)
-        # One thread each: events and keys are delivered in the order they came.
+        # One thread each, so that events and keys are delivered in order.
         self._events = Lane("event", 1)
         self._panel_events = Lane("panel", 1)
         self._loop = Loop()
         self._ended: queue.SimpleQueue[Tuple[str, int]] = queue.SimpleQueue()
-        # A byte in this pipe wakes `serve`. A signal can write one at any moment, whereas a signal
-        # that comes just before a wait on a lock is not noticed before the lock is free.
+        # A byte in this pipe wakes `serve`. A signal handler can write one at any time, whereas a signal
+        # just before a wait for a lock goes unnoticed until the lock is free.
         sleeping, waking = os.pipe()
         os.set_blocking(waking, False)
         self._sleeping, self._waking = os.fdopen(sleeping, "rb", 0), os.fdopen(waking, "wb", 0)
@@ -65,19 +65,19 @@ class Runtime:
         self.panels: Dict[str, Panel] = {}
 
     def greet(self) -> None:
-        """Says hello, which must come before anything else is sent, and ready if nothing is left to do."""
+        """Sends hello, which must be the first frame, and `ready` unless `on_start` handlers run first."""
         hello: Frame = {
             "type": "hello",
             "name": self._name,
             "version": self._version,
             "capabilities": ["commands", "tools", "events"],
         }
-        self.send(hello, *self._registry.registration_frames(), *([] if self._registry.start else self._last_words()))
+        self.send(hello, *self._registry.registration_frames(), *([] if self._registry.start else self._final_frames()))
 
     def serve(self) -> int:
-        """Returns the exit status, in time even when handlers hang. Call `greet` first."""
+        """Serves until the end and returns the exit status, in time even if handlers hang. Call `greet` first."""
         threading.Thread(target=self._read, name="zot-read", daemon=True).start()
-        # From here on this thread writes nothing: a host that does not read must not keep it from ending.
+        # From here on this thread writes nothing, so that a host that does not read cannot block its end.
         if self._registry.start:
             threading.Thread(target=self._start, name="zot-start", daemon=True).start()
         elif self._registry.has_async_handlers():
@@ -89,7 +89,7 @@ class Runtime:
         self.stopping.set()
         finishing = threading.Thread(target=self._finish, args=(reason,), name="zot-finish", daemon=True)
         finishing.start()
-        # Whatever blocks in there (a full pipe, an author's clean-up) blocks that thread only.
+        # A full pipe or an author's clean-up blocks that thread only.
         finishing.join(CLEANUP_SECONDS)
         for lane in (self._tools, self._commands, self._intercepts, self._events, self._panel_events):
             lane.close()
@@ -97,18 +97,18 @@ class Runtime:
         return status
 
     def close(self) -> None:
-        """Gives the pipe back, and keeps late answers from being written, for a process that lives on."""
+        """Releases the pipe and drops late responses, for a process that keeps running."""
         self._writer.close()
         self._sleeping.close()
         self._waking.close()
 
     def end(self, reason: str, status: int) -> None:
-        """Makes `serve` finish. Safe in a signal handler."""
+        """Makes `serve` return. Safe in a signal handler."""
         self._ended.put((reason, status))
         try:
             self._waking.write(b".")
         except (OSError, ValueError):
-            pass  # It has ended already.
+            pass  # It has already ended.
 
     @property
     def wakeup_descriptor(self) -> int:
@@ -121,24 +121,24 @@ class Runtime:
             try:
                 return self._ended.get_nowait()
             except queue.Empty:
-                continue  # A signal whose Python handler is still to run.
+                continue  # A signal whose Python handler has not run yet.
 
     def send(self, *frames: Frame) -> None:
-        """Sends the frames in one piece; when zot is gone the connection ends."""
+        """Sends the frames in one piece; ends the connection if zot is gone."""
         try:
             self._writer.send(*frames)
         except OSError as error:
             if not self.stopping.is_set():
-                log(f"zot does not read any more: {error}")
+                log(f"zot no longer reads: {error}")
             self.end("gone", 0)
 
     def announce_subscription(self) -> None:
-        """Subscribes again, unless the first subscription is still to come."""
+        """Subscribes again, unless the first subscription has not been sent yet."""
         if self._registered:
             self.send(*self._registry.subscription_frames())
 
-    def _last_words(self) -> List[Frame]:
-        """What ends the first registrations."""
+    def _final_frames(self) -> List[Frame]:
+        """Returns the frames that end the initial registration."""
         self._registered = True
         return [*self._registry.subscription_frames(), {"type": "ready"}]
 
@@ -150,7 +150,7 @@ class Runtime:
                 self._call(callback.handler, callback.arguments(self.hello_ack or HelloAck()))
             except BaseException as error:
                 self._report("on_start", error)
-        self.send(*self._last_words())
+        self.send(*self._final_frames())
 
     def _read(self) -> None:
         handlers: Dict[str, Callable[[Frame], None]] = {
@@ -169,7 +169,7 @@ class Runtime:
                 return
             handle = handlers.get(frame["type"])
             if handle is None:
-                continue  # A newer zot may say more than this SDK knows.
+                continue  # A newer zot may send frames that this SDK does not know.
             try:
                 handle(frame)
             except Exception:
@@ -187,13 +187,13 @@ class Runtime:
                 log(f"on_shutdown failed: {_message(error)}\n{_traceback(error)}")
 
     def _call(self, handler: Handler, arguments: Tuple[Any, ...]) -> Any:
-        """Calls a handler from a lane's thread and waits, also for a coroutine."""
+        """Calls a handler from a lane's thread and waits for it, even if it is a coroutine."""
         result = handler.function(*arguments)
         if inspect.iscoroutine(result):
             return self._loop.spawn(result).result()
         return result
 
-    def _answer(
+    def _respond(
         self,
         lane: Lane,
         handler: Handler,
@@ -201,7 +201,7 @@ class Runtime:
         succeed: Callable[[object], None],
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Runs a handler where it belongs; exactly one of `succeed` and `fail` sends the answer."""
+        """Runs a handler on its lane or loop; exactly one of `succeed` and `fail` sends the response."""
 
         def run() -> None:
             try:
@@ -224,7 +224,7 @@ class Runtime:
         if handler.is_async:
             self._loop.spawn(run_async())
         elif not lane.submit(run):
-            fail(HandlerError("too busy: too many calls wait for this extension"))
+            fail(HandlerError("too busy: too many calls are waiting for this extension"))
 
     def _on_hello_ack(self, frame: Frame) -> None:
         self.hello_ack = read_hello_ack(frame)
@@ -250,7 +250,7 @@ class Runtime:
             fail(HandlerError(f"this extension has no tool {name!r}"))
             return
         known = tool
-        self._answer(self._tools, known.handler, lambda: known.arguments(frame.get("args")), succeed, fail)
+        self._respond(self._tools, known.handler, lambda: known.arguments(frame.get("args")), succeed, fail)
 
     def _on_command(self, frame: Frame) -> None:
         command_id, name, args = frame["id"], frame.get("name"), frame.get("args")
@@ -269,7 +269,7 @@ class Runtime:
             fail(HandlerError(f"this extension has no command {name!r}"))
             return
         positional = command.callback.arguments(args if isinstance(args, str) else "")
-        self._answer(self._commands, command.callback.handler, lambda: (positional, {}), succeed, fail)
+        self._respond(self._commands, command.callback.handler, lambda: (positional, {}), succeed, fail)
 
     def _on_event(self, frame: Frame) -> None:
         event = read_event(frame)
@@ -315,10 +315,10 @@ class Runtime:
                 self.send(intercept_response_frame(intercept_id, event, event, verdict))
 
         if not self._intercepts.submit(run):
-            log("an intercept gets no answer: too many of them wait")
+            log("dropped an intercept: too many are waiting")
 
     def _judge(self, name: str, event: Event) -> Tuple[Event, Verdict]:
-        """Asks the interceptors one after another: the first block wins, rewrites chain."""
+        """Calls the interceptors one after another: the first block wins, rewrites chain."""
         for interceptor in list(self._registry.interceptors.get(name, ())):
             try:
                 verdict = self._call(interceptor.callback.handler, interceptor.callback.arguments(event))
@@ -345,20 +345,20 @@ class Runtime:
             return "allow"
 
     def _report(self, what: str, error: BaseException) -> None:
-        """For failures that have no answer to carry them: the user is told."""
+        """Shows the user a failure that no response can carry."""
         if self.stopping.is_set():
             return
         _log_unexpected(what, error)
         self.send({"type": "notify", "level": "error", "message": f"{what} failed: {_message(error)}"})
 
     def adopt(self, panel: Panel) -> Panel:
-        """Lets a panel of the author's draw on this connection."""
+        """Connects an author's panel, so that it can be drawn."""
         panel._send = self.send
         self.panels[panel.id] = panel
         return panel
 
     def panel(self, panel_id: str) -> Panel:
-        """The open panel of that id, or an empty one for an id nobody opened here."""
+        """Returns the open panel with that id, or an empty one for an unknown id."""
         return self.panels.get(panel_id) or Panel(panel_id, _send=self.send)
 
 

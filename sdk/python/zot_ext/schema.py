@@ -1,7 +1,7 @@
 """JSON Schemas from signatures and type hints, and arguments checked and converted by the same hints.
 
-A type becomes a `Shape`: the schema the model is told, and the reader that turns what the model
-sent into the Python value. Both are made together, so that they cannot disagree.
+A type becomes a `Shape`: the schema that the model sees, and the reader that converts the model's
+arguments to Python values. Both are made together, so that they cannot disagree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN_CHARACTERS = 60
 
 
 class InvalidArguments(Exception):
-    """What is wrong with a value, each problem with the name of its field."""
+    """The problems with a value, each with the name of its field."""
 
     def __init__(self, problems: List[str]) -> None:
         super().__init__("; ".join(problems))
@@ -34,7 +34,7 @@ class InvalidArguments(Exception):
 
 
 class UnsupportedType(TypeError):
-    """A type hint that has no JSON Schema here."""
+    """A type hint without a JSON Schema."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Field:
 
 
 def parameters(function: Callable[..., Any]) -> Shape:
-    """The shape of a function's keyword arguments. Raises UnsupportedType at definition time."""
+    """Returns the shape of a function's keyword arguments. Raises UnsupportedType at definition time."""
     hints = _hints(function)
     fields: Dict[str, _Field] = {}
     open_ended = False
@@ -59,14 +59,14 @@ def parameters(function: Callable[..., Any]) -> Shape:
             open_ended = True
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            raise UnsupportedType(f"parameter {name!r} must be usable by keyword, or pass schema={{...}}")
+            raise UnsupportedType(f"parameter {name!r} must be accepted by keyword: change it, or pass schema={{...}}")
         hint = hints.get(name, Any)
         fields[name] = _field(hint, name, parameter.default, parameter.empty)
     return _object(fields, lambda values: values, open_ended)
 
 
 def shape(hint: Any, name: str = "value", inside: Tuple[Any, ...] = ()) -> Shape:
-    """The shape of one type; `inside` holds the classes this one is nested in."""
+    """Returns the shape of a type; `inside` holds the classes it is nested in."""
     if hint is Any or hint is object or isinstance(hint, typing.TypeVar):
         return Shape({}, lambda value, path: value)
     if hint is None or hint is type(None):
@@ -138,15 +138,15 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
-def _wrong(path: str, wanted: str, value: Any) -> InvalidArguments:
-    return InvalidArguments([f"{path} must be {wanted}, not {_shown(value)}"])
+def _wrong(path: str, expected: str, value: Any) -> InvalidArguments:
+    return InvalidArguments([f"{path} must be {expected}, not {_shown(value)}"])
 
 
-def _reader(wanted: str, fits: Callable[[Any], bool]) -> Callable[[Any, str], Any]:
+def _reader(expected: str, fits: Callable[[Any], bool]) -> Callable[[Any, str], Any]:
     def read(value: Any, path: str) -> Any:
         if fits(value):
             return value
-        raise _wrong(path, wanted, value)
+        raise _wrong(path, expected, value)
 
     return read
 
@@ -175,7 +175,7 @@ def _field(hint: Any, name: str, default: Any, missing: Any, inside: Tuple[Any, 
             if json.loads(json.dumps(default, allow_nan=False)) == default:
                 made = Shape({**made.schema, "default": default}, made.read)
         except (TypeError, ValueError):
-            pass  # The default works all the same; the model is just not told.
+            pass  # The default still applies; the model just does not see it.
     return _Field(made, required=False)
 
 
@@ -224,7 +224,7 @@ def _dataclass(hint: Any, inside: Tuple[Any, ...]) -> Shape:
     def build(values: Dict[str, Any]) -> Any:
         try:
             return hint(**values)
-        except ValueError as error:  # What __post_init__ refuses is the model's mistake.
+        except ValueError as error:  # What __post_init__ rejects is the model's mistake.
             raise InvalidArguments([str(error)]) from error
 
     return _object(fields, build)
@@ -278,8 +278,8 @@ def _union(options: List[Shape]) -> Shape:
                 problems += error.problems
         start = f"{path} must be "
         if all(problem.startswith(start) for problem in problems):
-            wanted = [problem[len(start) :].rsplit(", not ", 1)[0] for problem in problems]
-            raise _wrong(path, " or ".join(dict.fromkeys(wanted)), value)
+            expected = [problem[len(start) :].rsplit(", not ", 1)[0] for problem in problems]
+            raise _wrong(path, " or ".join(dict.fromkeys(expected)), value)
         raise InvalidArguments(problems)
 
     return Shape({"anyOf": [option.schema for option in options]}, read)

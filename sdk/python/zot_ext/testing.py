@@ -27,7 +27,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 class HostError(AssertionError):
-    """The extension did not do what the protocol or the test wants."""
+    """The extension did not do what the protocol or the test expects."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RegisteredTool:
 
 @dataclasses.dataclass(frozen=True)
 class ToolOutcome:
-    """A `tool_result`; `text` joins its text blocks by line feeds."""
+    """A `tool_result`; `text` is its text blocks, joined by line feeds."""
 
     text: str
     content: List[Dict[str, Any]]
@@ -48,7 +48,7 @@ class ToolOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class CommandOutcome:
-    """A `command_response`; `text` is the prompt, the insertion or what is displayed."""
+    """A `command_response`; `text` is the prompt, the inserted or the displayed text."""
 
     action: str
     text: str
@@ -71,7 +71,7 @@ class Notification:
 
 
 class Pending:
-    """A request without its answer yet."""
+    """A request whose response has not arrived yet."""
 
     def __init__(self, host: Host, request_id: str, what: str) -> None:
         self._host = host
@@ -79,18 +79,18 @@ class Pending:
         self._what = what
 
     def result(self, timeout: float = TIMEOUT_SECONDS) -> Frame:
-        """Waits for the answer's frame."""
-        return self._host.wait_for(lambda: self._host._answers.get(self._id), self._what, timeout)
+        """Waits for the response frame."""
+        return self._host.wait_for(lambda: self._host._responses.get(self._id), self._what, timeout)
 
     def done(self) -> bool:
-        return self._id in self._host._answers
+        return self._id in self._host._responses
 
 
 class Host:
-    """Connects to an extension, collects what it says and asks it things.
+    """Connects to an extension, collects its frames and sends it requests.
 
-    `extension` is an Extension (served on threads of this process), or a directory with an
-    `extension.json`, or a command line, both started as a process with that directory as its own.
+    `extension` is an Extension, which runs on threads of this process, or a directory with an
+    `extension.json` or a command line, which is started as a process.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Host:
         self.frames: List[Frame] = []
         self.acknowledged_shutdown = False
         self.process: Optional[subprocess.Popen[bytes]] = None
-        self._answers: Dict[str, Frame] = {}
+        self._responses: Dict[str, Frame] = {}
         self._closed = False
         self._fault = ""
         self._status: Optional[int] = None
@@ -139,7 +139,7 @@ class Host:
         self.close()
 
     def start(self) -> None:
-        """Starts the extension and answers its hello; `with` also waits until it is ready."""
+        """Starts the extension and responds to its hello; `with` also waits until it is ready."""
         if self._data_dir is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="zot-ext-")
             self._data_dir = self._temporary.name
@@ -149,7 +149,7 @@ class Host:
             self._start_process(*self._program(self._extension))
         threading.Thread(target=self._collect, daemon=True).start()
 
-    # Asking
+    # Requests
 
     def invoke(self, name: str, args: str = "", *, timeout: float = TIMEOUT_SECONDS) -> CommandOutcome:
         """Runs a slash command."""
@@ -162,9 +162,9 @@ class Host:
         return CommandOutcome(action, str(frame.get(action, "") if panel is None else ""), panel, frame.get("error", ""))
 
     def call_tool(
-        self, name: str, args: Optional[Dict[str, Any]] = None, *, timeout: float = TIMEOUT_SECONDS, **named: Any
+        self, name: str, args: Optional[Dict[str, Any]] = None, /, *, timeout: float = TIMEOUT_SECONDS, **named: Any
     ) -> ToolOutcome:
-        """Calls a tool as the model would, with a dict of arguments or with keywords."""
+        """Calls a tool as the model would, with a dict of arguments or with keywords (except `timeout`)."""
         frame = self.begin_tool_call(name, {**(args or {}), **named}).result(timeout)
         content = frame.get("content") or []
         text = "\n".join(block["text"] for block in content if block.get("type") == "text")
@@ -176,7 +176,7 @@ class Host:
         return self.request("tool_call", name=name, args=args or {})
 
     def intercept(self, event: str, *, timeout: float = TIMEOUT_SECONDS, **fields: Any) -> InterceptOutcome:
-        """Asks the interceptors: `host.intercept("tool_call", tool_name="bash", tool_args={...})`."""
+        """Runs the interceptors: `host.intercept("tool_call", tool_name="bash", tool_args={...})`."""
         if event not in self.intercepted:
             raise HostError(f"the extension does not intercept {event}; it intercepts {self.intercepted}")
         if event == "tool_call":
@@ -190,7 +190,7 @@ class Host:
         )
 
     def emit(self, event: str, **fields: Any) -> None:
-        """Sends an event, if the extension has subscribed to it, as zot would."""
+        """Sends an event if the extension has subscribed to it."""
         if event in self.subscribed:
             self.send({"type": "event", "event": event, **fields})
 
@@ -210,7 +210,7 @@ class Host:
         return self.wait_exit(timeout)
 
     def close_stdin(self) -> None:
-        """Ends the extension's input without a word, as a zot that died would."""
+        """Closes the extension's input without `shutdown`, as a zot that crashed would."""
         self._close_requests()
 
     def wait_exit(self, timeout: float = TIMEOUT_SECONDS) -> int:
@@ -219,14 +219,14 @@ class Host:
                 self._status = self.process.wait(timeout)
             except subprocess.TimeoutExpired:
                 raise HostError(f"the extension still runs after {timeout} s") from None
-            # All that it said before it ended counts.
+            # Frames sent before its end count, too.
             self.wait_for(lambda: self._closed, "the end of its output", timeout)
         self.wait_for(lambda: self._status is not None, "its end", timeout)
         assert self._status is not None
         return self._status
 
     def wait_for(self, condition: Callable[[], Optional[T]], what: str = "a condition", timeout: float = TIMEOUT_SECONDS) -> T:
-        """Waits until `condition` is true, looking again after each frame; returns its value."""
+        """Waits until `condition` is true, checking after each frame; returns its value."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while True:
@@ -236,7 +236,7 @@ class Host:
                 if value:
                     return value
                 left = deadline - time.monotonic()
-                # The state of the test itself may be what the condition looks at: look often.
+                # The condition may depend on the state of the test itself: check often.
                 if left <= 0:
                     raise HostError(f"waited {timeout} s for {what}; the last frames: {self.frames[-3:]}")
                 if self._closed and not condition():
@@ -247,20 +247,20 @@ class Host:
         """Sends a frame with a new id."""
         request_id = str(next(self._ids))
         self.send({"type": kind, "id": request_id, **fields})
-        return Pending(self, request_id, f"the answer to {kind} {fields.get('name', '')}".strip())
+        return Pending(self, request_id, f"the response to {kind} {fields.get('name', '')}".strip())
 
     def send(self, frame: Frame) -> None:
         """Sends any frame."""
         self._writer.send(frame)
 
     def send_bytes(self, data: bytes) -> None:
-        """Sends anything, also what is no frame."""
+        """Sends any bytes, even invalid frames."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._requests, rest) :]
 
     def close(self) -> None:
-        """Ends the extension, by force when it must be, and removes what `start` made."""
+        """Ends the extension, if necessary by force, and removes what `start` created."""
         try:
             if self.process is not None and self.process.poll() is None:
                 self._close_politely()
@@ -275,7 +275,7 @@ class Host:
                 self._temporary.cleanup()
                 self._temporary = None
 
-    # Inside
+    # Internals
 
     def _close_politely(self) -> None:
         try:
@@ -322,8 +322,8 @@ class Host:
 
         threading.Thread(target=serve, name="zot-extension", daemon=True).start()
 
-    def _connect(self, requests: int, answers: int) -> None:
-        self._requests, self._answers_end = requests, answers
+    def _connect(self, requests: int, responses: int) -> None:
+        self._requests, self._responses_end = requests, responses
         self._writer = FrameWriter(requests)
 
     def _close_requests(self) -> None:
@@ -337,7 +337,7 @@ class Host:
             os.close(requests)
 
     def _collect(self) -> None:
-        for frame in FrameReader(self._answers_end):
+        for frame in FrameReader(self._responses_end):
             with self._changed:
                 self.frames.append(frame)
                 self._note(frame)
@@ -348,7 +348,7 @@ class Host:
         if self.process is not None and self.process.stdout is not None:
             self.process.stdout.close()
         else:
-            os.close(self._answers_end)
+            os.close(self._responses_end)
 
     def _note(self, frame: Frame) -> None:
         kind = frame["type"]
@@ -384,6 +384,6 @@ class Host:
         elif kind == "shutdown_ack":
             self.acknowledged_shutdown = True
         elif "id" in frame:
-            if frame["id"] in self._answers:
-                self._fault = f"a second answer to {frame['id']}: {frame}"
-            self._answers[frame["id"]] = frame
+            if frame["id"] in self._responses:
+                self._fault = f"a second response to {frame['id']}: {frame}"
+            self._responses[frame["id"]] = frame

@@ -1,4 +1,4 @@
-"""Frames on file descriptors: one JSON object a line, and standard output kept for them alone."""
+"""Frames on file descriptors: one JSON object per line; standard output is reserved for them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Frame = Dict[str, Any]
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
-# How much of a broken line is worth a place in the log.
+# How much of an invalid line is logged.
 _LOGGED_CHARACTERS = 200
 
 
 class FrameTooLarge(ValueError):
-    """The host would refuse this frame."""
+    """The host would reject this frame."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"too large to send: {size} bytes, a frame may have {MAX_FRAME_BYTES}")
+        super().__init__(f"too large to send: {size} bytes; the limit is {MAX_FRAME_BYTES}")
 
 
 def log(message: str) -> None:
@@ -30,15 +30,15 @@ def log(message: str) -> None:
         sys.stderr.write(f"zot_ext: {message}\n")
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
-        pass  # Without a log there is nobody left to tell.
+        pass  # There is nowhere else to report it.
 
 
 def encode(frame: Frame) -> bytes:
-    """One line. Raises TypeError or ValueError for what JSON cannot carry."""
+    """Returns one line. Raises TypeError or ValueError for values without a JSON form."""
     # ASCII only: no reader can mistake U+2028 or U+0085 for the end of the line.
     text = json.dumps(frame, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if "\\ud" in text:
-        # Half a surrogate pair, as in an undecodable file name, would make the host drop the frame.
+        # The host would drop a frame with a lone surrogate, as in an undecodable file name.
         text = json.dumps(_mend(frame), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     line = text.encode("ascii")
     if len(line) > MAX_FRAME_BYTES:
@@ -57,7 +57,7 @@ def _mend(value: Any) -> Any:
 
 
 class FrameReader:
-    """Iterates over the frames of a descriptor; what is no frame is logged and skipped."""
+    """Iterates over the frames of a descriptor; other lines are logged and skipped."""
 
     def __init__(self, descriptor: int) -> None:
         # A copy: the caller may close its own while a thread still waits here.
@@ -70,7 +70,7 @@ class FrameReader:
     def _frames(self) -> Iterator[Frame]:
         while True:
             try:
-                # One byte for the line feed, one to notice a line that is too long.
+                # One byte for the line feed, one to detect a line that is too long.
                 line = self._file.readline(MAX_FRAME_BYTES + 2)
             except OSError as error:
                 log(f"standard input failed: {error}")
@@ -87,12 +87,12 @@ class FrameReader:
             try:
                 frame = json.loads(line.decode("utf-8"))
             except (ValueError, RecursionError) as error:
-                log(f"skipped a broken frame: {error}: {line[:_LOGGED_CHARACTERS]!r}")
+                log(f"skipped an invalid frame: {error}: {line[:_LOGGED_CHARACTERS]!r}")
                 continue
             if isinstance(frame, dict) and isinstance(frame.get("type"), str):
                 yield frame
             else:
-                log(f"skipped a frame that is no object with a type: {line[:_LOGGED_CHARACTERS]!r}")
+                log(f"skipped a line that is not an object with a type: {line[:_LOGGED_CHARACTERS]!r}")
 
 
 class FrameWriter:
@@ -104,7 +104,7 @@ class FrameWriter:
         self._lock = threading.Lock()
 
     def send(self, *frames: Frame) -> None:
-        """Raises OSError when the host is gone, and what `encode` raises before a byte is written."""
+        """Sends frames. Raises OSError if the host is gone, or what `encode` raises before anything is written."""
         rest = memoryview(b"".join(encode(frame) for frame in frames))
         with self._lock:
             if self._closed:
@@ -113,18 +113,18 @@ class FrameWriter:
                 rest = rest[os.write(self._descriptor, rest) :]
 
     def close(self) -> None:
-        """To be called before the descriptor is closed: its number may soon mean something else."""
+        """Stops writing. Call it before closing the descriptor, whose number may be reused."""
         with self._lock:
             self._closed = True
 
 
 def claim_stdio() -> Tuple[int, int]:
-    """Takes standard input and output away from the rest of the process.
+    """Reserves standard input and output for frames and returns their descriptors.
 
-    Afterwards `print` and what child processes write go to standard error, and reading standard
-    input finds its end at once. The descriptors returned are not inherited by children.
+    Afterwards `print` and child processes write to standard error, and standard input is at its end. The
+    descriptors returned are not inherited by children.
     """
-    requests, answers = os.dup(0), os.dup(1)
+    requests, responses = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -134,14 +134,14 @@ def claim_stdio() -> Tuple[int, int]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
-    # What was printed before this point is still in Python's buffer: it leaves for standard error.
+    # What was printed so far is still in Python's buffer: it goes to standard error.
     for stream in _text_streams():
         try:
             stream.flush()
             stream.reconfigure(line_buffering=True)
         except (AttributeError, OSError, ValueError):
             pass
-    return requests, answers
+    return requests, responses
 
 
 def _text_streams() -> List[Any]:

@@ -1,4 +1,4 @@
-"""What an interceptor decides."""
+"""The verdicts of interceptors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .events import AssistantMessage, Event, ToolCall
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Made by `allow`, `block`, `modify` and `replace`; returning None allows."""
+    """The verdict of an interceptor, made by `allow`, `block`, `modify` or `replace`; None allows."""
 
     blocked: bool = False
     reason: str = ""
@@ -19,27 +19,27 @@ class Verdict:
 
 
 def allow() -> Verdict:
-    """Lets it happen."""
+    """Allows the event."""
     return Verdict()
 
 
 def block(reason: str) -> Verdict:
-    """Stops it. The model reads the reason as the tool's error."""
+    """Blocks the event. The model reads the reason as the tool's error."""
     return Verdict(blocked=True, reason=reason)
 
 
 def modify(args: Mapping[str, Any]) -> Verdict:
-    """Lets a tool call happen with these arguments, all of them, instead of the model's."""
+    """Runs a tool call with exactly these arguments instead of the model's."""
     return Verdict(args=dict(args))
 
 
 def replace(text: str) -> Verdict:
-    """Puts another text in the place of the assistant's message."""
+    """Replaces the text of the assistant's message."""
     return Verdict(text=text)
 
 
 def apply(event: Event, verdict: object) -> Event:
-    """The event as the next interceptor sees it. Raises TypeError for a verdict that does not fit."""
+    """Returns the event for the next interceptor. Raises TypeError for a verdict that does not fit."""
     if not isinstance(verdict, Verdict):
         raise TypeError(
             f"an interceptor returned {type(verdict).__name__}: "
@@ -57,7 +57,7 @@ def apply(event: Event, verdict: object) -> Event:
 
 
 def intercept_response_frame(intercept_id: str, before: Event, after: Event, verdict: Verdict) -> Dict[str, Any]:
-    """The answer to an intercept, after all interceptors of it have spoken."""
+    """Returns the response to an intercept, after all its interceptors have run."""
     frame: Dict[str, Any] = {"type": "event_intercept_response", "id": intercept_id, "block": verdict.blocked}
     if verdict.blocked:
         frame["reason"] = verdict.reason

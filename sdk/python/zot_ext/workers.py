@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     import asyncio
     import concurrent.futures
 
-# Jobs that may wait in a lane; a handler that hangs must not make the extension grow without end.
+# Jobs that may wait in a lane, so that a hanging handler cannot use up memory.
 MAX_WAITING_JOBS = 1024
 
 
 class Lane:
-    """Runs jobs on daemon threads, started when needed; with one thread the jobs keep their order."""
+    """Runs jobs on daemon threads, started on demand; with one thread the jobs keep their order."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._name = name
-        self._most = threads
+        self._max_threads = threads
         self._jobs: queue.SimpleQueue[Optional[Callable[[], None]]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
         self._unfinished = 0
 
     def submit(self, job: Callable[[], None]) -> bool:
-        """False when too many jobs wait already."""
+        """Queues a job; returns False if too many are waiting."""
         with self._lock:
             if self._unfinished >= MAX_WAITING_JOBS:
                 return False
             self._unfinished += 1
-            grow = self._threads < min(self._most, self._unfinished)
+            grow = self._threads < min(self._max_threads, self._unfinished)
             self._threads += grow
             self._jobs.put(job)
         if grow:
@@ -42,7 +42,7 @@ class Lane:
         return True
 
     def close(self) -> None:
-        """Lets idle threads end; one that hangs ends with the process."""
+        """Ends idle threads; one that hangs ends with the process."""
         with self._lock:
             for _ in range(self._threads):
                 self._jobs.put(None)
@@ -62,7 +62,7 @@ class Lane:
 
 
 class Loop:
-    """An asyncio event loop on a thread of its own, started by the first coroutine."""
+    """An asyncio event loop on its own thread, started by the first coroutine."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,8 +70,8 @@ class Loop:
         self._closed = False
 
     def start(self) -> asyncio.AbstractEventLoop:
-        """Raises RuntimeError after `close`."""
-        # asyncio is not imported before: it costs more than the rest of the start-up together.
+        """Starts the loop if needed and returns it. Raises RuntimeError after `close`."""
+        # Imported late: asyncio costs more than the rest of the start-up.
         import asyncio
 
         with self._lock:
@@ -92,7 +92,7 @@ class Loop:
             raise
 
     def cancel_all(self, seconds: float) -> None:
-        """Cancels what runs, the author's own tasks too, and waits until it has cleaned up, at most so long."""
+        """Cancels all tasks, including the author's own, and waits for their clean-up, at most `seconds`."""
         with self._lock:
             loop = self._loop
         if loop is None:
@@ -109,7 +109,7 @@ class Loop:
         try:
             asyncio.run_coroutine_threadsafe(cancel(), loop).result(seconds)
         except BaseException as error:
-            log(f"coroutines still run at shutdown: {type(error).__name__}")
+            log(f"coroutines still running at shutdown: {type(error).__name__}")
 
     def close(self) -> None:
         with self._lock:

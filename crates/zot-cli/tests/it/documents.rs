@@ -14,7 +14,12 @@ use zot_wire::rpc::{
     SubscribedData, ToolsData, UsageData, json_schema,
 };
 
-const DOCUMENTS: [&str; 3] = ["docs/scripts.md", "docs/rpc.md", "docs/events.md"];
+const DOCUMENTS: [&str; 4] = [
+    "docs/scripts.md",
+    "docs/rpc.md",
+    "docs/rpc-clients.md",
+    "docs/events.md",
+];
 
 const EXTENSIONS: &str = "docs/extensions.md";
 

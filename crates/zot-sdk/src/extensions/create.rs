@@ -24,6 +24,15 @@ pub enum Language {
     Shell,
 }
 
+/// What a new extension is built on. Shell and Rust extensions always use the protocol directly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foundation {
+    /// A copy of zot's SDK for the language.
+    Sdk,
+    /// Nothing: the extension reads and writes frames itself.
+    Protocol,
+}
+
 /// An extension that was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedExtension {
@@ -58,6 +67,7 @@ pub enum CreateError {
 pub fn create(
     name: &str,
     language: Language,
+    foundation: Foundation,
     directory: &Path,
 ) -> Result<CreatedExtension, CreateError> {
     check_name(name)?;
@@ -72,7 +82,7 @@ pub fn create(
         io::ErrorKind::AlreadyExists => CreateError::Exists(directory.to_owned()),
         _ => failed(error),
     })?;
-    let skeleton = Skeleton::new(name, language);
+    let skeleton = Skeleton::new(name, language, foundation);
     if let Err(error) = write(&skeleton, directory) {
         let _ = fs::remove_dir_all(directory);
         return Err(failed(error));

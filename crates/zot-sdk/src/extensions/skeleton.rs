@@ -1,6 +1,6 @@
 //! The files of a new extension, by language.
 
-use super::create::Language;
+use super::create::{Foundation, Language};
 
 /// Whether a file is executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,18 @@ const fn program(path: &'static str, text: &'static str) -> Template {
     Template { path, text, mode }
 }
 
-const PYTHON: [Template; 4] = [
+/// A file of one of our SDKs, which is copied into the extension: extensions are installed by copying
+/// their directory, so they have to hold what they need.
+macro_rules! sdk_file {
+    ($directory:literal, $sources:literal, $name:literal) => {
+        text(
+            concat!($directory, "/", $name),
+            include_str!(concat!("../../../../sdk/", $sources, "/", $name)),
+        )
+    };
+}
+
+const PYTHON: &[Template] = &[
     text(
         "extension.json",
         include_str!("skeletons/python/extension.json"),
@@ -36,9 +47,22 @@ const PYTHON: [Template; 4] = [
         include_str!("skeletons/python/test_main.py"),
     ),
     text("README.md", include_str!("skeletons/python/README.md")),
+    sdk_file!("zot_ext", "python/zot_ext", "__init__.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "content.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "events.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "extension.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "py.typed"),
+    sdk_file!("zot_ext", "python/zot_ext", "registry.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "responses.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "runtime.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "schema.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "testing.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "transport.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "verdicts.py"),
+    sdk_file!("zot_ext", "python/zot_ext", "workers.py"),
 ];
 
-const TYPESCRIPT: [Template; 5] = [
+const TYPESCRIPT: &[Template] = &[
     text(
         "extension.json",
         include_str!("skeletons/typescript/extension.json"),
@@ -53,9 +77,63 @@ const TYPESCRIPT: [Template; 5] = [
         include_str!("skeletons/typescript/main.test.js"),
     ),
     text("README.md", include_str!("skeletons/typescript/README.md")),
+    sdk_file!("zot-ext", "typescript/src", "connection.js"),
+    sdk_file!("zot-ext", "typescript/src", "content.js"),
+    sdk_file!("zot-ext", "typescript/src", "extension.js"),
+    sdk_file!("zot-ext", "typescript/src", "frames.d.ts"),
+    sdk_file!("zot-ext", "typescript/src", "host.js"),
+    sdk_file!("zot-ext", "typescript/src", "index.d.ts"),
+    sdk_file!("zot-ext", "typescript/src", "lines.js"),
+    sdk_file!("zot-ext", "typescript/src", "main.js"),
+    sdk_file!("zot-ext", "typescript/src", "queue.js"),
+    sdk_file!("zot-ext", "typescript/src", "responses.js"),
+    sdk_file!("zot-ext", "typescript/src", "schema-check.js"),
+    sdk_file!("zot-ext", "typescript/src", "schema.d.ts"),
+    sdk_file!("zot-ext", "typescript/src", "stdio.js"),
+    sdk_file!("zot-ext", "typescript/src", "testing.d.ts"),
+    sdk_file!("zot-ext", "typescript/src", "tools.d.ts"),
 ];
 
-const SHELL: [Template; 4] = [
+const PLAIN_PYTHON: &[Template] = &[
+    text(
+        "extension.json",
+        include_str!("skeletons/python-plain/extension.json"),
+    ),
+    program("main.py", include_str!("skeletons/python-plain/main.py")),
+    text(
+        "test_main.py",
+        include_str!("skeletons/python-plain/test_main.py"),
+    ),
+    text(
+        "README.md",
+        include_str!("skeletons/python-plain/README.md"),
+    ),
+];
+
+const PLAIN_TYPESCRIPT: &[Template] = &[
+    text(
+        "extension.json",
+        include_str!("skeletons/typescript-plain/extension.json"),
+    ),
+    text(
+        "package.json",
+        include_str!("skeletons/typescript-plain/package.json"),
+    ),
+    program(
+        "main.js",
+        include_str!("skeletons/typescript-plain/main.js"),
+    ),
+    text(
+        "main.test.js",
+        include_str!("skeletons/typescript-plain/main.test.js"),
+    ),
+    text(
+        "README.md",
+        include_str!("skeletons/typescript-plain/README.md"),
+    ),
+];
+
+const SHELL: &[Template] = &[
     text(
         "extension.json",
         include_str!("skeletons/shell/extension.json"),
@@ -65,7 +143,7 @@ const SHELL: [Template; 4] = [
     text("README.md", include_str!("skeletons/shell/README.md")),
 ];
 
-const RUST: [Template; 6] = [
+const RUST: &[Template] = &[
     text(
         "extension.json",
         include_str!("skeletons/rust/extension.json"),
@@ -84,20 +162,27 @@ const RUST: [Template; 6] = [
 pub(super) struct Skeleton<'a> {
     name: &'a str,
     language: Language,
+    foundation: Foundation,
 }
 
 impl<'a> Skeleton<'a> {
-    pub(super) fn new(name: &'a str, language: Language) -> Self {
-        Self { name, language }
+    pub(super) fn new(name: &'a str, language: Language, foundation: Foundation) -> Self {
+        Self {
+            name,
+            language,
+            foundation,
+        }
     }
 
     /// Returns path, text and mode of each file.
     pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String, Mode)> {
-        let templates: &'static [Template] = match self.language {
-            Language::Python => &PYTHON,
-            Language::TypeScript => &TYPESCRIPT,
-            Language::Shell => &SHELL,
-            Language::Rust => &RUST,
+        let templates = match (self.language, self.foundation) {
+            (Language::Python, Foundation::Sdk) => PYTHON,
+            (Language::Python, Foundation::Protocol) => PLAIN_PYTHON,
+            (Language::TypeScript, Foundation::Sdk) => TYPESCRIPT,
+            (Language::TypeScript, Foundation::Protocol) => PLAIN_TYPESCRIPT,
+            (Language::Shell, _) => SHELL,
+            (Language::Rust, _) => RUST,
         };
         let (name, word, package) = (self.name.to_owned(), self.word(), self.package());
         templates.iter().map(move |template| {

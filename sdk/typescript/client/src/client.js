@@ -2,6 +2,7 @@
 import { ZotError } from "./errors.js";
 import { image } from "./ext/content.js";
 import { ASYNC_DISPOSE, Prompt } from "./prompt.js";
+import { checkClientOptions, rejectUnknown } from "./options.js";
 import { Run } from "./run.js";
 import { Session } from "./session.js";
 
@@ -26,6 +27,7 @@ export class Client {
 
   /** @param {ClientOptions} [options] */
   static async start(options = {}) {
+    checkClientOptions(options);
     const session = new Session(options);
     await session.open();
     return new Client(session, options);
@@ -51,7 +53,8 @@ export class Client {
 
   /** @param {string} message @param {PromptOptions} [options] */
   prompt(message, options = {}) {
-    const { images = [], whenBusy = "reject", maxSteps, maxCostUsd, maxTokens, ...call } = options;
+    const { images = [], whenBusy = "reject", maxSteps, maxCostUsd, maxTokens, timeoutMs = this.#options.promptTimeoutMs, signal, ...unknown } = options;
+    rejectUnknown("prompt", unknown);
     const fields = {
       message,
       when_busy: whenBusy,
@@ -61,7 +64,7 @@ export class Client {
       max_tokens: maxTokens,
     };
     const run = this.#newRun("prompt");
-    return this.#walk(run, { timeoutMs: this.#options.promptTimeoutMs, ...call }, () => this.#session.begin(run, "prompt", fields));
+    return this.#walk(run, { timeoutMs, signal }, () => this.#session.begin(run, "prompt", fields));
   }
 
   /** @param {string} message @param {PromptOptions} [options] @returns {Promise<Answer>} */
@@ -87,9 +90,11 @@ export class Client {
 
   /** @param {CallOptions} [options] @returns {Promise<CompactResult>} */
   async compact(options = {}) {
+    const { timeoutMs, signal, ...unknown } = options;
+    rejectUnknown("compact", unknown);
     if (this.#session.current !== undefined) throw new ZotError("busy", "zot is busy: wait for the end of the prompt", { command: "compact" });
     const run = this.#newRun("compact");
-    const { usage, summary } = await outcome(this.#walk(run, options, () => this.#session.begin(run, "compact", {})));
+    const { usage, summary } = await outcome(this.#walk(run, { timeoutMs, signal }, () => this.#session.begin(run, "compact", {})));
     if (summary === undefined) throw new ZotError("aborted", "the compaction was aborted", { command: "compact" });
     return { summary, usage };
   }
@@ -102,11 +107,13 @@ export class Client {
   }
 
   /** @param {string} name @param {string} [args] @param {CallOptions} [options] @returns {Promise<InvokedCommand>} */
-  async invokeCommand(name, args = "", options = {}) {
+  async invokeCommand(name, args = "", { timeoutMs, signal, ...unknown } = {}) {
+    rejectUnknown("invokeCommand", unknown);
     const run = this.#newRun("prompt");
     const connection = await this.#session.ready();
     const data = await connection.request("invoke_command", { name, args }, {
-      ...options,
+      timeoutMs,
+      signal,
       onSuccess: (/** @type {InvokedData} */ { action }, isAbandoned) => {
         if (action !== "prompt") return;
         run.isAborted = isAbandoned;
@@ -177,7 +184,8 @@ export class Client {
   /* To set */
 
   /** @param {readonly FullMessage[]} messages @param {{ append?: boolean }} [options] */
-  setMessages(messages, { append = false } = {}) {
+  setMessages(messages, { append = false, ...unknown } = {}) {
+    rejectUnknown("setMessages", unknown);
     return this.#session.setMessages(messages, append);
   }
 

@@ -1,6 +1,8 @@
 /** How the options of a client become a command line. */
 import { resolve } from "node:path";
 
+import { bundledProgram } from "./bundled.js";
+
 /** @import { ClientOptions } from "./index.js" */
 
 /**
@@ -18,11 +20,16 @@ export function commandLine(options, toolDirectory) {
   add("--cwd", options.cwd === undefined ? undefined : resolve(options.cwd));
   add("--system-prompt", options.systemPrompt);
   add("--reasoning", options.reasoning);
+  add("--session", options.session === undefined ? undefined : resolve(options.session));
+  if (options.resume === true) args.push("--continue");
+  else if (options.resume) args.push("--resume", options.resume);
+  if (options.fork) args.push("--fork");
+  if (options.jail) args.push("--jail");
   add("--ext", toolDirectory);
   const confirm = options.confirm ?? options.approve !== undefined;
   if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
   else if (confirm) args.push("--confirm");
-  return { program: options.program ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
+  return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
 }
 
 /** This process's, changed: a value of undefined removes a variable. @param {ClientOptions["env"]} changes */

@@ -39,7 +39,7 @@ export interface ZotErrorOptions {
 
 /**
  * Everything that goes wrong. `code` is one of the codes of docs/rpc.md, or one of the client's own: `not_started`,
- * `crashed`, `protocol`, `timeout`, `aborted`, `closed`, `tool_refused`, `failed`.
+ * `crashed`, `protocol`, `timeout`, `aborted`, `closed`, `tool_refused`, `bad_option`, `failed`.
  */
 export declare class ZotError extends Error {
   constructor(code: string, message: string, options?: ZotErrorOptions);
@@ -113,8 +113,8 @@ export type ApprovalAnswer = boolean | ConfirmOptions;
 /* The client */
 
 export interface ClientOptions {
-  /** `zot` unless given. */
-  program?: string;
+  /** Unless given, the zot that the package brought, or `zot` on the PATH. */
+  program?: string | undefined;
   provider?: string;
   model?: string;
   baseUrl?: string;
@@ -126,6 +126,14 @@ export interface ClientOptions {
   env?: Readonly<Record<string, string | undefined>>;
   systemPrompt?: string;
   reasoning?: string;
+  /** Keeps the conversation in this file: continues what it holds, or creates it. */
+  session?: string | undefined;
+  /** Continues a kept session: its id, the beginning of it, or its path; `true` for the newest of `cwd`. */
+  resume?: string | true | undefined;
+  /** With `session` or `resume`: continues in a copy and leaves the original unchanged. */
+  fork?: boolean | undefined;
+  /** Confines zot's own tools to `cwd`. */
+  jail?: boolean | undefined;
   /** Further flags of `zot rpc`. */
   args?: readonly string[];
   /** Functions that the model may call. */

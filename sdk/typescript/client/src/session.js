@@ -2,6 +2,7 @@
 import { Connection } from "./connection.js";
 import { messageOf, ZotError } from "./errors.js";
 import { commandLine } from "./flags.js";
+import { keepsSession, rejectUnknown } from "./options.js";
 import { EXTENSION, ToolHost } from "./tools.js";
 import { pieces } from "./transcript.js";
 
@@ -110,7 +111,8 @@ export class Session {
    * @param {object} [fields]
    * @param {{ timeoutMs?: number | undefined, signal?: AbortSignal | undefined, isSetting?: boolean }} [options]
    */
-  async call(type, fields = {}, { timeoutMs = this.callTimeoutMs, signal, isSetting = false } = {}) {
+  async call(type, fields = {}, { timeoutMs = this.callTimeoutMs, signal, isSetting = false, ...unknown } = {}) {
+    rejectUnknown(type, unknown);
     const connection = await this.ready();
     return connection.request(type, fields, {
       timeoutMs,
@@ -222,10 +224,7 @@ export class Session {
       // Tools that were chosen may be those of extensions, which this waits for.
       if (this.#settings.has("set_tools")) await connection.request("get_commands", {}, left());
       for (const [type, fields] of this.#settings) await connection.request(type, fields, left());
-      if (crash !== undefined && this.#canRestore) {
-        const { repaired } = await this.#putMessages(connection, this.#messages, false);
-        notify(this.#options.onRestart, { error: crash, messageCount: this.#messages.length, repaired });
-      }
+      await this.#restore(connection, crash, left());
     } catch (error) {
       connection.kill();
       await connection.ended;
@@ -239,6 +238,22 @@ export class Session {
     return connection;
   }
 
+  /** @param {Connection} connection @param {ZotError | undefined} crash @param {{ timeoutMs: number }} patience */
+  async #restore(connection, crash, patience) {
+    let messageCount = this.#messages.length;
+    /** @type {RepairReport} */
+    let repaired = { results_added: 0, results_dropped: 0, messages_dropped: 0 };
+    if (keepsSession(this.#options)) {
+      const state = await connection.request("get_state", {}, patience);
+      messageCount = state.message_count;
+      // The next process continues in the same file, also if this one made it or forked it.
+      if (state.session !== undefined) this.#options = { ...this.#options, session: state.session.path, resume: undefined, fork: undefined };
+    } else if (crash !== undefined && this.#canRestore) {
+      repaired = (await this.#putMessages(connection, this.#messages, false)).repaired;
+    }
+    if (crash !== undefined) notify(this.#options.onRestart, { error: crash, messageCount, repaired });
+  }
+
   /** @param {Connection} connection @param {string | undefined} token @param {{ timeoutMs: number }} patience */
   async #greet(connection, token, patience) {
     const capabilities = this.#options.approve === undefined ? undefined : ["confirm"];
@@ -247,7 +262,8 @@ export class Session {
       throw new ZotError("protocol", `zot speaks version ${hello.protocol_version} of the protocol, this client version ${PROTOCOL_VERSION}`);
     }
     const offered = hello.capabilities ?? [];
-    this.#canRestore = this.#options.restart !== false && offered.includes("full_messages") && offered.includes("set_messages");
+    // A session file already holds the conversation.
+    this.#canRestore = this.#options.restart !== false && !keepsSession(this.#options) && offered.includes("full_messages") && offered.includes("set_messages");
   }
 
   /** @param {Connection} connection @param {Promise<void>} found @param {() => { timeoutMs: number }} left */

@@ -1,6 +1,6 @@
 // Against the real zot: ZOT_BIN=target/release/zot node --test tests/client.test.js
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, it } from "node:test";
 
@@ -58,7 +58,7 @@ describe("the offline model", { skip }, () => {
   it("says which session the conversation is kept in", async () => {
     const cwd = await temporaryDirectory();
     const path = join(cwd, "talk.jsonl");
-    const client = await startOffline({ cwd, args: ["--session", path] });
+    const client = await startOffline({ cwd, session: path });
     await client.ask("hello");
     const { session } = await client.getState();
     assert.equal(session?.path, path);
@@ -66,6 +66,50 @@ describe("the offline model", { skip }, () => {
     assert.equal(JSON.parse(first ?? "").meta.id, session?.id);
     const unkept = await startOffline();
     assert.equal((await unkept.getState()).session, undefined);
+  });
+
+  it("resumes and forks a session", async () => {
+    const cwd = await temporaryDirectory();
+    const env = { ZOT_HOME: join(cwd, "home") };
+    const path = join(cwd, "talk.jsonl");
+    const first = await startOffline({ cwd, env, session: path });
+    await first.ask("hello");
+    const { session } = await first.getState();
+    await first.close();
+    const kept = await readFile(path, "utf8");
+    const fork = await startOffline({ cwd, env, resume: path, fork: true });
+    await fork.ask("hello");
+    const forked = await fork.getState();
+    await fork.close();
+    assert.equal(forked.message_count, 4);
+    assert.notEqual(forked.session?.id, session?.id);
+    assert.equal(await readFile(path, "utf8"), kept);
+    const resumed = await startOffline({ cwd, env, resume: forked.session?.id.slice(0, 12) });
+    assert.deepEqual((await resumed.getState()).session, forked.session);
+    await resumed.close();
+    const newest = await startOffline({ cwd, env, resume: true });
+    assert.deepEqual((await newest.getState()).session, forked.session);
+  });
+
+  it("confines the tools in a jail", async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, "outside.txt"), "secret");
+    await mkdir(join(directory, "work"));
+    const client = await startOffline({ cwd: join(directory, "work"), jail: true });
+    assert.equal((await client.getState()).jailed, true);
+    assert.doesNotMatch((await client.ask("read ../outside.txt")).text, /secret/);
+  });
+
+  it("rejects options it does not know, and those that contradict each other", async () => {
+    const wrong = /** @type {any} */ ({ sesion: "talk.jsonl" });
+    await assert.rejects(Client.start(wrong), zotError("bad_option", /unknown option "sesion" \(expected one of .*session/));
+    await assert.rejects(Client.start({ session: "talk.jsonl", resume: true }), zotError("bad_option", /pass one of them/));
+    await assert.rejects(Client.start({ fork: true }), zotError("bad_option", /needs a session/));
+    const client = await startOffline();
+    const late = /** @type {any} */ ({ timeout: 1000 });
+    assert.throws(() => client.prompt("hello", late), zotError("bad_option", /prompt: unknown option "timeout"/));
+    await assert.rejects(client.ask("hello", late), zotError("bad_option"));
+    await assert.rejects(client.getState(late), zotError("bad_option", /get_state: unknown option "timeout"/));
   });
 
   it("refuses with a code", async () => {

@@ -1,8 +1,9 @@
 // A zot that is killed: what is restored, and what is not.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { afterEach, describe, it } from "node:test";
 
-import { cleanUp, collect, skipScripted, startScripted, until, zotError } from "./support.js";
+import { cleanUp, collect, skipScripted, startScripted, temporaryDirectory, until, zotError } from "./support.js";
 
 /** @import { Client, RestartInfo } from "@zot/client" */
 
@@ -74,6 +75,24 @@ describe("after a crash", { skip: skipScripted }, () => {
     kill(client);
     await until("the next command is answered", () => client.ping().then(() => true, () => false));
     assert.equal((await client.getMessages()).length, 1);
+  });
+
+  it("a session goes on in its file, also a forked one", async () => {
+    const path = join(await temporaryDirectory(), "talk.jsonl");
+    const first = await startScripted({ session: path });
+    await first.ask("say:1");
+    await first.close();
+    /** @type {RestartInfo[]} */
+    const restarts = [];
+    const client = await startScripted({ session: path, fork: true, onRestart: (info) => void restarts.push(info) });
+    await client.ask("say:1");
+    const { session } = await client.getState();
+    assert.notEqual(session?.path, path);
+    kill(client);
+    await until("the next command is answered", () => client.ping().then(() => true, () => false));
+    const state = await client.getState();
+    assert.deepEqual([state.session, state.message_count], [session, 4]);
+    assert.deepEqual(restarts.map((info) => info.messageCount), [4]);
   });
 
   it("nothing is restarted if that is not wanted", async () => {

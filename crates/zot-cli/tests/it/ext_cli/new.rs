@@ -1,15 +1,17 @@
 //! Every skeleton works as it is made.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use super::Bench;
 
-/// Makes a skeleton and runs its own tests, then ours.
-fn check(language: &str, build: &[&str], own_tests: &[&str]) {
+/// Makes a skeleton and runs its own tests, then ours. Returns the names of its files.
+fn check(language: &str, flags: &[&str], build: &[&str], own_tests: &[&str]) -> BTreeSet<String> {
     let bench = Bench::new();
-    bench.succeed(&["new", "my.first", "--lang", language]);
+    bench.succeed(&[&["new", "my.first", "--lang", language], flags].concat());
+    let files = names(&bench.0.path().join("my.first"));
     let directory = bench.0.path().join("my.first");
     for command in [build, own_tests] {
         if let [program, arguments @ ..] = command {
@@ -25,6 +27,37 @@ fn check(language: &str, build: &[&str], own_tests: &[&str]) {
     assert!(!text.contains("{{"), "{text}");
     bench.succeed(&["install", "my.first", "--yes"]);
     assert!(bench.succeed(&["list"]).contains("my_first_greet"));
+    files
+}
+
+/// The paths of all files below a directory.
+fn names(directory: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(
+                names(&entry.path())
+                    .iter()
+                    .map(|file| format!("{name}/{file}")),
+            ),
+            false => _ = found.insert(name),
+        }
+    }
+    found
+}
+
+/// Checks that a skeleton holds every file of the SDK, in `directory`.
+fn check_sdk(files: &BTreeSet<String>, directory: &str, sources: &str) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../sdk")
+        .join(sources);
+    let is_source = |name: &String| !name.ends_with(".pyc");
+    let expected: BTreeSet<_> = names(&sources).into_iter().filter(is_source).collect();
+    let prefix = format!("{directory}/");
+    let copied = files.iter().filter_map(|file| file.strip_prefix(&prefix));
+    assert_eq!(copied.map(str::to_owned).collect::<BTreeSet<_>>(), expected);
 }
 
 fn run(directory: &Path, program: &str, arguments: &[&str]) {
@@ -43,17 +76,31 @@ fn run(directory: &Path, program: &str, arguments: &[&str]) {
 
 #[test]
 fn python() {
-    check("python", &[], &["python3", "-m", "unittest"]);
+    let files = check("python", &[], &[], &["python3", "-m", "unittest"]);
+    check_sdk(&files, "zot_ext", "python/zot_ext");
+}
+
+#[test]
+fn python_without_the_sdk() {
+    let files = check("python", &["--plain"], &[], &["python3", "-m", "unittest"]);
+    assert_eq!(files.len(), 4, "{files:?}");
 }
 
 #[test]
 fn typescript() {
-    check("typescript", &[], &["node", "--test"]);
+    let files = check("typescript", &[], &[], &["node", "--test"]);
+    check_sdk(&files, "zot-ext", "typescript/src");
+}
+
+#[test]
+fn typescript_without_the_sdk() {
+    let files = check("typescript", &["--plain"], &[], &["node", "--test"]);
+    assert_eq!(files.len(), 5, "{files:?}");
 }
 
 #[test]
 fn shell() {
-    check("shell", &[], &["./test.sh"]);
+    check("shell", &[], &[], &["./test.sh"]);
 }
 
 #[test]
@@ -77,7 +124,7 @@ fn rust() {
         "--target-dir",
         "target",
     ];
-    check("rust", &build, &test);
+    check("rust", &[], &build, &test);
 }
 
 #[test]
