@@ -36,7 +36,7 @@ pub struct PromptDraft {
 pub struct PreparedPrompt {
     pub text: String,
     pub images: Vec<Image>,
-    /// Why mentioned files could not be attached.
+    /// Why mentioned files could not be attached, and which template does not exist.
     pub problems: Vec<String>,
 }
 
@@ -91,6 +91,12 @@ impl Runtime {
             typed_after,
         } = draft;
         let attached = self.attach_mentions([typed.as_str(), &typed_after].join("\n").trim());
+        let missing = attached.missing.iter();
+        let mut problems: Vec<String> = missing
+            .map(|name| format!("@{name}: no such file or directory; sent as text"))
+            .chain(attached.problems.iter().map(ToString::to_string))
+            .collect();
+        problems.extend(self.missing_template(&typed));
         let expanded = self.expand_template(&typed)?;
         let parts = [
             Some(expanded.unwrap_or(typed)),
@@ -103,7 +109,7 @@ impl Runtime {
         Ok(PreparedPrompt {
             text: parts.join("\n\n"),
             images: attached.images,
-            problems: attached.problems.iter().map(ToString::to_string).collect(),
+            problems,
         })
     }
 }
