@@ -202,7 +202,10 @@ fn every_command_and_event_is_shown() {
 #[test]
 fn the_readme_is_short() {
     let words = read("README.md").split_whitespace().count();
-    assert!(words <= 900, "README.md has {words} words, the limit is 900");
+    assert!(
+        words <= 900,
+        "README.md has {words} words, the limit is 900"
+    );
 }
 
 #[test]
