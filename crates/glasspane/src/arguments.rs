@@ -1,6 +1,6 @@
-//! What a tool call is about, in one line. Pure, and the same as `assets/arguments.js`.
+//! Summarises the arguments of a tool call in one line. Pure, and the same as `assets/arguments.js`.
 //!
-//! Arguments are JSON text that may still be arriving, so the reader here takes what there is instead
+//! Arguments are JSON text that may still be arriving, so the reader here returns what it has instead
 //! of failing at the end of the input.
 
 #[cfg(test)]
@@ -14,15 +14,15 @@ use std::str::Chars;
 /// Limit: the line about a call is cut.
 pub const MAX_SUMMARY_CHARACTERS: usize = 200;
 
-/// How many arguments of one call are looked at.
+/// How many arguments of one call are read.
 const MAX_MEMBERS: usize = 32;
 
 /// Shown in place of characters that are invisible, or that change how their neighbours look.
 const NEUTRAL: char = '\u{fffd}';
 
-/// The arguments that tell most about a call, the most telling first. The names are those of the tools
-/// of zot, pi, codex, claude-code, gemini, qwen, goose, opencode and common MCP servers.
-const TELLING: [&str; 29] = [
+/// The arguments that describe a call best, in order of preference. The names are those of the tools of
+/// zot, pi, codex, claude-code, gemini, qwen, goose, opencode and common MCP servers.
+const MAIN_ARGUMENTS: [&str; 29] = [
     "command",
     "cmd",
     "script",
@@ -56,21 +56,22 @@ const TELLING: [&str; 29] = [
 
 const SHELLS: [&str; 4] = ["sh", "bash", "zsh", "dash"];
 
-/// One line about a call with these arguments: the most telling argument, then the others by name.
+/// Returns one line about a call with these arguments: the main argument, then the others with their
+/// names.
 pub(crate) fn summary(arguments: &str) -> String {
     let Some(members) = members(arguments) else {
         return one_line(&without_shell(&bare_value(arguments)));
     };
-    let telling = TELLING
+    let main = MAIN_ARGUMENTS
         .iter()
         .find_map(|name| position(&members, |key| key.eq_ignore_ascii_case(name)))
         .or_else(|| position(&members, |_| true));
-    let Some(telling) = telling else {
+    let Some(main) = main else {
         return String::new();
     };
-    let mut line = members[telling].1.clone();
+    let mut line = members[main].1.clone();
     for (index, (name, value)) in members.iter().enumerate() {
-        if index != telling && !value.is_empty() {
+        if index != main && !value.is_empty() {
             line.push_str("  ");
             line.push_str(&one_line(name));
             line.push('=');
@@ -80,7 +81,7 @@ pub(crate) fn summary(arguments: &str) -> String {
     cut_line(line)
 }
 
-/// The same arguments as words to search in, without the marks of JSON.
+/// Returns the same arguments as text to search in, without the punctuation of JSON.
 pub(crate) fn words(arguments: &str) -> String {
     match members_of(arguments, |value| value) {
         Some(members) => members
@@ -97,8 +98,8 @@ pub(crate) fn is_object(text: &str) -> bool {
     members(text).is_some()
 }
 
-/// `text` in one line of at most [`MAX_SUMMARY_CHARACTERS`] without anything that is invisible or changes the
-/// direction of writing.
+/// Returns `text` as one line of at most [`MAX_SUMMARY_CHARACTERS`], with invisible characters and those
+/// that change the writing direction replaced.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::new();
     for character in text.chars() {
@@ -111,7 +112,7 @@ pub(crate) fn one_line(text: &str) -> String {
             character if is_harmful(character) => line.push(NEUTRAL),
             character => line.push(character),
         }
-        // More than is shown, so that the cut below can tell that something is missing.
+        // More than is shown, so that the cut below still notices that something is missing.
         if line.len() > MAX_SUMMARY_CHARACTERS * 8 {
             break;
         }
@@ -127,7 +128,7 @@ fn cut_line(line: String) -> String {
     }
 }
 
-/// Controls, marks that change the direction of writing, and characters without any shape.
+/// Control characters, marks that change the writing direction, and invisible characters.
 fn is_harmful(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -144,13 +145,14 @@ fn is_harmful(character: char) -> bool {
         )
 }
 
-fn position(members: &[(String, String)], fits: impl Fn(&str) -> bool) -> Option<usize> {
+fn position(members: &[(String, String)], matches: impl Fn(&str) -> bool) -> Option<usize> {
     members
         .iter()
-        .position(|(name, value)| !value.is_empty() && fits(name))
+        .position(|(name, value)| !value.is_empty() && matches(name))
 }
 
-/// The script of a shell that is only there to run it, as in `/bin/bash -lc 'cargo test'`; other text as it is.
+/// Returns the script of a shell that only runs it, as in `/bin/bash -lc 'cargo test'`, and other text
+/// unchanged.
 fn without_shell(text: &str) -> String {
     let script = text.split_once(' ').and_then(|(shell, rest)| {
         let (flag, script) = rest.split_once(' ')?;
@@ -169,7 +171,8 @@ fn without_shell(text: &str) -> String {
     script.unwrap_or_else(|| text.to_owned())
 }
 
-/// Arguments that are no object: a string is decoded, a list of strings is joined, the rest stays as it is.
+/// Reads arguments that are not an object: decodes a string, joins a list of strings, and leaves the rest
+/// unchanged.
 fn bare_value(text: &str) -> String {
     let text = text.trim();
     match text.chars().next() {
@@ -179,7 +182,7 @@ fn bare_value(text: &str) -> String {
     }
 }
 
-/// Name and value of the members of the object `text`, in order, each value in one line.
+/// Returns the names and values of the members of the object `text`, in order, each value as one line.
 fn members(text: &str) -> Option<Vec<(String, String)>> {
     members_of(text, |value| one_line(&without_shell(&value)))
 }
@@ -221,7 +224,7 @@ fn skip_blanks(rest: &mut Peekable<Chars<'_>>) {
     while rest.next_if(char::is_ascii_whitespace).is_some() {}
 }
 
-/// A string, from its opening quote to its end or that of the input.
+/// Reads a string, from its opening quote to its end or that of the input.
 fn string(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     rest.next();
@@ -263,7 +266,7 @@ fn escape(rest: &mut Peekable<Chars<'_>>, text: &mut String) {
     });
 }
 
-/// Four hexadecimal digits; none if the input ends before.
+/// Reads four hexadecimal digits; `None` if the input ends before.
 fn code_unit(rest: &mut Peekable<Chars<'_>>) -> Option<u16> {
     let mut unit = 0;
     for _ in 0..4 {
@@ -273,7 +276,7 @@ fn code_unit(rest: &mut Peekable<Chars<'_>>) -> Option<u16> {
     Some(unit)
 }
 
-/// A value other than a string: its text, up to what ends it. A list of strings becomes its strings.
+/// Reads the text of a value other than a string. A list of strings is joined.
 fn nested(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     let mut depth = 0_usize;
@@ -297,7 +300,7 @@ fn nested(rest: &mut Peekable<Chars<'_>>) -> String {
     joined(text).unwrap_or_else(|| text.to_owned())
 }
 
-/// The strings of a list, joined by blanks; of a shell with a script, the script.
+/// Joins the strings of a list with blanks; returns only the script of a shell command.
 fn joined(list: &str) -> Option<String> {
     let mut rest = list.strip_prefix('[')?.chars().peekable();
     let mut strings = Vec::new();

@@ -1,4 +1,4 @@
-//! How agents come to a hub: started by us, by a file that grows, over a socket.
+//! Attaches agents to a hub: started by us, read from a growing file, or connected over a socket.
 
 mod feed;
 mod file;
@@ -17,6 +17,6 @@ pub use socket::{MAX_AGENT_CONNECTIONS, MAX_HELLO_BYTES, accept_agents};
 pub use spawn::{AGENT_TERMINATION_GRACE, AmbiguousLabel, Ended, Launch, SpawnError, run_agent};
 pub use watch::{MAX_WATCH_LINE_BYTES, WATCH_INTERVAL, WatchError, Watcher};
 
-/// How much is read at once from one agent. Then others get their turn, so that who watches sees everything before
-/// the ring is full, however many agents flood.
+/// How much is read from one agent before others get their turn, so that watchers see everything before
+/// the ring is full, however many agents flood it.
 const READ_BYTES: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! The time of day, where a record gets its own.
+//! The current time, for records.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,47 +1,47 @@
-//! What happened in an agent, in the same words for every kind of agent.
+//! Events of agents, in the same form for every kind of agent.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing happened.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The agent, or its work on a prompt, begins.
     AgentStart,
-    /// The work on a prompt is over, well or badly.
+    /// The work on a prompt is over, successfully or not.
     AgentEnd,
-    /// A call of the model begins.
+    /// A model call begins.
     TurnStart,
     /// A model call is over; `stop` is the reason.
     TurnEnd,
-    /// The model begins to answer.
+    /// The model begins a message.
     MessageStart,
     /// A piece of a message, or with `whole` all of one.
     MessageUpdate,
     /// A message is complete.
     MessageEnd,
-    /// The only start of a tool; `tool_id` is its own.
+    /// A tool call starts; `tool_id` identifies it.
     ToolExecutionStart,
     /// A piece of the arguments or of the output of a tool.
     ToolExecutionUpdate,
-    /// A tool is answered.
+    /// A tool call has a result.
     ToolExecutionEnd,
     /// A person has to decide something.
     ApprovalRequest,
-    /// The approval was given or refused, or is no longer needed.
+    /// The approval was given or denied, or is no longer needed.
     ApprovalEnd,
     /// A request failed and is retried; `retry` has the figures. The work continues.
     Retry,
-    /// Worth knowing; changes nothing.
+    /// Information that changes no state.
     Notice,
     Error,
-    /// Not known to this version: `raw_type` has its name.
+    /// Unknown to this version: `raw_type` has its name.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-/// One thing that happened. Fields that say nothing are left out of the JSON.
+/// One event. Empty fields are left out of the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Event {
@@ -50,8 +50,8 @@ pub struct Event {
     /// The number of the turn within a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
-    /// Why a turn ended: `end`, `tool_use`, `length`, `error`, `aborted`, or another word of the agent. At the end of
-    /// the work `error` and `aborted`, where the agent says so.
+    /// Why a turn ended: `end`, `tool_use`, `length`, `error`, `aborted`, or a reason of the agent's own. At the end of
+    /// a prompt `error` or `aborted`, if the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
     /// Whose message it is: `user` or `assistant`.
@@ -60,7 +60,7 @@ pub struct Event {
     /// A piece of text, or all of it if `whole`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether `text` replaces what came in pieces before.
+    /// Whether `text` replaces the deltas before it.
     #[serde(skip_serializing_if = "is_false")]
     pub whole: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,10 +69,10 @@ pub struct Event {
     pub tool_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// What went wrong, or what is to be known.
+    /// The error or notice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the agent calls it, where that says more than `type`.
+    /// The agent's name for the event, if more precise than `type`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_type: Option<String>,
     /// Whether `text` is the model's thinking, not its answer.
@@ -85,7 +85,7 @@ pub struct Event {
     pub retry: Option<Box<Retry>>,
 }
 
-/// A request that is sent again. Figures that the agent does not tell are left out.
+/// A request that is sent again. Figures the agent does not report are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Retry {
@@ -156,7 +156,7 @@ impl Event {
         }
     }
 
-    /// Output of the agent that this version does not know.
+    /// Output of the agent that this version does not understand.
     pub fn unknown(raw_type: impl Into<String>) -> Self {
         Self {
             raw_type: Some(raw_type.into()),
@@ -171,7 +171,7 @@ impl Event {
         }
     }
 
-    /// The request is sent again, because of `message`.
+    /// A retry because of `message`.
     pub fn retry(retry: Retry, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -180,7 +180,7 @@ impl Event {
         }
     }
 
-    /// Somebody interrupted the work on the prompt.
+    /// The work on the prompt was interrupted.
     pub fn aborted() -> Self {
         Self {
             stop: Some("aborted".to_owned()),
@@ -204,7 +204,7 @@ impl Event {
         }
     }
 
-    /// A piece of what the model thinks.
+    /// A piece of the model's thinking.
     pub fn thought(text: impl Into<String>) -> Self {
         Self {
             thinking: Some(true),
@@ -237,7 +237,7 @@ impl Event {
         }
     }
 
-    /// All arguments of a call at once.
+    /// The complete arguments of a call.
     pub fn tool_arguments(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             arguments: Some(true),

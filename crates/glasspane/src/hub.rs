@@ -1,4 +1,4 @@
-//! Many agents, many watchers.
+//! The hub: agents report to it, watchers read from it.
 
 mod history;
 mod ring;
@@ -44,7 +44,7 @@ pub const MAX_RECORD_TEXT_BYTES: usize = 256 * 1024;
 /// Limit: the rest comes in the next batch.
 pub const BATCH_RECORDS: usize = 4_096;
 
-/// Where agents report and watchers look. Clones are the same hub.
+/// Collects the records of agents for watchers. Clones share the same hub.
 #[derive(Debug, Clone)]
 pub struct Hub {
     shared: Arc<Shared>,
@@ -60,9 +60,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     agents: HashMap<String, Agent>,
-    /// How many have come.
+    /// How many agents have arrived.
     arrivals: u64,
-    /// How many ids were given.
+    /// How many ids were assigned.
     ids: u64,
     ring: Ring,
 }
@@ -74,7 +74,7 @@ struct Agent {
     history: History,
 }
 
-/// All agents at one moment, in the order they came.
+/// All agents at one moment, in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The last record that is part of it.
@@ -90,8 +90,8 @@ pub enum Batch {
         records: Vec<Arc<Record>>,
         last_seq: u64,
     },
-    /// Some were forgotten before they could be taken: look at a new snapshot. The subscription goes on behind what
-    /// was last put when this was said.
+    /// Some records were forgotten before they were read: take a new snapshot. The subscription continues
+    /// after the last record at this moment.
     Missed,
 }
 
@@ -102,7 +102,7 @@ pub struct AgentHandle {
     id: String,
 }
 
-/// The place of one watcher in the order of records.
+/// The position of one watcher in the sequence of records.
 #[derive(Debug)]
 pub struct Subscription {
     hub: Hub,
@@ -131,7 +131,7 @@ impl Hub {
         self.attach_at(attached, now_ms())
     }
 
-    /// The same, at another time: for logs.
+    /// Adds an agent at another time, for logs.
     pub fn attach_at(&self, attached: Attached, at_ms: u64) -> AgentHandle {
         let id = {
             let mut state = self.state();
@@ -173,7 +173,7 @@ impl Hub {
         self.state().snapshot()
     }
 
-    /// The same, and what has happened to each agent lately but for pieces of text.
+    /// Returns a snapshot, and the recent records of each agent except deltas.
     pub fn snapshot_with_history(&self) -> (Snapshot, BTreeMap<String, Vec<Arc<Record>>>) {
         let state = self.state();
         let history = state
@@ -193,12 +193,12 @@ impl Hub {
             .map(|agent| agent.tracker.state().clone())
     }
 
-    /// The last number given.
+    /// The last number assigned.
     pub fn last_seq(&self) -> u64 {
         self.state().ring.last_seq()
     }
 
-    /// Watches what comes after the record `after`, beginning with what is still kept.
+    /// Subscribes to the records after `after`, beginning with those still kept.
     pub fn subscribe(&self, after: u64) -> Subscription {
         Subscription {
             hub: self.clone(),
@@ -208,7 +208,7 @@ impl Hub {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half done by a panic that a reader could trip over.
+        // A panic leaves no partial state that readers could see.
         self.shared
             .state
             .lock()
@@ -281,11 +281,11 @@ impl State {
     }
 }
 
-/// Deltas are many, and the whole message follows at the end.
+/// Leaves out deltas, which are many and followed by the whole message.
 fn belongs_to_history(record: &Record) -> bool {
     record.event.as_ref().is_none_or(|event| match event.kind {
         Kind::MessageUpdate => event.whole,
-        // What a tool was called with can be searched for later.
+        // The arguments of tool calls can be searched later.
         Kind::ToolExecutionUpdate => event.whole && event.arguments == Some(true),
         _ => true,
     })
@@ -312,7 +312,7 @@ impl AgentHandle {
             .put(Record::of_attached(self.id.clone(), now_ms(), attached))
     }
 
-    /// The agent has left.
+    /// Reports that the agent has left.
     pub fn detach(self, detached: Detached) -> u64 {
         self.hub
             .put(Record::of_detached(self.id, now_ms(), detached))
@@ -320,19 +320,19 @@ impl AgentHandle {
 }
 
 impl Subscription {
-    /// Waits for what comes next. Dropping the future loses nothing.
+    /// Waits for the next records. Cancel-safe.
     pub async fn next(&mut self) -> Batch {
         loop {
             self.last.borrow_and_update();
             if let Some(batch) = self.take() {
                 return batch;
             }
-            // An error would mean that the hub is gone, which we hold.
+            // An error would mean that the hub is gone, but `self` keeps it alive.
             let _ = self.last.changed().await;
         }
     }
 
-    /// What is there already.
+    /// Returns the records that are available now.
     pub fn take(&mut self) -> Option<Batch> {
         let state = self.hub.state();
         let last_seq = state.ring.last_seq();
@@ -352,12 +352,12 @@ impl Subscription {
         })
     }
 
-    /// The last record that was taken.
+    /// The last record that was read.
     pub fn position(&self) -> u64 {
         self.after
     }
 
-    /// Goes on behind `seq`, for instance that of a new snapshot.
+    /// Continues after `seq`, for example that of a new snapshot.
     pub fn seek(&mut self, seq: u64) {
         self.after = seq;
     }

@@ -1,9 +1,9 @@
 //! Glasspane watches agents.
 //!
-//! A [`source`] turns what an agent prints into [`Event`]s, the same for every kind of agent; a
-//! [`Tracker`] derives from them what the agent is doing; a [`Hub`] keeps many agents and feeds many
+//! A [`source`] turns the output of an agent into [`Event`]s, the same for every kind of agent; a
+//! [`Tracker`] derives from them what the agent is doing; a [`Hub`] holds many agents and feeds many
 //! watchers; [`attach`] connects agents to it. Nothing here knows how an agent works, and nothing
-//! is sent to one except a prompt that the user passes on.
+//! is sent to one except prompts of the user.
 
 mod arguments;
 pub mod attach;

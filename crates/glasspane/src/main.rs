@@ -21,11 +21,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read an agent's events, print normalised records
+    /// Read an agent's events and print normalised records
     Tail(TailArguments),
     /// Start one or several agents and watch them
     Run(RunArguments),
-    /// A table of many agents, live
+    /// Show a live table of agents
     Top(TopArguments),
     /// Show agents in a web page
     Serve(ServeArguments),
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             let text = error.render().to_string();
-            // The words of the command line are repeated in it, and may be names of files.
+            // It repeats words of the command line, which may be file names.
             let _ = match error.use_stderr() {
                 true => zot_terminal::stderr().write_all(text.as_bytes()),
                 false => zot_terminal::stdout().write_all(text.as_bytes()),

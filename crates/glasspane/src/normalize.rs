@@ -1,4 +1,4 @@
-//! The events of zot, as `docs/events.md` has them, in Glasspane's words.
+//! Normalises the events of zot, which `docs/events.md` describes.
 
 #[cfg(test)]
 mod tests;
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::source::http_status;
 use crate::{Event, Kind, Retry};
 
-/// What one line of `zot rpc` or `zot --json` tells. Nothing for what changes no state: successful
-/// responses, `usage`, and `tool_call`, which repeats a `tool_use_start`.
+/// Converts one line of `zot rpc` or `zot --json`. Returns `None` for lines that change no state:
+/// successful responses, `usage`, and `tool_call`, which repeats a `tool_use_start`.
 pub fn normalize(object: &Value) -> Option<Event> {
     let Some(kind) = object.get("type").and_then(Value::as_str) else {
         return Some(Event::unknown(""));
@@ -78,7 +78,7 @@ pub fn normalize(object: &Value) -> Option<Event> {
     })
 }
 
-/// A command that was refused. The agent continues, as `raw_type` shows.
+/// A command that failed. The agent continues, as `raw_type` shows.
 fn failed_response(object: &Value) -> Option<Event> {
     let succeeded = object.get("success").and_then(Value::as_bool);
     if succeeded != Some(false) {
@@ -95,7 +95,7 @@ fn failed_response(object: &Value) -> Option<Event> {
     })
 }
 
-/// Events of zot beyond the original, none of which change what the agent is doing.
+/// Events of zot that the original does not have; none changes what the agent is doing.
 fn other(kind: &str, object: &Value) -> Event {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("");
     if kind == "retry" {
@@ -115,7 +115,7 @@ fn other(kind: &str, object: &Value) -> Event {
         "ext_panel_close" => format!("{}: closed {}", text("extension"), text("panel_id")),
         "steer_dropped" => format!("not delivered: {}", content_text(object)),
         "fallback" => format!(
-            "{} failed, {} goes on: {}",
+            "{} failed, {} takes over: {}",
             text("from"),
             text("to"),
             text("message")
@@ -130,7 +130,7 @@ fn other(kind: &str, object: &Value) -> Event {
     }
 }
 
-/// The text blocks of `content`, one after the other.
+/// Concatenates the text blocks of `content`.
 pub(crate) fn content_text(object: &Value) -> String {
     match object.get("content") {
         Some(Value::String(text)) => text.clone(),

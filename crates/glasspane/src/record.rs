@@ -1,10 +1,10 @@
-//! One thing that happened to one agent: a line of a recorded log.
+//! Records: what happened to an agent, as lines of a log.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Event, Status, Usage};
 
-/// One line of what `glasspane tail` prints and a recorded log holds. Of the last four fields one is there.
+/// One line of the output of `glasspane tail` and of a recorded log. One of the last four fields is present.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -24,13 +24,13 @@ pub struct Record {
     pub detached: Option<Box<Detached>>,
 }
 
-/// Who an agent is. A second one for the same agent tells what has been learnt since.
+/// The identity of an agent. Later ones for the same agent add what has become known since.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attached {
     /// For people.
     pub label: String,
-    /// What kind of agent it is, as `--source` takes it.
+    /// The kind of agent, as `--source` accepts it.
     pub source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -46,22 +46,22 @@ pub struct Attached {
 #[serde(default)]
 pub struct Detached {
     pub reason: String,
-    /// Whether it left as one that failed.
+    /// Whether it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// Whether somebody ended it, by a signal for instance.
+    /// Whether it was ended on purpose, for example by a signal.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The exit code, where it was a process of ours: 128 and the signal for one that a signal ended.
+    /// The exit code of a process we started; 128 plus the signal if a signal ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
-    /// How the agent stands after that: `done`, `failed`, `interrupted` or `not_understood`.
+    /// The final status: `done`, `failed`, `interrupted` or `not_understood`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
 
 impl Record {
-    /// Its `seq` is given by the hub.
+    /// The hub assigns `seq`.
     pub fn of_event(agent: impl Into<String>, at_ms: u64, event: Event) -> Self {
         Self {
             event: Some(event),
@@ -98,7 +98,7 @@ impl Record {
         }
     }
 
-    /// The same with no text longer than `limit`, as far as that is possible: what is cut says so.
+    /// Cuts texts longer than `limit`, with a note.
     pub(crate) fn shorten(&mut self, limit: usize) {
         let Some(event) = &mut self.event else { return };
         for text in [&mut event.text, &mut event.message].into_iter().flatten() {
@@ -112,7 +112,7 @@ impl Record {
         }
     }
 
-    /// About how much memory it takes.
+    /// Returns approximately how much memory it takes.
     pub(crate) fn weight(&self) -> usize {
         let texts = self.event.as_ref().map_or(0, |event| {
             [

@@ -1,4 +1,4 @@
-//! `glasspane serve`: the page, for clients that know the token.
+//! `glasspane serve`: serves the page to clients that know the token.
 
 mod assets;
 mod journal;
@@ -38,9 +38,9 @@ use crate::program::{AgentArguments, Attachments, Failure, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Prints the address of the page, which contains a token: anyone who has it sees everything.
-Agents may attach by themselves: zot rpc | nc -U \"$XDG_RUNTIME_DIR/glasspane/glasspane.sock\"")]
+Agents can also attach: zot rpc | nc -U \"$XDG_RUNTIME_DIR/glasspane/glasspane.sock\"")]
 pub struct ServeArguments {
-    /// Where the page is served; port 0 takes a free one
+    /// The address of the page; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4527")]
     pub listen: SocketAddr,
     #[command(flatten)]
@@ -51,12 +51,12 @@ pub struct ServeArguments {
     /// Keep the token in this file, so that the address stays the same
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// A host name that browsers may use for the server, in addition to localhost and addresses
+    /// A host name that browsers may use for the server, in addition to localhost and IP addresses
     #[arg(long = "allow-host", value_name = "NAME")]
     pub allowed_hosts: Vec<String>,
 }
 
-/// Serves until a signal ends it. Prints the address of the page to standard output, all else to standard error.
+/// Serves until a signal ends it. Prints the address of the page to standard output, everything else to standard error.
 pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     let token = match &arguments.token_file {
         Some(path) => Token::from_file(path),
@@ -64,7 +64,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     }
     .map_err(Failure::failed)?;
     if let Some(log) = &arguments.replay {
-        // Also checks that it can be read.
+        // Fails early if it cannot be read.
         zot_files::open_existing(log)
             .map_err(|error| Failure::Usage(format!("cannot replay {}: {error}", log.display())))?;
     }
@@ -85,7 +85,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
         ))
     })?;
     if !address.ip().is_loopback() {
-        tell(&format!(
+        print_error(&format!(
             "warning: {address} can be reached from other machines, and nothing is encrypted: anyone who sees the token sees everything"
         ));
     }
@@ -108,13 +108,13 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Agents may always attach over a socket: where they were told to, or in the usual place unless somebody is there.
+/// Adds the default socket if none was given, unless another process serves it.
 fn with_socket(mut agents: AgentArguments) -> AgentArguments {
     if agents.socket.is_none() {
         let path = default_socket();
         if UnixStream::connect(&path).is_ok() {
-            tell(&format!(
-                "another glasspane has {}: agents cannot attach to this one unless --socket names another place",
+            print_error(&format!(
+                "another glasspane uses {}: agents cannot attach to this one unless --socket names another path",
                 path.display()
             ));
             return agents;
@@ -122,7 +122,7 @@ fn with_socket(mut agents: AgentArguments) -> AgentArguments {
         agents.socket = Some(path);
     }
     if let Some(path) = agents.socket_path() {
-        tell(&format!("agents attach to {}", path.display()));
+        print_error(&format!("agents attach to {}", path.display()));
     }
     agents
 }
@@ -130,14 +130,14 @@ fn with_socket(mut agents: AgentArguments) -> AgentArguments {
 /// Reports problems with agents for as long as it is polled.
 async fn report(agents: &mut Attachments) {
     while let Some(outcome) = agents.next().await {
-        if let Outcome::Failed(words) = outcome {
-            tell(&words);
+        if let Outcome::Failed(error) = outcome {
+            print_error(&error);
         }
     }
     std::future::pending().await
 }
 
 /// Prints a message to standard error, which may be closed.
-fn tell(words: &str) {
-    let _ = writeln!(zot_terminal::stderr(), "glasspane: {words}");
+fn print_error(message: &str) {
+    let _ = writeln!(zot_terminal::stderr(), "glasspane: {message}");
 }

@@ -1,7 +1,7 @@
-//! Kinds of agents, and what their lines mean.
+//! Kinds of agents, and how their output is read.
 //!
-//! A module for each kind turns one JSON object into findings. [`Reader`] does what they share: it
-//! cuts bytes into lines or frames, and finds out by itself which kind it reads.
+//! A module for each kind turns one JSON object into findings. [`Reader`] does what they share: it splits
+//! bytes into lines or frames and detects the kind.
 
 mod acp;
 mod app_server;
@@ -56,23 +56,23 @@ pub enum SourceKind {
     Goose,
     /// `opencode run --format json`.
     Opencode,
-    /// The Agent Client Protocol, which many agents speak: `gemini --acp`, `goose acp`, `opencode acp`.
+    /// The Agent Client Protocol, which many agents support: `gemini --acp`, `goose acp`, `opencode acp`.
     Acp,
-    /// Frames of a zino service, their bodies as lines, or what `zino cli --stream` prints.
+    /// Frames of a zino service, their bodies as lines, or the output of `zino cli --stream`.
     Zino,
     /// A log of ours.
     Glasspane,
 }
 
-/// What was read from a line.
+/// Something read from a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     Event(Event),
-    /// What the agent has used since it began.
+    /// The usage of the agent since it started.
     Usage(Usage),
     /// The identity of the agent.
     Identity(Identity),
-    /// From a log: it may be of any agent.
+    /// A record of a log, of any agent.
     Record(Box<Record>),
     /// About an agent that this one started.
     Child(Box<ChildFinding>),
@@ -91,7 +91,7 @@ pub struct ChildFinding {
 /// What an agent reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
-    /// What kind it turned out to be.
+    /// The detected kind.
     pub source: Option<SourceKind>,
     pub model: Option<String>,
     pub cwd: Option<String>,
@@ -101,12 +101,12 @@ pub struct Identity {
 trait Dialect: Send {
     fn read(&mut self, object: &Value, findings: &mut Vec<Finding>);
 
-    /// Handles a line that is not a JSON object; returns `false` if this kind does not know it.
+    /// Handles a line that is not a JSON object; returns `false` if this kind does not print such lines.
     fn read_text(&mut self, _line: &str, _findings: &mut Vec<Finding>) -> bool {
         false
     }
 
-    /// Nothing more will come.
+    /// Handles the end of the output.
     fn finish(&mut self, _findings: &mut Vec<Finding>) {}
 }
 
@@ -159,7 +159,7 @@ impl SourceKind {
         })
     }
 
-    /// The line that hands a prompt to such an agent on its standard input, where it takes any.
+    /// Returns the line that sends a prompt to such an agent on its standard input, if it accepts prompts.
     pub fn prompt_line(self, text: &str) -> Option<String> {
         let line = match self {
             Self::Zot | Self::Pi => json!({"id": "glasspane", "type": "prompt", "message": text}),
@@ -172,8 +172,8 @@ impl SourceKind {
         Some(format!("{line}\n"))
     }
 
-    /// The exit code of an agent that was interrupted and did not say so. Codex exits with 1, as after failures, but tells
-    /// of every failure before.
+    /// The exit code of an agent that was interrupted without reporting it. Codex exits with 1, as after
+    /// failures, but reports every failure before.
     pub fn interrupted_code(self) -> Option<u8> {
         (self == Self::Codex).then_some(1)
     }
@@ -212,7 +212,7 @@ pub struct UnknownSource(String);
 impl FromStr for SourceKind {
     type Err = UnknownSource;
 
-    /// Takes the names, and those that tell the modes of a program apart.
+    /// Accepts the names, and aliases for the modes of a program.
     fn from_str(name: &str) -> Result<Self, UnknownSource> {
         Ok(match name {
             "zot" | "zot-rpc" | "zot-json" => Self::Zot,
@@ -232,7 +232,7 @@ impl FromStr for SourceKind {
     }
 }
 
-/// Reads `auto` as none.
+/// Parses the name of a source; `None` for `auto`.
 pub fn parse_source(name: &str) -> Result<Option<SourceKind>, UnknownSource> {
     match name {
         "auto" => Ok(None),

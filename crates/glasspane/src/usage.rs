@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an agent has used since it began.
+/// The usage of an agent since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -11,9 +11,9 @@ pub struct Usage {
     pub output_tokens: u64,
     pub cache_read_tokens: u64,
     pub cache_write_tokens: u64,
-    /// 0 where nothing is known of the cost, which then has no `cost_basis`.
+    /// 0 if the cost is unknown, which then has no `cost_basis`.
     pub cost_usd: f64,
-    /// Where the cost comes from; none if it is not known.
+    /// Where the cost comes from; `None` if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_basis: Option<CostBasis>,
 }
@@ -23,13 +23,14 @@ pub struct Usage {
 #[serde(rename_all = "snake_case")]
 pub enum CostBasis {
     /// Reported by the agent.
-    Told,
+    #[serde(rename = "told")]
+    Reported,
     /// Reported by the agent as an estimate from list prices.
     Estimated,
 }
 
 impl Usage {
-    /// Adds what one more call used.
+    /// Adds the usage of another call.
     pub fn add(&mut self, more: &Self) {
         self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
@@ -43,7 +44,7 @@ impl Usage {
         self.cost_basis = weaker(self.cost_basis, more.cost_basis);
     }
 
-    /// Takes the higher figure of each: what was used once stays used.
+    /// Raises each figure to that of `other`: usage never decreases.
     pub fn raise_to(&mut self, other: &Self) {
         self.input_tokens = self.input_tokens.max(other.input_tokens);
         self.output_tokens = self.output_tokens.max(other.output_tokens);
@@ -55,8 +56,8 @@ impl Usage {
         }
     }
 
-    /// The cost in US dollars that an agent named. Many name 0 for models whose price they do not know, so 0 is taken
-    /// for not known.
+    /// Sets the cost in US dollars that an agent reports. Many report 0 for models whose price they do not know,
+    /// so 0 counts as unknown.
     #[must_use]
     pub fn with_cost(self, dollars: f64, basis: CostBasis) -> Self {
         Self {
@@ -66,21 +67,21 @@ impl Usage {
         }
     }
 
-    /// All that the model looked at or wrote.
+    /// All tokens the model read or wrote.
     pub fn tokens(&self) -> u64 {
         self.prompt_tokens().saturating_add(self.output_tokens)
     }
 
-    /// All that the model looked at, cached or not.
+    /// All tokens the model read, cached or not.
     pub fn prompt_tokens(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.cache_read_tokens)
             .saturating_add(self.cache_write_tokens)
     }
 
-    /// For people: `$0.0123`, `~$0.0123` if it is an estimate, or `–` if it is not known.
+    /// For people: `$0.0123`, `~$0.0123` if it is an estimate, or `–` if it is unknown.
     pub fn cost_words(&self) -> String {
-        // Logs of older versions have a cost and no basis.
+        // Logs of older versions have a cost without a basis.
         match self.cost_basis {
             Some(CostBasis::Estimated) => format!("~${:.4}", self.cost_usd),
             None if self.cost_usd <= 0.0 => "–".to_owned(),

@@ -1,7 +1,7 @@
 use super::{MAX_SUMMARY_CHARACTERS, is_object, one_line, summary, words};
 
 #[test]
-fn the_most_telling_argument_comes_first() {
+fn the_main_argument_comes_first() {
     for (arguments, expected) in [
         (r#"{"command":"cargo test"}"#, "cargo test"),
         (
@@ -20,7 +20,7 @@ fn the_most_telling_argument_comes_first() {
             "ls | wc -l  workdir=/x",
         ),
         (r#"{"command":["git","status"]}"#, "git status"),
-        // Names that nobody knows: the first argument that says anything.
+        // Unknown names: the first argument that is not empty.
         (r#"{"empty":"","widget":{"a":[1,2]}}"#, r#"{"a":[1,2]}"#),
         (r#"{}"#, ""),
         ("", ""),
@@ -43,7 +43,7 @@ fn the_most_telling_argument_comes_first() {
 }
 
 #[test]
-fn it_is_read_while_it_arrives() {
+fn incomplete_arguments_are_summarised() {
     let whole = r#"{"note":"é\u00e9\ud83d\ude00\n","command":"say \"hi\"","list":["x",{"y":"}"}]}"#;
     for end in 0..=whole.len() {
         if whole.is_char_boundary(end) {
@@ -61,29 +61,29 @@ fn it_is_read_while_it_arrives() {
 }
 
 #[test]
-fn nothing_of_it_moves_a_cursor_or_turns_the_text() {
+fn control_and_direction_characters_are_replaced() {
     let line = summary("{\"command\":\"a\\u001b[2Jb\\u202ec\\u009b\u{200f}\\nd\\te\\u200b\"}");
     assert_eq!(line, "a\u{fffd}[2Jb\u{fffd}c\u{fffd}\u{fffd} d e\u{fffd}");
     assert_eq!(one_line("  a\r\n\r\n b  "), "a b");
-    // A surrogate without its other half.
+    // A lone surrogate.
     assert_eq!(summary(r#"{"command":"x\ud800y"}"#), "x\u{fffd}y");
 }
 
 #[test]
-fn it_has_a_length() {
+fn the_summary_is_limited_in_length() {
     let line = summary(&format!(r#"{{"command":"{}"}}"#, "é".repeat(100_000)));
     assert_eq!(line.chars().count(), MAX_SUMMARY_CHARACTERS + 1);
     assert!(line.ends_with('…'));
 }
 
 #[test]
-fn a_long_script_is_shown_without_its_shell_too() {
+fn the_shell_of_a_long_script_is_removed_too() {
     let line = summary(&format!("/bin/bash -lc 'cd src\n{}'", "x".repeat(500)));
     assert!(line.starts_with("cd src xxx"), "{line}");
 }
 
 #[test]
-fn words_have_no_marks_of_json() {
+fn words_have_no_json_punctuation() {
     assert_eq!(
         words(r#"{"command":"say \"hi\"\nls","n":1}"#),
         "command say \"hi\"\nls\nn 1"

@@ -1,4 +1,4 @@
-//! What an agent prints, on its way into a hub.
+//! Passes the output of an agent on to a hub.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,14 @@ pub struct Feed {
     agent: Option<AgentHandle>,
     /// Agents that this one started, by their keys.
     children: HashMap<String, AgentHandle>,
-    /// Agents of a log have other ids here.
+    /// Agents of a log, by the ids they have there.
     logged: HashMap<String, AgentHandle>,
     findings: Vec<Finding>,
     records: Vec<Record>,
 }
 
 impl Feed {
-    /// Reads an agent of `kind`, or finds out which kind it is. `attached.source` is filled in.
+    /// Reads an agent of `kind`, or detects its kind. Fills in `attached.source`.
     pub fn new(hub: &Hub, mut attached: Attached, kind: Option<SourceKind>) -> Self {
         attached.source = kind.map_or("auto", SourceKind::name).to_owned();
         Self {
@@ -45,7 +45,7 @@ impl Feed {
             .id()
     }
 
-    /// The agent's id, once there is one.
+    /// The id of the agent, once it is attached.
     pub fn id(&self) -> Option<&str> {
         self.agent.as_ref().map(AgentHandle::id)
     }
@@ -55,7 +55,7 @@ impl Feed {
         self.reader.kind()
     }
 
-    /// Takes bytes as they arrived.
+    /// Reads the next bytes of output.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut findings = std::mem::take(&mut self.findings);
         self.reader.feed(bytes, &mut findings);
@@ -69,17 +69,17 @@ impl Feed {
     }
 
     /// Reports something that did not come from the agent's output.
-    pub fn tell(&mut self, finding: Finding) {
+    pub fn report_finding(&mut self, finding: Finding) {
         self.report(&mut vec![finding]);
     }
 
-    /// The agent has left.
+    /// Reports that the agent has left.
     pub fn finish(mut self, detached: Detached) {
         let mut findings = Vec::new();
         self.reader.finish(&mut findings);
         self.report(&mut findings);
         for (_, child) in self.children.drain() {
-            // How a process ended says nothing about those that it started and that had ended before.
+            // The exit code of a process says nothing about its children, which may have ended before.
             child.detach(Detached {
                 failed: false,
                 exit_code: None,
@@ -97,7 +97,7 @@ impl Feed {
         for finding in findings.drain(..) {
             match finding {
                 Finding::Record(record) => {
-                    // In order with what was collected for other agents.
+                    // Keeps the order of the records collected for other agents.
                     self.hub.put_all(records.drain(..));
                     self.replay(*record);
                 }
@@ -155,7 +155,7 @@ impl Feed {
         Some(Record::of_attached(id, at_ms, self.attached.clone()))
     }
 
-    /// Puts a record of a log under an id of this hub.
+    /// Adds a record of a log under an id of this hub.
     fn replay(&mut self, mut record: Record) {
         if let Some(attached) = &mut record.attached {
             let parent = attached.parent.as_ref().and_then(|id| self.logged.get(id));

@@ -1,4 +1,4 @@
-//! A file of lines that grows.
+//! Follows a growing file of lines.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -16,10 +16,10 @@ use crate::record::{Attached, Detached};
 use crate::source::SourceKind;
 use crate::{Event, Hub};
 
-/// How often a file is looked at. Asking is cheap; being told would need a watch for each system.
+/// How often a file is polled. Polling is cheap; notifications would need code for each system.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Why a file is not read.
+/// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("cannot read {}: {source}", path.display())]
@@ -30,8 +30,8 @@ pub enum FileError {
 
 /// Reads a file from its start and continues as it grows.
 ///
-/// When it is cut off, or another file takes its place, reading goes on with what is there now. A last line without
-/// its end is waited for.
+/// When it is truncated or replaced, reading continues with the current content. An incomplete last line
+/// is read once it is complete.
 pub struct FileFeed {
     path: PathBuf,
     feed: Feed,
@@ -46,7 +46,7 @@ struct Open {
 }
 
 impl FileFeed {
-    /// The file need not be there yet, but must not be anything else.
+    /// Opens the file, which need not exist yet but must be a regular file.
     pub fn new(
         hub: &Hub,
         path: &Path,
@@ -63,7 +63,7 @@ impl FileFeed {
         Ok(this)
     }
 
-    /// Reads all that is there, then what comes, until cancelled or the file cannot be read.
+    /// Reads the file and follows it until cancelled or it cannot be read.
     pub async fn follow(mut self, cancel: CancellationToken) -> Result<(), FileError> {
         loop {
             let result = self.catch_up().await;
@@ -78,7 +78,7 @@ impl FileFeed {
             }
             tokio::select! {
                 () = cancel.cancelled() => {
-                    // It may continue without us, so its end is not reported.
+                    // The agent may continue without us, so no end is reported.
                     return Ok(());
                 }
                 () = sleep(POLL_INTERVAL) => {}
@@ -86,7 +86,7 @@ impl FileFeed {
         }
     }
 
-    /// Reads all that is there, and takes that for all there is.
+    /// Reads the file once, to its current end.
     pub async fn read_once(mut self) -> Result<(), FileError> {
         self.catch_up().await?;
         self.feed.finish(Detached {
@@ -99,7 +99,7 @@ impl FileFeed {
     async fn catch_up(&mut self) -> Result<(), FileError> {
         loop {
             self.read_to_end().await?;
-            // The old file of a rotated log may still have been written to: it was read first.
+            // The old file of a rotated log is read to its end first: it may still have been written to.
             if !self.replaced()? {
                 return Ok(());
             }
@@ -125,7 +125,7 @@ impl FileFeed {
         Ok(())
     }
 
-    /// Whether there is another file to read now, or the same from its start.
+    /// Returns true if there is another file to read now, or the same from its start.
     fn replaced(&mut self) -> Result<bool, FileError> {
         let Some(open) = &mut self.open else {
             self.open = self.open_path()?;
@@ -140,12 +140,13 @@ impl FileFeed {
             open.file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
             open.position = 0;
             self.feed.restart();
-            self.feed.tell(crate::source::Finding::Event(Event::notice(
-                "the file was cut off: reading it from its start",
-            )));
+            self.feed
+                .report_finding(crate::source::Finding::Event(Event::notice(
+                    "the file was truncated: reading it from the start",
+                )));
             return Ok(length > 0);
         }
-        // Between taking the old file away and putting the new one there, there is none.
+        // During a rotation there may be no file for a moment.
         let Ok(metadata) = fs::metadata(&self.path) else {
             return Ok(false);
         };

@@ -13,7 +13,7 @@ use zot_files::{SocketError, SocketFile, SocketPath};
 const SOCKET_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// How many may wait to be accepted; the system may allow fewer.
+/// How many agents may wait to be accepted; the system may allow fewer.
 ///
 /// Limit: further agents wait to connect.
 const ATTACH_QUEUE_LENGTH: u32 = 1024;
@@ -21,15 +21,16 @@ const ATTACH_QUEUE_LENGTH: u32 = 1024;
 /// Why the socket for agents could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("{0}; --socket names another")]
+    #[error("{0}; use --socket to choose another path")]
     Socket(#[from] SocketError),
-    #[error("{} belongs to someone else or lets others in: choose another --socket, or chmod 700 it", .0.display())]
+    #[error("{} belongs to another user or is accessible to others: choose another --socket, or chmod 700 it", .0.display())]
     DirectoryNotPrivate(PathBuf),
-    #[error("cannot make the directory {}: {source}", path.display())]
+    #[error("cannot create the directory {}: {source}", path.display())]
     Directory { path: PathBuf, source: io::Error },
 }
 
-/// Where agents attach unless told otherwise: below `$XDG_RUNTIME_DIR`, else a directory of the user's own in `/tmp`.
+/// Returns the default path of the socket: below `$XDG_RUNTIME_DIR`, else in a private directory of the
+/// user in `/tmp`.
 pub fn default_socket() -> PathBuf {
     let directory = match env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         Some(directory) => PathBuf::from(directory).join("glasspane"),
@@ -49,7 +50,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at `path`, whose directory is made if it is not there and must let nobody else in.
+    /// Listens at `path`. Creates its directory if needed, which must be inaccessible to others.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         make_directory(path)?;
         let place = SocketPath::claim(path)?;
@@ -69,7 +70,7 @@ impl Listener {
     }
 }
 
-/// Listens on a socket that nobody else can use from the moment its file is there.
+/// Listens on a socket that no other user can use, from the moment its file exists.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let socket = UnixSocket::new_stream()?;
     // Linux gives the file the mode of the socket. Elsewhere the directory keeps others out.

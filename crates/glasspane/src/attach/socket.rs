@@ -1,8 +1,8 @@
 //! Agents and watchers that connect over a socket.
 //!
-//! A connection is one agent, whose lines or frames it carries. Its first line may say who it is:
+//! A connection carries the lines or frames of one agent. Its first line may identify it:
 //! `{"glasspane":"attach","label":"tests","source":"zot"}`. With `{"glasspane":"watch"}` it is a
-//! watcher instead, and is told the states of all agents.
+//! watcher instead, which receives the states of all agents.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ use crate::source::parse_source;
 /// Limit: further agents wait.
 pub const MAX_AGENT_CONNECTIONS: usize = 4_096;
 
-/// How many of them may have sent no whole line yet; then the oldest of these is closed. Each takes a
-/// descriptor, and a process has 1,024 of them where nobody asks for more.
+/// How many of them may have sent no complete line yet; then the oldest of these is closed. Each takes a
+/// descriptor, and a process has 1,024 by default.
 ///
 /// Limit: the oldest connection without a line is closed.
 const MAX_SILENT_CONNECTIONS: usize = 256;
@@ -35,7 +35,7 @@ const MAX_SILENT_CONNECTIONS: usize = 256;
 /// Limit: a longer first line does not name the agent.
 pub const MAX_HELLO_BYTES: usize = 64 * 1024;
 
-/// How long to wait when no connection can be accepted, for want of descriptors for instance.
+/// How long to wait when no connection can be accepted, for example for lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Deserialize)]
@@ -119,7 +119,8 @@ async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
     feed.finish(detached);
 }
 
-/// Returns the first line with its line feed, and what followed it; everything in the first if there is no line.
+/// Returns the first line with its line feed, and the bytes after it; without a line, everything is in the
+/// first.
 async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut first = Vec::new();
     loop {
@@ -143,14 +144,14 @@ async fn first_line(stream: &mut UnixStream, buffer: &mut [u8]) -> Option<(Vec<u
 fn agent(hub: &Hub, hello: Option<&Hello>, stream: &UnixStream, number: u64) -> Feed {
     let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
     let unnamed = process.map_or_else(|| format!("socket {number}"), |id| format!("process {id}"));
-    let told = |field: fn(&Hello) -> &Option<String>| hello.and_then(|hello| field(hello).clone());
+    let given = |field: fn(&Hello) -> &Option<String>| hello.and_then(|hello| field(hello).clone());
     let attached = Attached {
-        label: told(|hello| &hello.label).unwrap_or(unnamed),
-        cwd: told(|hello| &hello.cwd),
-        model: told(|hello| &hello.model),
+        label: given(|hello| &hello.label).unwrap_or(unnamed),
+        cwd: given(|hello| &hello.cwd),
+        model: given(|hello| &hello.model),
         ..Attached::default()
     };
     // An unknown kind is detected, as if none had been given.
-    let kind = told(|hello| &hello.source).and_then(|name| parse_source(&name).ok().flatten());
+    let kind = given(|hello| &hello.source).and_then(|name| parse_source(&name).ok().flatten());
     Feed::new(hub, attached, kind)
 }

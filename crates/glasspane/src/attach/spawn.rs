@@ -1,4 +1,4 @@
-//! An agent that we start: its own process group, ended with us.
+//! Starts an agent in its own process group, which ends with us.
 
 mod output;
 
@@ -27,19 +27,19 @@ use output::Output;
 /// Limit: SIGKILL.
 pub const AGENT_TERMINATION_GRACE: Duration = Duration::from_secs(5);
 
-/// How long output may still come from processes that an agent left behind.
+/// How long output of processes that an agent left behind is read.
 ///
 /// Limit: output that other processes hold open is abandoned.
 const AGENT_DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// Exit codes that mean that somebody ended a program, as shells report signals: hangup, interrupt, quit, kill and
-/// terminate. Others, like those of a crash, are failures.
+/// Exit codes of programs that were ended on purpose, as shells report signals: hangup, interrupt, quit,
+/// kill and terminate. Others, like those of a crash, are failures.
 const INTERRUPTIONS: [u8; 5] = [128 + 1, 128 + 2, 128 + 3, 128 + 9, 128 + 15];
 
-/// What an interrupted agent counts as that exits with 0.
+/// The exit code reported for an interrupted agent that exits with 0.
 const INTERRUPTED_CODE: u8 = 128 + 2;
 
-/// How much of a command line is its label.
+/// How much of a command line becomes its label.
 const LABEL_BYTES: usize = 80;
 
 /// An agent to start.
@@ -49,17 +49,17 @@ pub struct Launch {
     pub label: String,
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Which kind of agent it is, if the user has said so: what it prints decides otherwise.
+    /// The kind of agent, if the user named it; otherwise its output decides.
     pub kind: Option<SourceKind>,
-    /// Which kind the name of the program suggests, for prompts and for what cannot be found out.
+    /// The kind that the name of the program suggests, for prompts and for output that cannot be detected.
     pub suggested: Option<SourceKind>,
-    /// What it is asked, one after the other, on its standard input.
+    /// The prompts to send to its standard input, one after the other.
     pub prompts: Vec<String>,
 }
 
 impl Launch {
-    /// `[LABEL=]COMMAND`, with a command line for sh. A label has a small letter, so that a variable that is set for
-    /// the command is none.
+    /// Parses `[LABEL=]COMMAND`, with a command line for sh. A label contains a lower-case letter, so that an
+    /// environment variable set for the command is not mistaken for one.
     pub fn shell(argument: &str) -> Result<Self, AmbiguousLabel> {
         let (label, line) = match argument.split_once('=') {
             Some((label, line)) if is_label(label)? => (label.trim(), line),
@@ -77,7 +77,7 @@ impl Launch {
         })
     }
 
-    /// What it is called where people see it.
+    /// The label shown to people.
     pub fn shown_label(&self) -> String {
         match self.label.is_empty() {
             true => self.program_name(),
@@ -92,7 +92,7 @@ impl Launch {
     }
 }
 
-/// Whether `text`, which stands before the first `=`, is a label.
+/// Whether `text`, the part before the first `=`, is a label.
 fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
     let fits = |character: char| character.is_alphanumeric() || "-_.#:".contains(character);
     let mut words = text.split_whitespace();
@@ -106,7 +106,7 @@ fn is_label(text: &str) -> Result<bool, AmbiguousLabel> {
     let Some(last) = last else {
         return Ok(plain && small);
     };
-    // Several words: a label, or a command and the variable that is set for it.
+    // Several words: a label, or a command and an environment variable set for it.
     if !plain || !small || SHELL_WORDS.contains(&first) {
         return Ok(false);
     }
@@ -128,7 +128,7 @@ fn is_program(name: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
-/// A label of several words whose first is a program: it could as well be a command that sets a variable.
+/// A label of several words whose first is a program: it could also be a command that sets a variable.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot tell whether {0:?} is a label or the beginning of a command, because its first word is a program: write the \
@@ -139,29 +139,29 @@ pub struct AmbiguousLabel(String);
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    #[error("no command: say what to run, as in `glasspane run -- zot --json hello`")]
+    #[error("no command: give one, as in `glasspane run -- zot --json hello`")]
     NoCommand,
     #[error("cannot start {program}: {source}; is it installed and in PATH?")]
     Start { program: String, source: io::Error },
     #[error(
-        "cannot prompt {program}: only zot rpc, pi --mode rpc, claude and qwen with --input-format stream-json take prompts; if it is one of them, say so with --source"
+        "cannot prompt {program}: only zot rpc, pi --mode rpc, claude and qwen with --input-format stream-json accept prompts; if it is one of them, name it with --source"
     )]
     NoPrompts { program: String },
 }
 
-/// How an agent that was started has ended.
+/// The end of an agent that was started.
 #[derive(Debug, Clone)]
 pub struct Ended {
     pub id: String,
     pub label: String,
-    /// As shells report it: the code, or 128 and the signal.
+    /// As shells report it: the code, or 128 plus the signal.
     pub exit_code: u8,
-    /// What was last seen of it.
+    /// Its last status.
     pub status: Status,
 }
 
 impl Ended {
-    /// The exit code; for an agent that does not say so by it, 1 if it failed and 130 if it was interrupted.
+    /// The exit code; for an agent that exits with 0 all the same, 1 if it failed and 130 if it was interrupted.
     pub fn verdict(&self) -> u8 {
         match (self.exit_code, self.status) {
             (0, Status::Failed) => 1,
@@ -204,24 +204,24 @@ pub async fn run_agent(
             .map(|directory| directory.display().to_string()),
         ..Attached::default()
     };
-    // A program's name suggests a kind; what it prints decides, unless the caller has.
+    // The name of a program suggests a kind; its output decides, unless the caller named one.
     let mut feed = Feed::new(hub, attached, launch.kind.or(zino_only(kind)));
     let id = feed.attach().to_owned();
     let mut output = Output::new(pipes.output, pipes.errors, feed);
-    let mut questions = Questions {
+    let mut prompt_queue = PromptQueue {
         hub,
         id: &id,
         input: pipes.input,
         prompts,
-        asked: 0,
+        awaited: 0,
         unwritten: Vec::new(),
     };
-    let cancelled = converse(&group, &mut output, &mut questions, cancel).await;
-    drop(questions);
+    let cancelled = converse(&group, &mut output, &mut prompt_queue, cancel).await;
+    drop(prompt_queue);
 
     let end = if cancelled {
         let end = group.end(AGENT_TERMINATION_GRACE).await;
-        // It may have reported its end.
+        // Its last output may report its end.
         drain(&mut output).await;
         end
     } else {
@@ -247,7 +247,7 @@ pub async fn run_agent(
     })
 }
 
-/// `zino cli` prints plain text, from which nothing could be found out.
+/// `zino cli` prints plain text, from which no kind can be detected.
 fn zino_only(kind: Option<SourceKind>) -> Option<SourceKind> {
     kind.filter(|kind| *kind == SourceKind::Zino)
 }
@@ -275,7 +275,7 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
         command.stdin(Stdio::null());
         None
     };
-    // Nothing but its standard streams is passed on.
+    // The agent inherits only its standard streams.
     let (command, _) = confine(command, &Confinement::default()).map_err(io::Error::other)?;
     let group = ProcessGroup::spawn(command)?;
     Ok((
@@ -288,16 +288,17 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
     ))
 }
 
-/// Reads and prompts until the agent has exited and its output is read, or until cancelled, and returns which.
+/// Reads output and sends prompts until the agent has exited and its output is read. Returns true if
+/// cancelled before.
 async fn converse(
     group: &ProcessGroup,
     output: &mut Output,
-    questions: &mut Questions<'_>,
+    prompt_queue: &mut PromptQueue<'_>,
     cancel: CancellationToken,
 ) -> bool {
     let mut open = true;
     loop {
-        questions.prepare();
+        prompt_queue.prepare();
         tokio::select! {
             biased;
             () = cancel.cancelled() => return true,
@@ -305,7 +306,7 @@ async fn converse(
                 open = more;
                 tokio::task::yield_now().await;
             }
-            () = questions.write(), if questions.is_writing() => {}
+            () = prompt_queue.write(), if prompt_queue.is_writing() => {}
             () = group.exited() => break,
         }
     }
@@ -323,35 +324,35 @@ async fn drain(output: &mut Output) {
     .await;
 }
 
-/// What an agent is asked: the next prompt waits for the answer to the last, and the end of the input for the last
-/// answer.
-struct Questions<'a> {
+/// Prompts for an agent: each is sent when the one before is over, and the input is closed after the
+/// last.
+struct PromptQueue<'a> {
     hub: &'a Hub,
     id: &'a str,
     input: Option<pipe::Sender>,
     prompts: VecDeque<String>,
-    /// How many answers there have to be before the next is asked.
-    asked: u64,
-    /// What the pipe has not taken yet.
+    /// How many prompts must be over before the next is sent.
+    awaited: u64,
+    /// The bytes of a prompt that are still to be written.
     unwritten: Vec<u8>,
 }
 
-impl Questions<'_> {
+impl PromptQueue<'_> {
     fn prepare(&mut self) {
-        if self.input.is_none() || self.answers() < self.asked {
+        if self.input.is_none() || self.prompts_over() < self.awaited {
             return;
         }
         match self.prompts.pop_front() {
             Some(line) => {
-                self.asked = self.answers() + 1;
+                self.awaited = self.prompts_over() + 1;
                 self.unwritten = line.into_bytes();
             }
             None => self.input = None,
         }
     }
 
-    /// How many prompts were answered, well or badly.
-    fn answers(&self) -> u64 {
+    /// How many prompts are over, successfully or not.
+    fn prompts_over(&self) -> u64 {
         let state = self.hub.agent(self.id);
         state.map_or(0, |state| state.prompts_over)
     }
@@ -360,14 +361,14 @@ impl Questions<'_> {
         self.input.is_some() && !self.unwritten.is_empty()
     }
 
-    /// Safe to drop: what was written is forgotten in the same step.
+    /// Cancel-safe: written bytes are removed in the same step.
     async fn write(&mut self) {
         let Some(input) = &mut self.input else { return };
         match input.write(&self.unwritten).await {
             Ok(count) => {
                 self.unwritten.drain(..count);
             }
-            // It does not listen any more.
+            // It no longer reads its input.
             Err(_) => self.input = None,
         }
     }

@@ -18,19 +18,19 @@ use crate::record::Attached;
 use crate::source::SourceKind;
 use crate::{AgentState, Hub, Status};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Waits until `wanted` holds of some agent.
-async fn until(hub: &Hub, wanted: impl Fn(&AgentState) -> bool) -> AgentState {
-    let look = async {
+/// Waits until `matches` holds for some agent.
+async fn until(hub: &Hub, matches: impl Fn(&AgentState) -> bool) -> AgentState {
+    let search = async {
         loop {
-            if let Some(agent) = hub.snapshot().agents.into_iter().find(&wanted) {
+            if let Some(agent) = hub.snapshot().agents.into_iter().find(&matches) {
                 return agent;
             }
             sleep(Duration::from_millis(5)).await;
         }
     };
-    match timeout(PATIENCE, look).await {
+    match timeout(TEST_TIMEOUT, search).await {
         Ok(agent) => agent,
         Err(_) => panic!("not in {:#?}", hub.snapshot()),
     }
@@ -59,7 +59,7 @@ struct Following {
     _directory: TempDir,
 }
 
-/// Follows a file that is not there yet.
+/// Follows a file that does not exist yet.
 fn follow() -> Following {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("events.jsonl");
@@ -91,11 +91,11 @@ impl Following {
 }
 
 #[tokio::test]
-async fn a_file_is_followed_from_before_it_is_there() {
+async fn a_file_can_be_followed_before_it_exists() {
     let following = follow();
     append(&following.path, &turn(1));
     following.turns(1).await;
-    // A torn line is waited for.
+    // An incomplete line is read once it is complete.
     let more = turn(2);
     let (begin, rest) = more.split_at(10);
     append(&following.path, begin);
@@ -107,7 +107,7 @@ async fn a_file_is_followed_from_before_it_is_there() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_cut_off_is_read_anew() {
+async fn a_truncated_file_is_read_from_the_start() {
     let following = follow();
     append(&following.path, &format!("{}{}{{\"torn", turn(1), turn(2)));
     following.turns(2).await;
@@ -118,7 +118,7 @@ async fn a_file_that_is_cut_off_is_read_anew() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
+async fn a_rotated_file_is_read_to_its_end_before_the_new_one() {
     let following = follow();
     append(&following.path, &turn(1));
     following.turns(1).await;
@@ -133,14 +133,14 @@ async fn a_file_that_is_rotated_is_read_to_its_end_and_then_the_new_one() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn a_directory_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
-    let refused = FileFeed::new(&Hub::new(), directory.path(), Attached::default(), None);
-    assert!(matches!(refused.err(), Some(FileError::NotAFile { .. })));
+    let result = FileFeed::new(&Hub::new(), directory.path(), Attached::default(), None);
+    assert!(matches!(result.err(), Some(FileError::NotAFile { .. })));
 }
 
 #[tokio::test]
-async fn a_child_knows_its_parent_here_and_in_a_log() {
+async fn a_child_has_its_parent_live_and_in_a_log() {
     let directory = tempfile::tempdir().unwrap();
     let recorded = directory.path().join("claude.jsonl");
     let lines = include_bytes!("../../tests/fixtures/claude-code-children.jsonl");
@@ -151,7 +151,7 @@ async fn a_child_knows_its_parent_here_and_in_a_log() {
     fs::write(&log, lines).unwrap();
     for path in [&recorded, &log] {
         let hub = Hub::new();
-        // So that the ids of the log are others than those of the hub.
+        // Makes the ids of the hub differ from those of the log.
         hub.attach(Attached::default());
         let attached = Attached {
             label: "claude".to_owned(),
@@ -172,7 +172,7 @@ async fn a_child_knows_its_parent_here_and_in_a_log() {
 }
 
 #[tokio::test]
-async fn a_log_brings_its_agents_with_it() {
+async fn a_log_creates_its_agents() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.jsonl");
     let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"x\",\"attached\":{\"label\":\"one\",\"source\":\"pi\"}}\n\
@@ -236,7 +236,7 @@ impl Served {
 
     async fn stop(mut self) {
         self.cancel.cancel();
-        timeout(PATIENCE, self.tasks.join_next()).await.unwrap();
+        timeout(TEST_TIMEOUT, self.tasks.join_next()).await.unwrap();
         assert!(!self.path.exists(), "the socket is left behind");
     }
 }
@@ -267,7 +267,7 @@ async fn agents_attach_over_a_socket() {
         agent.label == "tests" && agent.status == Status::Interrupted
     })
     .await;
-    // A turn was over, but not the work.
+    // A turn was over, but not the prompt.
     until(&served.hub, |agent| {
         agent.turns == 1 && agent.status == Status::Interrupted
     })
@@ -276,7 +276,7 @@ async fn agents_attach_over_a_socket() {
 }
 
 #[tokio::test]
-async fn frames_are_taken_over_a_socket_too() {
+async fn a_socket_accepts_frames_too() {
     let served = serve();
     let mut stream = served.connect("").await;
     let frames = include_bytes!("../../tests/fixtures/zino-frames.bin");
@@ -294,19 +294,29 @@ async fn a_watcher_sees_what_the_hub_sees() {
         ..Attached::default()
     });
     let mut watcher = Watcher::connect(&served.path).await.unwrap();
-    assert!(timeout(PATIENCE, watcher.changed()).await.unwrap().unwrap());
+    assert!(
+        timeout(TEST_TIMEOUT, watcher.changed())
+            .await
+            .unwrap()
+            .unwrap()
+    );
     assert_eq!(watcher.agents(), served.hub.snapshot().agents);
     agent.event(crate::Event::turn_start(1));
     served.hub.attach(Attached::default());
     while watcher.agents() != served.hub.snapshot().agents {
-        assert!(timeout(PATIENCE, watcher.changed()).await.unwrap().unwrap());
+        assert!(
+            timeout(TEST_TIMEOUT, watcher.changed())
+                .await
+                .unwrap()
+                .unwrap()
+        );
     }
     served.stop().await;
     assert!(!watcher.changed().await.unwrap());
 }
 
 #[tokio::test]
-async fn the_socket_is_its_owners_alone() {
+async fn only_the_owner_can_use_the_socket() {
     let served = serve();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&served.path), 0o600);
@@ -330,7 +340,7 @@ async fn the_socket_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn a_socket_that_nobody_serves_is_replaced() {
+async fn a_stale_socket_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let path = directory.path().join("s");
@@ -348,7 +358,7 @@ fn launch(script: &str) -> Launch {
 
 async fn run(hub: &Hub, launch: Launch) -> super::Ended {
     let running = run_agent(hub, launch, CancellationToken::new());
-    timeout(PATIENCE, running).await.unwrap().unwrap()
+    timeout(TEST_TIMEOUT, running).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -364,15 +374,15 @@ async fn a_command_is_watched_to_its_end() {
     assert_eq!((state.turns, state.violation_count), (1, 0));
     assert_eq!(state.error.as_deref(), Some("exited with 7"));
     let (_, history) = hub.snapshot_with_history();
-    let said: Vec<_> = history[&ended.id]
+    let notices: Vec<_> = history[&ended.id]
         .iter()
         .filter_map(|record| record.event.as_ref()?.message.clone())
         .collect();
-    assert_eq!(said, ["oops"]);
+    assert_eq!(notices, ["oops"]);
 }
 
 #[tokio::test]
-async fn a_failure_counts_even_when_the_exit_code_does_not_tell() {
+async fn a_reported_failure_counts_even_with_exit_code_0() {
     let ended = run(
         &Hub::new(),
         launch("echo '{\"type\":\"error\",\"message\":\"no key\"}'"),
@@ -382,18 +392,18 @@ async fn a_failure_counts_even_when_the_exit_code_does_not_tell() {
 }
 
 #[tokio::test]
-async fn prompts_are_handed_over_one_after_the_other() {
+async fn prompts_are_sent_one_after_the_other() {
     let hub = Hub::new();
     let script = r#"while read -r line; do
         printf '{"type":"user_message","content":[{"type":"text","text":"%s"}]}\n' "${#line}"
         echo '{"type":"done"}'
     done"#;
-    let asked = Launch {
+    let prompted = Launch {
         kind: Some(SourceKind::Zot),
         prompts: vec!["one".to_owned(), "three".to_owned()],
         ..launch(script)
     };
-    let ended = run(&hub, asked).await;
+    let ended = run(&hub, prompted).await;
     let state = hub.agent(&ended.id).unwrap();
     assert_eq!(
         (state.prompts_over, state.status, ended.exit_code),
@@ -402,23 +412,23 @@ async fn prompts_are_handed_over_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn who_takes_no_prompts_is_not_started() {
-    let asked = Launch {
+async fn an_agent_that_accepts_no_prompts_is_not_started() {
+    let prompted = Launch {
         prompts: vec!["hello".to_owned()],
         ..launch("true")
     };
-    let refused = run_agent(&Hub::new(), asked, CancellationToken::new()).await;
-    assert!(refused.unwrap_err().to_string().contains("--source"));
+    let result = run_agent(&Hub::new(), prompted, CancellationToken::new()).await;
+    assert!(result.unwrap_err().to_string().contains("--source"));
     let missing = Launch {
         command: vec![OsString::from("/no/such/agent")],
         ..Launch::default()
     };
-    let refused = run_agent(&Hub::new(), missing, CancellationToken::new()).await;
-    assert!(refused.unwrap_err().to_string().contains("PATH"));
+    let result = run_agent(&Hub::new(), missing, CancellationToken::new()).await;
+    assert!(result.unwrap_err().to_string().contains("PATH"));
 }
 
 #[tokio::test]
-async fn an_agent_ends_with_all_it_started() {
+async fn cancelling_ends_an_agent_and_all_it_started() {
     let hub = Hub::new();
     let directory = tempfile::tempdir().unwrap();
     let pid = directory.path().join("pid");
@@ -434,21 +444,21 @@ async fn an_agent_ends_with_all_it_started() {
         }
         cancel.cancel();
     };
-    let (ended, ()) = timeout(PATIENCE, async { tokio::join!(running, stop) })
+    let (ended, ()) = timeout(TEST_TIMEOUT, async { tokio::join!(running, stop) })
         .await
         .unwrap();
     assert_ne!(ended.unwrap().exit_code, 0);
     let child = fs::read_to_string(&pid).unwrap();
-    // One that is dead and that nobody has reaped yet is gone.
+    // A zombie counts as gone.
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
     assert!(
         stat.is_empty() || stat.contains(") Z "),
-        "the child lives on: {stat}"
+        "the child is still alive: {stat}"
     );
 }
 
 #[tokio::test]
-async fn output_that_a_daemon_holds_open_is_not_waited_for() {
+async fn output_held_open_by_a_daemon_is_not_waited_for() {
     let script = "(trap '' TERM HUP; sleep 1000) & echo '{\"type\":\"done\"}'";
     let hub = Hub::new();
     let ended = run(&hub, launch(script)).await;

@@ -1,4 +1,4 @@
-//! The states of another process's agents, over its socket.
+//! Watches the agents of another process over its socket.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -32,51 +32,54 @@ const REQUEST: &[u8] = b"{\"glasspane\":\"watch\"}\n";
 
 /// One line to a watcher.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
-    /// `snapshot`: these are all; `agents`: these have changed.
+struct WatchLine {
+    /// `snapshot`: all agents; `agents`: those that have changed.
     glasspane: String,
     seq: u64,
     agents: Vec<AgentState>,
 }
 
-/// Tells a watcher of everything until it leaves. One that is slow misses steps, never the last state.
+/// Sends states to a watcher until it leaves. A slow one misses intermediate states, never the last.
 pub(super) async fn serve(hub: &Hub, mut stream: UnixStream) {
     let mut subscription = hub.subscribe(0);
     let mut line = Vec::new();
-    let mut told = snapshot(hub);
+    let mut message = snapshot(hub);
     loop {
-        subscription.seek(told.seq);
+        subscription.seek(message.seq);
         line.clear();
-        if write_line(&mut line, &told).is_err() || stream.write_all(&line).await.is_err() {
+        if write_line(&mut line, &message).is_err() || stream.write_all(&line).await.is_err() {
             return;
         }
-        told = tokio::select! {
-            told = changes(hub, &mut subscription) => told,
-            () = gone(&stream) => return,
+        message = tokio::select! {
+            message = changes(hub, &mut subscription) => message,
+            () = has_left(&stream) => return,
         };
     }
 }
 
-fn snapshot(hub: &Hub) -> Told {
+fn snapshot(hub: &Hub) -> WatchLine {
     let snapshot = hub.snapshot();
-    Told {
+    WatchLine {
         glasspane: "snapshot".to_owned(),
         seq: snapshot.seq,
         agents: snapshot.agents.into_iter().map(shortened).collect(),
     }
 }
 
-/// A table has a line for each agent: what it shows and searches of long arguments is their beginning.
+/// Shortens long arguments: a table shows and searches only their beginning.
 fn shortened(mut agent: AgentState) -> AgentState {
     let running = agent.running.iter_mut().map(|tool| &mut tool.arguments);
-    let asked = agent.approvals.iter_mut().map(|asked| &mut asked.arguments);
-    for arguments in running.chain(asked) {
+    let pending = agent
+        .approvals
+        .iter_mut()
+        .map(|approval| &mut approval.arguments);
+    for arguments in running.chain(pending) {
         arguments.truncate(arguments.floor_char_boundary(MAX_TABLE_ARGUMENTS_BYTES));
     }
     agent
 }
 
-async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
+async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> WatchLine {
     let mut changed = BTreeSet::new();
     let mut next = subscription.next().await;
     sleep(WATCH_INTERVAL).await;
@@ -92,7 +95,7 @@ async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
             None => break,
         }
     }
-    Told {
+    WatchLine {
         glasspane: "agents".to_owned(),
         seq: subscription.position(),
         agents: changed
@@ -104,7 +107,7 @@ async fn changes(hub: &Hub, subscription: &mut crate::Subscription) -> Told {
 }
 
 /// Returns when the watcher has closed its side.
-async fn gone(stream: &UnixStream) {
+async fn has_left(stream: &UnixStream) {
     let mut byte = [0; 64];
     loop {
         if stream.readable().await.is_err() {
@@ -121,9 +124,9 @@ async fn gone(stream: &UnixStream) {
 /// Why another process cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    #[error("nothing listens on {}: start `glasspane serve`, or name its socket: {source}", path.display())]
+    #[error("cannot connect to {}: {source}: start `glasspane serve`, or name its socket", path.display())]
     Connect { path: PathBuf, source: io::Error },
-    #[error("{} does not speak as glasspane does: is it another program's socket?", .0.display())]
+    #[error("{} does not send what glasspane sends: is it the socket of another program?", .0.display())]
     Foreign(PathBuf),
 }
 
@@ -153,32 +156,32 @@ impl Watcher {
         })
     }
 
-    /// What was last sent about all agents.
+    /// The last known states of all agents.
     pub fn agents(&self) -> &[AgentState] {
         &self.agents
     }
 
-    /// Waits for the next change; false when the other process has left. May be dropped and called again.
+    /// Waits for the next change; false when the other process has ended. Cancel-safe.
     pub async fn changed(&mut self) -> Result<bool, WatchError> {
-        let told = loop {
+        let message = loop {
             if let Some(line) = self.lines.next_line() {
                 break match line {
-                    Line::Complete(line) => serde_json::from_slice::<Told>(line).ok(),
+                    Line::Complete(line) => serde_json::from_slice::<WatchLine>(line).ok(),
                     Line::TooLong => None,
                 };
             }
-            // A piece of a line stays for the next call.
+            // A partial line is kept for the next call.
             match self.stream.read(&mut self.buffer).await {
                 Ok(count) if count > 0 => self.lines.feed(&self.buffer[..count]),
                 _ => return Ok(false),
             }
         };
-        let told = told.ok_or_else(|| WatchError::Foreign(self.path.clone()))?;
-        if told.glasspane == "snapshot" {
-            self.agents = told.agents;
+        let message = message.ok_or_else(|| WatchError::Foreign(self.path.clone()))?;
+        if message.glasspane == "snapshot" {
+            self.agents = message.agents;
             return Ok(true);
         }
-        for changed in told.agents {
+        for changed in message.agents {
             match self.agents.iter_mut().find(|agent| agent.id == changed.id) {
                 Some(agent) => *agent = changed,
                 None => self.agents.push(changed),

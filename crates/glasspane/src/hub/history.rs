@@ -1,4 +1,4 @@
-//! The last records of one agent, for watchers that come later.
+//! The recent records of one agent, for watchers that connect later.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES};
 use crate::Record;
 
-/// Kept beside the ring, which a busy agent would fill with its own.
+/// Separate from the ring, which one busy agent could fill.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) records: VecDeque<Arc<Record>>,

@@ -1,4 +1,4 @@
-//! The last records, for watchers that come back.
+//! The recent records of all agents, for watchers that reconnect.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Ring {
         self.last_seq
     }
 
-    /// Gives the record its number and keeps it.
+    /// Numbers the record and keeps it.
     pub(super) fn push(&mut self, mut record: Record) -> Arc<Record> {
         self.last_seq += 1;
         record.seq = self.last_seq;
@@ -46,14 +46,14 @@ impl Ring {
         record
     }
 
-    /// Whether records after `seq` are gone.
+    /// Whether records after `seq` have been forgotten.
     pub(super) fn has_forgotten(&self, seq: u64) -> bool {
         self.records
             .front()
             .is_some_and(|oldest| oldest.seq > seq + 1)
     }
 
-    /// The first `limit` records after `seq`, none of which may be gone.
+    /// Returns the first `limit` records after `seq`, none of which may be forgotten.
     pub(super) fn after(&self, seq: u64, limit: usize) -> Vec<Arc<Record>> {
         let Some(oldest) = self.records.front() else {
             return Vec::new();

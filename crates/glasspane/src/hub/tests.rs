@@ -28,7 +28,7 @@ fn numbers(batch: Batch) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn watchers_get_everything_in_order_and_can_come_back() {
+async fn watchers_get_everything_in_order_and_can_reconnect() {
     let hub = Hub::new();
     let mut watcher = hub.subscribe(0);
     let one = hub.attach(attached("one"));
@@ -50,7 +50,7 @@ async fn watchers_get_everything_in_order_and_can_come_back() {
 }
 
 #[tokio::test]
-async fn who_waits_is_woken_and_who_has_all_is_not() {
+async fn a_waiting_watcher_wakes_only_for_new_records() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     let mut watcher = hub.subscribe(1);
@@ -64,7 +64,7 @@ async fn who_waits_is_woken_and_who_has_all_is_not() {
 }
 
 #[tokio::test]
-async fn a_slow_watcher_misses_and_goes_on() {
+async fn a_slow_watcher_misses_records_and_continues() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     let mut watcher = hub.subscribe(0);
@@ -78,14 +78,14 @@ async fn a_slow_watcher_misses_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_number_from_the_future_is_missed() {
+async fn a_position_in_the_future_counts_as_missed() {
     let hub = Hub::new();
     hub.attach(attached("one"));
     assert!(matches!(hub.subscribe(99).next().await, Batch::Missed));
 }
 
 #[tokio::test]
-async fn batches_have_a_size() {
+async fn batches_are_limited_in_size() {
     let hub = Hub::new();
     let id = hub.attach(attached("one")).id().to_owned();
     let records =
@@ -98,7 +98,7 @@ async fn batches_have_a_size() {
 }
 
 #[test]
-fn large_texts_push_out_more() {
+fn large_texts_evict_more_records() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     for _ in 0..400 {
@@ -113,7 +113,7 @@ fn large_texts_push_out_more() {
 }
 
 #[test]
-fn the_history_is_what_matters_of_the_last() {
+fn the_history_keeps_recent_records_without_deltas() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     for step in 0..300 {
@@ -132,7 +132,7 @@ fn the_history_is_what_matters_of_the_last() {
 }
 
 #[test]
-fn thousands_of_agents_and_those_that_left_go_first() {
+fn agents_that_left_are_dropped_first() {
     let hub = Hub::new();
     let mut handles: Vec<_> = (0..MAX_AGENTS)
         .map(|number| hub.attach_at(attached(&number.to_string()), 10))
@@ -149,7 +149,7 @@ fn thousands_of_agents_and_those_that_left_go_first() {
 }
 
 #[test]
-fn ids_are_never_given_twice() {
+fn ids_are_never_assigned_twice() {
     let hub = Hub::new();
     hub.put(Record::of_event("a1", 1, Event::turn_start(1)));
     assert_eq!(hub.attach(attached("x")).id(), "a2");
@@ -157,7 +157,7 @@ fn ids_are_never_given_twice() {
 }
 
 #[test]
-fn long_texts_are_cut_and_say_so() {
+fn long_texts_are_cut_with_a_note() {
     let hub = Hub::new();
     let agent = hub.attach(attached("one"));
     for _ in 0..HISTORY_RECORDS {

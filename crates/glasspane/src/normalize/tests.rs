@@ -1,4 +1,4 @@
-//! The two transcripts of the document that defines the mapping give its table, line by line.
+//! Checks the two transcripts of the document that defines the mapping against its table, line by line.
 
 use serde_json::{Value, json};
 
@@ -113,15 +113,15 @@ fn fields_are_kept() {
 
 #[test]
 fn a_failed_response_is_an_error() {
-    let refused =
+    let failed =
         json!({"type":"response","command":"set_model","success":false,"error":"unknown model"});
-    let event = normalize(&refused).unwrap();
+    let event = normalize(&failed).unwrap();
     assert_eq!(event.kind, Kind::Error);
     assert_eq!(event.message.as_deref(), Some("set_model: unknown model"));
 }
 
 #[test]
-fn what_is_not_known_is_told_as_such() {
+fn unknown_events_are_reported_as_unknown() {
     for (object, raw) in [
         (json!({"type":"from_the_future","x":1}), "from_the_future"),
         (json!({"no":"type"}), ""),

@@ -1,4 +1,4 @@
-//! Agents as the command line names them.
+//! The agents named on the command line.
 
 #[cfg(test)]
 mod tests;
@@ -17,10 +17,10 @@ use crate::attach::{Ended, FileFeed, Launch, Listener, accept_agents, default_so
 use crate::record::Attached;
 use crate::source::{SourceKind, UnknownSource, parse_source};
 
-/// What `--socket` and `--connect` mean without a path.
+/// The value of `--socket` and `--connect` without a path.
 pub(super) const DEFAULT_SOCKET: &str = "default";
 
-/// A kind of agent, or none to find it out.
+/// A kind of agent; `None` to detect it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SourceArgument(pub Option<SourceKind>);
 
@@ -35,17 +35,17 @@ impl FromStr for SourceArgument {
 /// Agents to start.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StartArguments {
-    /// Start an agent with sh; may be given many times
+    /// Start an agent with sh; may be repeated
     #[arg(long = "agent", visible_alias = "run", value_name = "[LABEL=]COMMAND")]
     pub agents: Vec<String>,
-    /// What to call the agent behind --
+    /// The label of the agent after --
     #[arg(long)]
     pub label: Option<String>,
-    /// What kind of agents they are: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
+    /// The kind of agents: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
     /// zino, glasspane
     #[arg(long, default_value = "auto")]
     pub source: SourceArgument,
-    /// Ask agents that take prompts on standard input (zot rpc, pi --mode rpc, claude, qwen); several are asked in turn
+    /// Prompt agents that read prompts from standard input (zot rpc, pi --mode rpc, claude, qwen); may be repeated
     #[arg(long, value_name = "TEXT")]
     pub prompt: Vec<String>,
     /// An agent to start, without a shell
@@ -53,12 +53,12 @@ pub struct StartArguments {
     pub command: Vec<OsString>,
 }
 
-/// Agents to start, to read and to wait for.
+/// Agents to start, to read from files, and to accept.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AgentArguments {
     #[command(flatten)]
     pub start: StartArguments,
-    /// Read a file of events or a log, and go on when it grows; may be given many times
+    /// Read a file of events or a log and follow it as it grows; may be repeated
     #[arg(long = "file", value_name = "FILE", num_args = 1..)]
     pub files: Vec<PathBuf>,
     /// Let agents attach over a Unix socket, by default below $XDG_RUNTIME_DIR
@@ -67,7 +67,7 @@ pub struct AgentArguments {
 }
 
 impl StartArguments {
-    /// What is to be started.
+    /// The agents to start.
     pub fn launches(&self) -> Result<Vec<Launch>, Failure> {
         let mut launches = Vec::new();
         if !self.command.is_empty() {
@@ -92,7 +92,7 @@ impl StartArguments {
 }
 
 impl AgentArguments {
-    /// Where agents may attach, if they may.
+    /// The socket that agents may attach to, if any.
     pub fn socket_path(&self) -> Option<PathBuf> {
         let path = self.socket.clone()?;
         Some(if path.as_os_str() == DEFAULT_SOCKET {
@@ -102,7 +102,7 @@ impl AgentArguments {
         })
     }
 
-    /// Whether it names anybody.
+    /// Whether no agents are named.
     pub fn is_empty(&self) -> bool {
         self.start.command.is_empty()
             && self.start.agents.is_empty()
@@ -111,7 +111,7 @@ impl AgentArguments {
     }
 }
 
-/// What became of something that was attached.
+/// How something attached has ended.
 #[derive(Debug)]
 pub enum Outcome {
     Ended(Ended),
@@ -121,14 +121,14 @@ pub enum Outcome {
     Over,
 }
 
-/// Everything that is attached; ended with it, by [`shutdown`](Self::shutdown).
+/// Everything that is attached; ended by [`shutdown`](Self::shutdown).
 #[derive(Debug)]
 pub struct Attachments {
     tasks: JoinSet<Outcome>,
     cancel: CancellationToken,
 }
 
-/// Whether files are read to their end or for as long as they may grow.
+/// Whether files are read once or followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Files {
     Once,
@@ -150,7 +150,7 @@ impl Attachments {
             tasks: JoinSet::new(),
             cancel: CancellationToken::new(),
         };
-        // What can fail comes first, so that nothing is started in vain.
+        // Steps that can fail come first, before anything is started.
         let launches = arguments.start.launches()?;
         if let Some(path) = arguments.socket_path() {
             let listener = Listener::bind(&path).map_err(Failure::failed)?;
@@ -208,7 +208,7 @@ impl Attachments {
         }
     }
 
-    /// Waits for the next that is over; nothing when all are. May be dropped and called again.
+    /// Waits for the next outcome; `None` when there are no more. Cancel-safe.
     pub async fn next(&mut self) -> Option<Outcome> {
         let joined = self.tasks.join_next().await?;
         Some(joined.unwrap_or_else(|error| Outcome::Failed(error.to_string())))
@@ -219,7 +219,7 @@ impl Attachments {
         self.cancel.cancel();
     }
 
-    /// Ends everything, and agents that were started with all they started.
+    /// Ends everything, including all processes that started agents have started.
     pub async fn shutdown(mut self) {
         self.cancel();
         while self.next().await.is_some() {}

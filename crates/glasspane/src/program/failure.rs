@@ -2,19 +2,19 @@
 
 use std::fmt::Display;
 
-/// Why a command could not do its work.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What was asked for cannot be done as it was asked: exit code 2.
+    /// The command was used incorrectly: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// It went wrong: exit code 1.
+    /// Everything else: exit code 1.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Failure {
-    /// For errors that say by themselves what to do.
+    /// Wraps errors whose message already says what to do.
     pub fn failed(error: impl Display) -> Self {
         Self::Failed(error.to_string())
     }

@@ -5,19 +5,19 @@ mod tests;
 
 use zot_terminal::{Layout, clean};
 
-/// `text` in one line without anything that a terminal acts on: escape sequences are dropped, line ends and tabs
-/// become blanks, and what turns the direction of writing is marked. Also for a pipe: what is shown is a digest that
-/// is cut to a width, never a copy.
+/// Returns `text` as one line without terminal control: escape sequences are dropped, line ends and tabs
+/// become blanks, and marks that change the writing direction are replaced. Used for pipes as well: the
+/// output is a summary cut to a width, never a copy.
 pub fn plain(text: &str) -> String {
     clean(text, Layout::LINE)
 }
 
-/// How many columns `text` takes, to a good approximation: terminals disagree about the rest.
+/// Returns approximately how many columns `text` takes; terminals disagree about details.
 pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// The beginning of `text` that fits into `limit` columns, with an ellipsis where something is missing.
+/// Cuts `text` to `limit` columns, with an ellipsis if anything is missing.
 pub fn clip(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();

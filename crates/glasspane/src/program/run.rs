@@ -1,4 +1,4 @@
-//! `glasspane run`: starts agents, watches them, and ends as the worst of them.
+//! `glasspane run`: starts agents, watches them, and exits with the worst of their codes.
 
 mod printer;
 
@@ -23,8 +23,8 @@ use printer::Printer as LinePrinter;
                         Several:     glasspane run --agent a='zot --json hello' --agent b='claude -p hello \
                         --output-format stream-json --verbose'\n\
                         Over a pipe: glasspane run --prompt 'list the files here' -- zot rpc\n\
-                        The exit code is that of the worst agent; of those that exit with 0, one that failed counts as 1 \
-                        and one that was interrupted as 130."
+                        The exit code is that of the worst agent. An agent that exits with 0 counts as 1 if it failed \
+                        and as 130 if it was interrupted."
 )]
 pub struct RunArguments {
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
             "nothing to run: glasspane run -- COMMAND, or --agent COMMAND for each".to_owned(),
         ));
     }
-    let mut watching = Watching {
+    let mut sinks = RecordSinks {
         log: arguments.record.as_deref().map(create).transpose()?,
         printer: (!arguments.json).then(|| LinePrinter::new(&launches)),
         output: Some(match arguments.json {
@@ -63,16 +63,16 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
     loop {
         tokio::select! {
             batch = subscription.next() => {
-                watching.take(&batch)?;
-                // All of it: agents that flood must not get ahead.
+                sinks.write(&batch)?;
+                // Everything available: agents that flood must not get ahead.
                 while let Some(batch) = subscription.take() {
-                    watching.take(&batch)?;
+                    sinks.write(&batch)?;
                 }
             }
             outcome = attachments.next() => match outcome {
                 Some(Outcome::Ended(ended)) => worst = worst.max(ended.verdict()),
                 Some(Outcome::Failed(error)) => {
-                    complain(&error);
+                    print_error(&error);
                     worst = worst.max(1);
                 }
                 Some(Outcome::Over) => {}
@@ -85,13 +85,13 @@ pub async fn run(arguments: RunArguments) -> Result<ExitCode, Failure> {
         }
     }
     while let Some(batch) = subscription.take() {
-        watching.take(&batch)?;
+        sinks.write(&batch)?;
     }
-    watching.finish()?;
+    sinks.finish()?;
     Ok(ExitCode::from(ended_by.map_or(worst, EndSignal::exit_code)))
 }
 
-fn complain(error: &str) {
+fn print_error(error: &str) {
     let _ = writeln!(zot_terminal::stderr(), "glasspane: {error}");
 }
 
@@ -103,20 +103,22 @@ fn create(path: &std::path::Path) -> Result<BufWriter<File>, Failure> {
         .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", path.display())))
 }
 
-/// Where records go.
-struct Watching {
+/// The log and the output that records are written to.
+struct RecordSinks {
     log: Option<BufWriter<File>>,
-    /// None for JSON.
+    /// `None` for JSON.
     printer: Option<LinePrinter>,
     /// `None` once the reader has gone; the agents and the log continue.
     output: Option<Printer<io::Stdout>>,
     lines: Vec<u8>,
 }
 
-impl Watching {
-    fn take(&mut self, batch: &Batch) -> Result<(), Failure> {
+impl RecordSinks {
+    fn write(&mut self, batch: &Batch) -> Result<(), Failure> {
         let Batch::Records { records, .. } = batch else {
-            complain("the agents were faster than this could be written: there is a gap");
+            print_error(
+                "the agents were faster than their records could be written: some are missing",
+            );
             return Ok(());
         };
         let failed = |error: io::Error| Failure::Failed(format!("cannot write the log: {error}"));
@@ -132,11 +134,11 @@ impl Watching {
                 None => write_line(&mut self.lines, &**record).map_err(Failure::failed)?,
             }
         }
-        // A log that is looked at while it grows should not lag behind.
+        // A log that is read while it grows should not lag behind.
         if let Some(log) = &mut self.log {
             log.flush().map_err(failed)?;
         }
-        self.show()
+        self.print()
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
@@ -144,10 +146,10 @@ impl Watching {
         if let Some(printer) = &mut self.printer {
             printer.finish(&mut self.lines);
         }
-        self.show()
+        self.print()
     }
 
-    fn show(&mut self) -> Result<(), Failure> {
+    fn print(&mut self) -> Result<(), Failure> {
         let Some(output) = &mut self.output else {
             return Ok(());
         };

@@ -1,4 +1,4 @@
-//! `glasspane tail`: what one agent prints, normalised.
+//! `glasspane tail`: normalises the output of one agent.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,21 +14,21 @@ use crate::{Record, Tracker, now_ms};
 /// How much is read at once.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Read an agent's events, print normalised records.
+/// Read an agent's events and print normalised records.
 #[derive(Debug, Args)]
 pub struct TailArguments {
-    /// What kind of agent it is: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
+    /// The kind of agent: zot, pi, codex, codex-app-server, claude-code, gemini, qwen, goose, opencode, acp,
     /// zino, glasspane
     #[arg(long, default_value = "auto")]
     pub source: SourceArgument,
-    /// What to call it
+    /// The id and label of the agent
     #[arg(long, default_value = "agent", value_name = "NAME")]
     pub agent: String,
 }
 
-/// Copies until `input` ends or the reader of `output` has gone.
+/// Normalises `input` until it ends or the reader of `output` is gone.
 ///
-/// Everything that was read is written before more is waited for.
+/// All input read so far is written before waiting for more.
 pub fn tail(
     arguments: &TailArguments,
     input: &mut impl Read,
@@ -51,7 +51,7 @@ pub fn tail(
     };
     match tail.copy(arguments.source.0, input, output) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        copied => copied.map_err(|error| Failure::Failed(format!("cannot go on: {error}"))),
+        copied => copied.map_err(|error| Failure::Failed(format!("cannot read or write: {error}"))),
     }
 }
 
@@ -118,7 +118,7 @@ impl Tail<'_> {
                 Record::of_attached(self.agent, at_ms, self.attached.clone())
             }
             Finding::Record(record) => {
-                // It already reports how it ended.
+                // A log already records how it ended.
                 return self.write(*record);
             }
             Finding::Child(child) => return self.child(*child, at_ms),

@@ -32,25 +32,25 @@ const REFRESH: Duration = Duration::from_millis(250);
 /// The width of a table that is not shown in a terminal.
 const PRINTED_COLUMNS: usize = 160;
 
-/// A table of many agents, live.
+/// Show a live table of agents.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys: q quit, s sort, r reverse, / filter, d hide who is done, arrows and page keys scroll.\n\
-                        Without a terminal the table is printed once: files are read to their end, agents run to \
-                        theirs.\nNO_COLOR is respected."
+    after_help = "Keys: q quit, s sort, r reverse, / filter, d hide done agents, arrows and page keys scroll.\n\
+                        Without a terminal the table is printed once, when all files are read and all agents have \
+                        ended.\nNO_COLOR is respected."
 )]
 pub struct TopArguments {
     #[command(flatten)]
     pub agents: AgentArguments,
-    /// Show the agents of a running `glasspane serve`; its socket, unless it is the default one
+    /// Show the agents of a running `glasspane serve`; PATH is its socket, if not the default
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = DEFAULT_SOCKET)]
     pub connect: Option<PathBuf>,
 }
 
 /// Where states come from.
 enum Origin {
-    Here { hub: Hub, attachments: Attachments },
-    Elsewhere(Watcher),
+    Local { hub: Hub, attachments: Attachments },
+    Remote(Watcher),
 }
 
 /// Shows agents until cancelled.
@@ -69,7 +69,7 @@ pub async fn top(arguments: TopArguments) -> Result<ExitCode, Failure> {
     })?;
     let result = show(&mut origin, &screen, &mut signals, color).await;
     drop(screen);
-    if let Origin::Here { attachments, .. } = origin {
+    if let Origin::Local { attachments, .. } = origin {
         attachments.shutdown().await;
     }
     result
@@ -79,7 +79,7 @@ async fn origin(arguments: &TopArguments, live: bool) -> Result<Origin, Failure>
     if let Some(path) = &arguments.connect {
         if !arguments.agents.is_empty() {
             return Err(Failure::Usage(
-                "--connect shows the agents of another process: give it no agents of its own"
+                "--connect shows the agents of another process and cannot be combined with other agents"
                     .to_owned(),
             ));
         }
@@ -88,7 +88,7 @@ async fn origin(arguments: &TopArguments, live: bool) -> Result<Origin, Failure>
             false => path.clone(),
         };
         let watcher = Watcher::connect(&path).await.map_err(Failure::failed)?;
-        return Ok(Origin::Elsewhere(watcher));
+        return Ok(Origin::Remote(watcher));
     }
     if arguments.agents.is_empty() {
         return Err(Failure::Usage(
@@ -99,20 +99,20 @@ async fn origin(arguments: &TopArguments, live: bool) -> Result<Origin, Failure>
     }
     if !live && arguments.agents.socket.is_some() {
         return Err(Failure::Usage(
-            "--socket needs a terminal to show who attaches; without one, use `glasspane serve --socket`".to_owned(),
+            "--socket needs a terminal; without one, use `glasspane serve --socket`".to_owned(),
         ));
     }
     let hub = Hub::new();
     let files = if live { Files::Follow } else { Files::Once };
     let attachments = Attachments::start_with(&hub, &arguments.agents, files)?;
-    Ok(Origin::Here { hub, attachments })
+    Ok(Origin::Local { hub, attachments })
 }
 
 /// Prints the table once, for a pipe.
 async fn print(origin: Origin) -> Result<ExitCode, Failure> {
     let mut worst = 0;
     let agents = match origin {
-        Origin::Here {
+        Origin::Local {
             hub,
             mut attachments,
         } => {
@@ -125,7 +125,7 @@ async fn print(origin: Origin) -> Result<ExitCode, Failure> {
             }
             hub.snapshot().agents
         }
-        Origin::Elsewhere(mut watcher) => {
+        Origin::Remote(mut watcher) => {
             watcher.changed().await.map_err(Failure::failed)?;
             watcher.agents().to_vec()
         }
@@ -160,7 +160,7 @@ async fn show(
         tokio::select! {
             signal = signals.next() => return Ok(ended_by(signal)),
             count = screen.read(&mut input) => {
-                let count = count.map_err(|error| Failure::Failed(format!("the terminal is gone: {error}")))?;
+                let count = count.map_err(|error| Failure::Failed(format!("cannot use the terminal: {error}")))?;
                 for key in keys.read(&input[..count]) {
                     if view.press(key) == After::Quit {
                         return Ok(ExitCode::SUCCESS);
@@ -169,15 +169,15 @@ async fn show(
             }
             _ = resized.recv() => {}
             _ = ticks.tick() => {}
-            told = origin.news() => view.note = told?,
+            notice = origin.next_notice() => view.note = notice?,
         }
         keys.settle();
         let agents = origin.agents();
         let lines = table(&agents, &view, now_ms(), screen.size(), color);
-        // A terminal that does not take it now gets the next one.
+        // A terminal that is busy must not delay signals.
         tokio::select! {
             drawn = screen.draw(&lines) => drawn.map_err(|error| {
-                Failure::Failed(format!("the terminal is gone: {error}"))
+                Failure::Failed(format!("cannot use the terminal: {error}"))
             })?,
             signal = signals.next() => return Ok(ended_by(signal)),
         }
@@ -195,26 +195,24 @@ fn ended_by(signal: EndSignal) -> ExitCode {
 impl Origin {
     fn agents(&self) -> Vec<AgentState> {
         match self {
-            Self::Here { hub, .. } => hub.snapshot().agents,
-            Self::Elsewhere(watcher) => watcher.agents().to_vec(),
+            Self::Local { hub, .. } => hub.snapshot().agents,
+            Self::Remote(watcher) => watcher.agents().to_vec(),
         }
     }
 
-    /// Waits for something that the table alone does not show, and says it.
-    async fn news(&mut self) -> Result<Option<String>, Failure> {
+    /// Waits for a message to show below the table.
+    async fn next_notice(&mut self) -> Result<Option<String>, Failure> {
         match self {
-            Self::Here { attachments, .. } => loop {
+            Self::Local { attachments, .. } => loop {
                 match attachments.next().await {
                     Some(Outcome::Failed(error)) => return Ok(Some(error)),
                     Some(_) => {}
                     None => std::future::pending().await,
                 }
             },
-            Self::Elsewhere(watcher) => {
+            Self::Remote(watcher) => {
                 while watcher.changed().await.map_err(Failure::failed)? {}
-                Err(Failure::Failed(
-                    "the process that was watched has ended".to_owned(),
-                ))
+                Err(Failure::Failed("the watched process has ended".to_owned()))
             }
         }
     }

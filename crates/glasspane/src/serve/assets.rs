@@ -1,4 +1,4 @@
-//! The page, which is part of the program.
+//! The files of the page, which are part of the program.
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -11,7 +11,7 @@ macro_rules! assets {
     };
 }
 
-/// Name, type and content of everything the page loads.
+/// Name, type and content of all files the page loads.
 const ASSETS: &[(&str, &str, &str)] = assets![
     "app.js" SCRIPT,
     "arguments.js" SCRIPT,
@@ -42,7 +42,7 @@ const ASSETS: &[(&str, &str, &str)] = assets![
 
 const PAGE: &str = include_str!("../../assets/index.html");
 
-/// Type and content of what is called `name`.
+/// Finds the type and content of an asset.
 pub(super) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     ASSETS
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn find(name: &str) -> Option<(&'static str, &'static str)> {
         .map(|(_, kind, content)| (*kind, *content))
 }
 
-/// The page itself: where it finds its parts, and the name of the log to replay.
+/// Returns the page with the path of its assets and the name of the log to replay.
 pub(super) fn page(token: &str, log: Option<&str>) -> (&'static str, String) {
     let page = PAGE
         .replace("{{assets}}", &format!("assets/{token}"))

@@ -1,6 +1,6 @@
-//! What watchers are sent: the hub's records as ready frames, made once for all of them.
+//! Encodes the hub's records as frames, once for all watchers.
 //!
-//! Nothing is queued for a watcher. Each has a place among the last frames; who falls behind them
+//! Nothing is queued for a watcher. Each has a position among the recent frames; one that falls behind
 //! gets a snapshot, so a slow watcher costs no memory.
 
 use std::borrow::Cow;
@@ -25,13 +25,13 @@ pub const MAX_JOURNAL_BYTES: usize = 8 * 1024 * 1024;
 /// How much text one frame has at most.
 const MAX_FRAME_TEXT_BYTES: usize = 512 * 1024;
 
-/// What is sent of a message, from its end; the page shows no more.
+/// How much of a message is sent, from its end; the page shows no more.
 ///
 /// Limit: only the end of a message is sent.
 pub const MAX_SENT_MESSAGE_BYTES: usize = 8 * 1024;
 
-/// What is sent of other texts, and of all in a history, from their beginning. The page shows less of them, but
-/// searches in all of it.
+/// How much of other texts, and of all texts in a history, is sent, from their beginning. The page shows
+/// less of them, but searches all of it.
 ///
 /// Limit: only the beginning of other texts is sent.
 pub const MAX_EXCERPT_BYTES: usize = 1024;
@@ -44,27 +44,27 @@ pub const MAX_SENT_HISTORY_RECORDS: usize = 20_000;
 /// One piece of the feed.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// The place it goes on from, and that it leads to.
+    /// The positions before and after it.
     after: u64,
     pub(super) last: u64,
     /// Shared by all watchers.
     pub(super) text: Bytes,
 }
 
-/// What there is for a watcher.
+/// What a watcher receives next.
 #[derive(Debug)]
 pub(super) enum Next {
     Frame(Arc<Frame>),
     Nothing,
-    /// Its place is not among the frames.
+    /// Its position is not among the frames.
     Lost,
 }
 
-/// All that was sent lately.
+/// The recent frames.
 #[derive(Debug)]
 pub(super) struct Journal {
     hub: Hub,
-    /// Another one after every start: places of a former run mean nothing.
+    /// Different after every start: positions of an earlier run are invalid.
     epoch: String,
     state: Mutex<State>,
     last: watch::Sender<u64>,
@@ -107,7 +107,7 @@ impl Journal {
         }
     }
 
-    /// Tells when there are new frames.
+    /// Returns a receiver that changes when there are new frames.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.last.subscribe()
     }
@@ -121,19 +121,19 @@ impl Journal {
         self.last.receiver_count() > 0
     }
 
-    /// Makes frames of what the hub has got since.
+    /// Encodes the records that the hub has received since.
     pub(super) fn flush(&self) {
         let mut state = self.state();
         self.flush_into(&mut state);
     }
 
-    /// The place that `id` names, if it is one of this run.
-    pub(super) fn place(&self, id: &str) -> Option<u64> {
+    /// Parses the position in an event id of this run.
+    pub(super) fn position(&self, id: &str) -> Option<u64> {
         let (epoch, seq) = id.split_once(':').or_else(|| id.split_once("%3A"))?;
         (epoch == self.epoch).then(|| seq.parse().ok()).flatten()
     }
 
-    /// What follows the place `after`.
+    /// Returns what follows the position `after`.
     pub(super) fn next(&self, after: u64) -> Next {
         let state = self.state();
         if after == state.subscription.position() {
@@ -146,13 +146,13 @@ impl Journal {
         }
     }
 
-    /// Everything, and the place from which the frames go on.
+    /// Returns a snapshot of everything, and the position at which the frames continue.
     pub(super) fn snapshot(&self) -> Frame {
         let mut state = self.state();
         let (snapshot, history) = loop {
             self.flush_into(&mut state);
             let taken = self.hub.snapshot_with_history();
-            // Others may put records in between; frames must go on exactly behind the snapshot.
+            // Records may be added in between; frames must continue exactly after the snapshot.
             if taken.0.seq == state.subscription.position() {
                 break taken;
             }
@@ -210,7 +210,7 @@ impl Journal {
         });
     }
 
-    /// The agents that `records` are about, without the texts that the records themselves tell.
+    /// Returns the agents that `records` are about, without the texts that the records contain.
     fn changed(&self, records: &[Cow<'_, Record>]) -> Vec<AgentState> {
         let mut ids: Vec<&str> = records.iter().map(|record| &*record.agent).collect();
         ids.sort_unstable();
@@ -241,7 +241,7 @@ impl Journal {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Frames are put in whole.
+        // Frames are added as a whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -260,7 +260,7 @@ impl State {
     }
 }
 
-/// How many of the records fit into a frame.
+/// Returns how many of the records fit into a frame.
 fn frame_length(records: &[Arc<Record>]) -> usize {
     let mut bytes = 0;
     let fitting = records.iter().take_while(|record| {
@@ -272,7 +272,7 @@ fn frame_length(records: &[Arc<Record>]) -> usize {
     fitting.count().max(1)
 }
 
-/// The records as they are sent: pieces of one text of one agent that follow each other become one piece.
+/// Prepares records for sending: consecutive deltas of the same text of an agent become one.
 pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
     let mut merged: Vec<Cow<'_, Record>> = Vec::with_capacity(records.len());
     let mut latest: HashMap<&str, usize> = HashMap::new();
@@ -284,7 +284,7 @@ pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
             && before
                 .event
                 .as_ref()
-                .is_some_and(|event| goes_on(event, piece))
+                .is_some_and(|event| continues(event, piece))
         {
             let before = before.to_mut();
             before.seq = record.seq;
@@ -307,8 +307,8 @@ pub(super) fn merge(records: &[Arc<Record>]) -> Vec<Cow<'_, Record>> {
     merged
 }
 
-/// Whether `next` adds nothing but text to `event`.
-fn goes_on(event: &Event, next: &Event) -> bool {
+/// Whether `next` only adds text to `event`.
+fn continues(event: &Event, next: &Event) -> bool {
     event.kind == next.kind
         && matches!(event.kind, Kind::MessageUpdate | Kind::ToolExecutionUpdate)
         && !next.whole
@@ -316,12 +316,12 @@ fn goes_on(event: &Event, next: &Event) -> bool {
         && event.thinking == next.thinking
         && event.arguments == next.arguments
         && event.tool_id == next.tool_id
-        // The output of tools is not sent, so there is nothing to add it to; of arguments all is.
+        // The output of tools is not sent, so there is nothing to add it to; arguments are sent.
         && (event.arguments != Some(true) || event.text.is_some() || next.text.is_none())
 }
 
-/// What the page needs of a record: the end of messages, the beginning of a tool's arguments and of its result, and
-/// nothing of its output before that.
+/// Cuts a record to what the page needs: the end of messages, the beginning of a tool's arguments and of
+/// its result, and none of its output.
 fn trimmed(record: &Record) -> Cow<'_, Record> {
     let Some(event) = &record.event else {
         return Cow::Borrowed(record);
@@ -344,7 +344,7 @@ fn trimmed(record: &Record) -> Cow<'_, Record> {
     }
 }
 
-/// A record for the log of an agent: the beginning of its text.
+/// Cuts a record for an agent's history: the beginning of its text.
 fn excerpt(record: &Record) -> Cow<'_, Record> {
     beginning(record, MAX_EXCERPT_BYTES)
 }

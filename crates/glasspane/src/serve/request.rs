@@ -1,9 +1,9 @@
-//! What is read out of a request.
+//! Reads the parts of a request.
 
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, Request};
 
-/// Returns a value of the query as it was sent; nothing for a name that occurs twice.
+/// Returns a value of the query, undecoded; `None` if the name occurs twice.
 pub(super) fn query<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a str> {
     let pairs = request.uri().query().unwrap_or_default().split('&');
     let mut values = pairs
@@ -13,7 +13,7 @@ pub(super) fn query<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a st
     if values.next().is_some() { None } else { value }
 }
 
-/// Returns the value of a header; nothing for one that occurs twice.
+/// Returns the value of a header; `None` if it occurs twice.
 pub(super) fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

@@ -1,4 +1,4 @@
-//! Responses, all with the headers that keep the page to itself.
+//! Responses, all with headers that isolate the page.
 
 use http::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
@@ -7,7 +7,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use zot_http_server::Body;
 
-/// No code, style, image or connection but from here, and no page around this one. The page has no inline code.
+/// Allows code, styles, images and connections only from this server, and no embedding page. The page has
+/// no inline code.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -51,7 +52,7 @@ pub(super) fn failure(status: StatusCode, message: &str) -> Response<Body> {
     response
 }
 
-/// Has the connection closed after this response.
+/// Makes the server close the connection after this response.
 pub(super) fn closing(mut response: Response<Body>) -> Response<Body> {
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(CONNECTION, close);

@@ -35,7 +35,7 @@ pub const MAX_REQUEST_HEAD_BYTES: usize = 16 * 1024;
 /// Limit: status 431.
 pub const MAX_REQUEST_HEADERS: usize = 64;
 
-/// How long a client may take to send a request, from when we began to wait.
+/// How long a client may take to send a request.
 ///
 /// Limit: status 408.
 pub const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,13 +45,13 @@ pub const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limit: a client that reads nothing is disconnected.
 pub const RESPONSE_WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How soon watchers see what happens.
+/// How often watchers receive new records.
 pub const BATCH_TIME: Duration = Duration::from_millis(100);
 
-/// How long connections have to end by themselves.
+/// How long connections may take to end on their own.
 const SERVER_ENDING_TIME: Duration = Duration::from_secs(1);
 
-/// What of a log is read at a time.
+/// How much of a log is read at a time.
 const LOG_CHUNK: usize = 64 * 1024;
 
 const LIMITS: Limits = Limits {
@@ -66,7 +66,7 @@ const LIMITS: Limits = Limits {
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a server shows and to whom.
+/// The server of the page.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -85,7 +85,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Listens on `address`; `allowed_hosts` are names by which a browser may call the server, besides addresses.
+    /// Listens on `address`; `allowed_hosts` are host names that browsers may use, in addition to IP addresses.
     pub async fn bind(
         address: SocketAddr,
         hub: Hub,
@@ -141,7 +141,7 @@ impl Server {
 }
 
 impl Shared {
-    /// Lets watchers see what happened, again and again.
+    /// Sends new records to watchers, at regular intervals.
     async fn flush_batches(&self) {
         let mut batches = interval(BATCH_TIME);
         batches.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -154,8 +154,8 @@ impl Shared {
     }
 
     fn respond(&self, request: &Request<Bytes>, cancel: &CancellationToken) -> Response<Body> {
-        if let Some(refusal) = self.refuse(request) {
-            return closing(refusal);
+        if let Some(rejection) = self.reject(request) {
+            return closing(rejection);
         }
         match request.uri().path() {
             "/" => {
@@ -177,36 +177,36 @@ impl Shared {
                 Some((content_type, content)) if path.starts_with("/assets/") => {
                     ok(content_type, content)
                 }
-                _ => failure(StatusCode::NOT_FOUND, "there is nothing here"),
+                _ => failure(StatusCode::NOT_FOUND, "not found"),
             },
         }
     }
 
     fn feed(&self, request: &Request<Bytes>, cancel: &CancellationToken) -> Response<Body> {
         let id = header(request.headers(), LAST_EVENT_ID).or_else(|| query(request, "after"));
-        let place = id.and_then(|id| self.journal.place(id));
+        let position = id.and_then(|id| self.journal.position(id));
         let (journal, cancel) = (Arc::clone(&self.journal), cancel.clone());
         let body = Body::produced(None, async move |output| {
-            // A watcher that has gone needs no more.
-            let _ = watcher::feed(journal, place, output, cancel).await;
+            // A watcher that has left needs nothing more.
+            let _ = watcher::feed(journal, position, output, cancel).await;
         });
         ok("text/event-stream; charset=utf-8", body)
     }
 
-    /// Returns the reason why a request is not answered. Without the token a client learns nothing else.
-    fn refuse(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
-        if !host(request).is_some_and(|host| self.is_called(host)) {
+    /// Returns an error for a request that is not allowed. Without the token a client learns nothing else.
+    fn reject(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
+        if !host(request).is_some_and(|host| self.is_allowed_host(host)) {
             return Some(failure(
                 StatusCode::FORBIDDEN,
-                "this server does not go by that name; see --allow-host",
+                "this host name is not allowed; see --allow-host",
             ));
         }
         let token = match request.uri().path().strip_prefix("/assets/") {
-            // Modules load each other by relative addresses, so theirs has the token in its path.
+            // Modules import each other by relative paths, so their paths contain the token.
             Some(rest) => rest.split_once('/').map(|(token, _)| token),
             None => query(request, "token"),
         };
-        if !token.is_some_and(|token| self.token.is(token)) {
+        if !token.is_some_and(|token| self.token.matches(token)) {
             return Some(failure(
                 StatusCode::FORBIDDEN,
                 "the token is missing or wrong; use the address that glasspane printed",
@@ -216,9 +216,9 @@ impl Shared {
             .then(|| failure(StatusCode::METHOD_NOT_ALLOWED, "only GET"))
     }
 
-    /// Whether a browser may call us that. A page elsewhere can make its own name lead here, but an
-    /// address is no name that anybody could redirect.
-    fn is_called(&self, host: &str) -> bool {
+    /// Whether a browser may use this host name. Another site can make its own name resolve to this server,
+    /// but cannot redirect an IP address.
+    fn is_allowed_host(&self, host: &str) -> bool {
         if host.eq_ignore_ascii_case("localhost") {
             return true;
         }
@@ -230,7 +230,7 @@ impl Shared {
             .any(|allowed| allowed.eq_ignore_ascii_case(host))
     }
 
-    /// Sends the log that is to be replayed, as long as it is now.
+    /// Sends the log to replay, up to its current length.
     fn send_log(&self) -> Response<Body> {
         // A regular file, as checked when the server started, so reading it does not block.
         let opened = self.log.as_ref().map(|path| {
@@ -241,7 +241,7 @@ impl Shared {
         match opened {
             Some(Ok((file, length))) => {
                 let body = Body::produced(Some(length), async move |output| {
-                    // A client that has gone, or a log that became shorter: the connection breaks.
+                    // If the client has left or the log became shorter, the connection breaks.
                     let _ = send_file(file, length, output).await;
                 });
                 ok("application/x-ndjson", body)
@@ -250,7 +250,7 @@ impl Shared {
                 StatusCode::NOT_FOUND,
                 &format!("cannot read the log: {error}"),
             ),
-            None => failure(StatusCode::NOT_FOUND, "there is no log here; see --replay"),
+            None => failure(StatusCode::NOT_FOUND, "no log to replay; see --replay"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The secret in the page's address.
+//! The secret in the URL of the page.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -11,25 +11,25 @@ use zot_files::read_limited;
 /// 256 bits, which cannot be guessed.
 const TOKEN_BYTES: usize = 32;
 
-/// A longer file holds no token.
+/// The longest token file.
 ///
 /// Limit: the token file is refused.
 const MAX_TOKEN_FILE_BYTES: u64 = 4 * 1024;
 
-/// What a request has to know. Hexadecimal, so that it can be written into an address as it is.
+/// The secret that a request must contain. Hexadecimal, so that it needs no escaping in a URL.
 #[derive(Clone)]
 pub struct Token(String);
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    #[error("no random numbers: {0}")]
+    #[error("cannot read random numbers: {0}")]
     Random(#[source] io::Error),
     #[error("cannot use the token file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("others can read the token file {}: run `chmod 600` on it", .0.display())]
     Readable(PathBuf),
-    #[error("{} holds no token: delete it, and a new one is made", .0.display())]
+    #[error("{} does not contain a token: delete it to create a new one", .0.display())]
     Malformed(PathBuf),
 }
 
@@ -38,7 +38,7 @@ impl Token {
         Ok(Self(random_hex(TOKEN_BYTES).map_err(TokenError::Random)?))
     }
 
-    /// The token in a file, which is made if it is not there: an address that stays the same.
+    /// Reads the token from a file, or creates the file, so that the URL stays the same.
     pub fn from_file(path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File {
             path: path.to_owned(),
@@ -79,13 +79,13 @@ impl Token {
         &self.0
     }
 
-    /// Takes as long for a token that is nearly right as for one that is all wrong.
-    pub fn is(&self, told: &str) -> bool {
-        self.0.as_bytes().ct_eq(told.as_bytes()).into()
+    /// Compares in constant time.
+    pub fn matches(&self, candidate: &str) -> bool {
+        self.0.as_bytes().ct_eq(candidate.as_bytes()).into()
     }
 }
 
-/// So many random bytes in hexadecimal. The file is there on every Unix.
+/// Returns random bytes in hexadecimal. The file exists on every Unix.
 pub(super) fn random_hex(bytes: usize) -> io::Result<String> {
     let mut random = vec![0; bytes];
     File::open("/dev/urandom")?.read_exact(&mut random)?;

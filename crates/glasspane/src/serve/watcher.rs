@@ -10,41 +10,41 @@ use zot_http_server::ChunkSender;
 
 use super::journal::{Journal, Next};
 
-/// How often something is sent while nothing happens, so that both sides notice when the other is gone.
+/// How often a comment is sent while nothing happens, so that both sides notice when the other is gone.
 ///
 /// Limit: a silent stream gets a comment.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Feeds a watcher that has seen everything up to `place`, or starts with a snapshot.
+/// Feeds a watcher that has seen everything up to `position`, or starts with a snapshot.
 pub(super) async fn feed(
     journal: Arc<Journal>,
-    place: Option<u64>,
+    position: Option<u64>,
     output: ChunkSender,
     cancel: CancellationToken,
 ) -> io::Result<()> {
     let mut changes = journal.watch();
     journal.flush();
-    let mut place = match place {
-        Some(place) => place,
+    let mut position = match position {
+        Some(position) => position,
         None => send_snapshot(&journal, &output).await?,
     };
     loop {
         changes.borrow_and_update();
-        match journal.next(place) {
+        match journal.next(position) {
             Next::Frame(frame) => {
                 output.send(frame.text.clone()).await?;
-                place = frame.last;
+                position = frame.last;
                 continue;
             }
             Next::Lost => {
-                place = send_snapshot(&journal, &output).await?;
+                position = send_snapshot(&journal, &output).await?;
                 continue;
             }
             Next::Nothing => {}
         }
         tokio::select! {
             () = cancel.cancelled() => return Ok(()),
-            // The sender lives as long as the journal, which we hold.
+            // The sender lives as long as the journal.
             _ = changes.changed() => {}
             () = sleep(HEARTBEAT_INTERVAL) => output.send(&b": still here\n\n"[..]).await?,
         }

@@ -1,18 +1,18 @@
-//! The Agent Client Protocol: JSON-RPC, as the agent writes it or with what its client writes in between.
+//! The Agent Client Protocol: JSON-RPC messages of the agent, possibly mixed with those of its client.
 //!
-//! What the client sends may not be in the stream, so that a prompt is known by its first update or by its answer, and
-//! both sides number their requests independently: responses are distinguished by their content.
+//! The messages of the client may be missing, so a prompt is recognised by its first update or by its
+//! response. Both sides number their requests independently: responses are distinguished by their content.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::fields::{cost, count, owned, push, push_usage, text};
-use super::steps::{Said, Steps};
+use super::steps::{PendingMessage, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{CostBasis, Event, Kind, MAX_OPEN_TOOLS, Usage};
 
-/// The JSON-RPC errors of a method that the other side does not have, and of a request that was cancelled.
+/// The JSON-RPC errors for an unknown method and for a cancelled request.
 const METHOD_NOT_FOUND: i64 = -32601;
 const REQUEST_CANCELLED: i64 = -32800;
 
@@ -21,14 +21,14 @@ pub(super) struct Acp {
     steps: Steps,
     /// Names of tools that have started, by the ids of their calls.
     names: HashMap<String, String>,
-    /// Requests of the client whose answers are awaited: the method by the id.
-    asked: HashMap<String, String>,
-    /// Whether the client's side is in the stream.
+    /// Pending requests of the client: the method by the id.
+    client_requests: HashMap<String, String>,
+    /// Whether the stream contains the messages of the client.
     both_sides: bool,
-    /// Permissions that were asked for: the tool by the id of the request.
+    /// Pending permission requests: the tool by the id of the request.
     permissions: HashMap<String, String>,
-    /// What was answered since the last tool.
-    said: Said,
+    /// The message since the last tool.
+    pending: PendingMessage,
     used: Usage,
 }
 
@@ -43,8 +43,8 @@ impl Dialect for Acp {
             }
             (Some(method), id) => self.request(method, id, params, findings),
             (None, Some(id)) => match (object.get("result"), object.get("error")) {
-                (_, Some(error)) => self.refused(&id, error, findings),
-                (Some(result), None) => self.answer(&id, result, findings),
+                (_, Some(error)) => self.failed(&id, error, findings),
+                (Some(result), None) => self.response(&id, result, findings),
                 (None, None) => push(findings, Event::unknown("no result")),
             },
             (None, None) => push(findings, Event::unknown("no method")),
@@ -53,7 +53,7 @@ impl Dialect for Acp {
 }
 
 impl Acp {
-    /// Whatever the client asks, and what the agent asks of the client besides permissions.
+    /// Handles requests of the client, and those of the agent except for permissions.
     fn request(
         &mut self,
         method: &str,
@@ -71,26 +71,26 @@ impl Acp {
                     ..Identity::default()
                 }));
             }
-            "session/cancel" => push(findings, Event::notice("the client cancels")),
+            "session/cancel" => push(findings, Event::notice("cancelled by the client")),
             _ => {}
         }
         let of_client = method.starts_with("session/")
             || matches!(method, "initialize" | "authenticate" | "logout");
         if of_client {
             self.both_sides = true;
-            if let Some(id) = id.filter(|_| self.asked.len() < MAX_OPEN_TOOLS) {
-                self.asked.insert(id, method.to_owned());
+            if let Some(id) = id.filter(|_| self.client_requests.len() < MAX_OPEN_TOOLS) {
+                self.client_requests.insert(id, method.to_owned());
             }
         }
     }
 
-    fn answer(&mut self, id: &str, result: &Value, findings: &mut Vec<Finding>) {
+    fn response(&mut self, id: &str, result: &Value, findings: &mut Vec<Finding>) {
         if result.pointer("/outcome/outcome").is_some() {
-            return self.permission_answered(id, findings);
+            return self.permission_decided(id, findings);
         }
-        let method = self.asked.remove(id);
+        let method = self.client_requests.remove(id);
         if let Some(reason) = text(result, "stopReason") {
-            self.said.over(findings);
+            self.pending.finish(findings);
             self.prompt_usage(result, findings);
             return match reason {
                 "cancelled" => self.steps.aborted(findings),
@@ -99,10 +99,10 @@ impl Acp {
                 other => self.steps.done(other, findings),
             };
         }
-        // Loading a session replays its transcript: that is over now.
+        // Loading a session replays its transcript, which is complete now.
         let loaded = matches!(method.as_deref(), Some("session/load" | "session/resume"));
         if loaded && self.steps.is_working() {
-            self.said.over(findings);
+            self.pending.finish(findings);
             self.steps.done("end", findings);
         }
         if text(result, "sessionId").is_some() || loaded {
@@ -113,9 +113,9 @@ impl Acp {
         }
     }
 
-    /// An error is that of the prompt, unless the stream shows what else was asked for.
-    fn refused(&mut self, id: &str, error: &Value, findings: &mut Vec<Finding>) {
-        let method = self.asked.remove(id);
+    /// Handles an error response. It belongs to the prompt, unless the stream shows another request.
+    fn failed(&mut self, id: &str, error: &Value, findings: &mut Vec<Finding>) {
+        let method = self.client_requests.remove(id);
         let code = error.get("code").and_then(Value::as_i64);
         let details = error
             .pointer("/data/details")
@@ -132,13 +132,13 @@ impl Acp {
             None => !self.both_sides && code != Some(METHOD_NOT_FOUND),
         };
         if of_prompt {
-            self.said.over(findings);
+            self.pending.finish(findings);
             if code == Some(REQUEST_CANCELLED) {
                 return self.steps.aborted(findings);
             }
             return self.steps.failed(&message, findings);
         }
-        // What is not known to be the client's request was the agent's.
+        // An unknown request was one of the agent.
         if let Some(method) = method {
             let event = Event {
                 raw_type: Some("response".to_owned()),
@@ -158,10 +158,10 @@ impl Acp {
             }
             "agent_message_chunk" => {
                 self.chunk_usage(update, findings);
-                let said = blocks(update.get("content"));
-                if !said.is_empty() {
+                let text = blocks(update.get("content"));
+                if !text.is_empty() {
                     self.steps.act(findings);
-                    self.said.piece(&said, findings);
+                    self.pending.push(&text, findings);
                 }
             }
             "agent_thought_chunk" => {
@@ -190,14 +190,14 @@ impl Acp {
         let id = text(update, "toolCallId").unwrap_or("");
         let status = text(update, "status");
         let over = matches!(status, Some("completed" | "failed"));
-        // Agents that keep the arguments to themselves put what they run into the title.
+        // Agents that do not report arguments put the command into the title.
         let mut title = None;
         if !self.steps.is_open(id) {
-            // Said again after the end.
+            // Repeated after the end.
             if over && self.names.contains_key(id) {
                 return;
             }
-            self.said.over(findings);
+            self.pending.finish(findings);
             let name = tool_name(update);
             self.steps.start_tool(id, &name, findings);
             title = owned(update, "title").filter(|title| *title != name);
@@ -209,7 +209,7 @@ impl Acp {
             push(findings, Event::tool_arguments(id, input));
         }
         if status == Some("in_progress") {
-            self.goes_on(id, findings);
+            self.permission_implied(id, findings);
         }
         let output = tool_output(update);
         if over {
@@ -232,7 +232,7 @@ impl Acp {
         let id = text(call, "toolCallId").unwrap_or("").to_owned();
         let name = self.names.get(&id).cloned();
         let name = name.unwrap_or_else(|| tool_name(call));
-        self.said.over(findings);
+        self.pending.finish(findings);
         self.steps.start_tool(&id, &name, findings);
         self.note_name(&id, name.clone());
         if self.permissions.len() < MAX_OPEN_TOOLS {
@@ -254,11 +254,11 @@ impl Acp {
         );
     }
 
-    /// A tool that runs has got its permission, even if the answer is not in the stream.
-    fn goes_on(&mut self, id: &str, findings: &mut Vec<Finding>) {
+    /// A running tool has its permission, even if the response is not in the stream.
+    fn permission_implied(&mut self, id: &str, findings: &mut Vec<Finding>) {
         let request = self.permissions.iter().find(|(_, tool)| *tool == id);
         if let Some(request) = request.map(|(request, _)| request.clone()) {
-            self.permission_answered(&request, findings);
+            self.permission_decided(&request, findings);
         }
     }
 
@@ -269,7 +269,7 @@ impl Acp {
         self.names.insert(id.to_owned(), name);
     }
 
-    fn permission_answered(&mut self, request: &str, findings: &mut Vec<Finding>) {
+    fn permission_decided(&mut self, request: &str, findings: &mut Vec<Finding>) {
         if let Some(tool_id) = self
             .permissions
             .remove(request)
@@ -285,8 +285,8 @@ impl Acp {
         }
     }
 
-    /// By the protocol, the counts of a prompt's answer are of the whole session. Gemini tells those of the prompt, in
-    /// its own place.
+    /// Reads the usage of a prompt's response. In the protocol it is that of the session; Gemini reports that
+    /// of the prompt, in another field.
     fn prompt_usage(&mut self, result: &Value, findings: &mut Vec<Finding>) {
         if let Some(usage) = result.get("usage").filter(|usage| usage.is_object()) {
             self.used.raise_to(&read_usage(usage));
@@ -310,17 +310,17 @@ impl Acp {
         }
     }
 
-    /// How full the context is counts nothing that was used; the cost is of the session.
+    /// Reads the cost, which is that of the session. The size of the context is not usage.
     fn cost(&mut self, update: &Value, findings: &mut Vec<Finding>) {
-        let Some(told) = update
+        let Some(reported) = update
             .get("cost")
             .filter(|cost| text(cost, "currency") == Some("USD"))
         else {
             return;
         };
-        let dollars = cost(told, "amount");
+        let dollars = cost(reported, "amount");
         if dollars > self.used.cost_usd {
-            self.used = self.used.with_cost(dollars, CostBasis::Told);
+            self.used = self.used.with_cost(dollars, CostBasis::Reported);
             push_usage(findings, self.used);
         }
     }
@@ -332,7 +332,7 @@ fn read_usage(usage: &Value) -> Usage {
         count(usage, "cachedWriteTokens"),
     );
     let (input, output) = (count(usage, "inputTokens"), count(usage, "outputTokens"));
-    // Whether what was cached is part of the input, the total shows.
+    // The total shows whether cached tokens are part of the input.
     let included = count(usage, "totalTokens") <= input.saturating_add(output);
     Usage {
         input_tokens: match included {
@@ -346,7 +346,7 @@ fn read_usage(usage: &Value) -> Usage {
     }
 }
 
-/// One content block, or several.
+/// Returns the text of one or several content blocks.
 fn blocks(content: Option<&Value>) -> String {
     match content {
         Some(Value::Array(blocks)) => blocks
@@ -358,14 +358,14 @@ fn blocks(content: Option<&Value>) -> String {
     }
 }
 
-/// Some agents name the tool beside the call; the title may be a command line.
+/// Returns the name of the tool. Some agents report it in metadata; the title may be a command line.
 fn tool_name(call: &Value) -> String {
-    let told = [
+    let paths = [
         "/_meta/toolName",
         "/_meta/goose/toolCall/toolName",
         "/_meta/claudeCode/toolName",
     ];
-    let named = told
+    let named = paths
         .iter()
         .find_map(|path| call.pointer(path).and_then(Value::as_str));
     let name = named

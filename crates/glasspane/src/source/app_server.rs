@@ -1,5 +1,5 @@
-//! `codex app-server`: JSON-RPC without its version, as codex's `app-server/README.md` has it. What the client writes may
-//! be in the stream as well.
+//! `codex app-server`: JSON-RPC without its version, as described in codex's `app-server/README.md`. The
+//! stream may also contain the messages of the client.
 
 mod thread;
 
@@ -14,17 +14,17 @@ use crate::{Event, MAX_OPEN_TOOLS};
 use thread::Thread;
 pub(super) use thread::attempts;
 
-/// The first thread is the agent; those that it starts are its children.
+/// The first thread is the agent; threads it starts are its children.
 #[derive(Debug, Default)]
 pub(super) struct AppServer {
     main: Option<String>,
     thread: Thread,
     children: HashMap<String, Thread>,
-    /// What threads say about themselves.
+    /// The labels of threads.
     labels: HashMap<String, String>,
-    /// Requests of the client whose answers are awaited: the method by the id.
-    asked: HashMap<String, String>,
-    /// Requests of the server: the thread by the id.
+    /// Pending requests of the client: the method by the id.
+    client_requests: HashMap<String, String>,
+    /// Pending requests of the server: the thread by the id.
     requests: HashMap<String, String>,
 }
 
@@ -36,8 +36,8 @@ impl Dialect for AppServer {
             (Some(method), Some(id)) => self.request(method, id, params, findings),
             (Some(method), None) => self.notification(method, params, findings),
             (None, Some(id)) => match object.get("error") {
-                Some(error) => self.refused(&id, error, findings),
-                None => self.answer(&id, object.get("result").unwrap_or(&Value::Null), findings),
+                Some(error) => self.failed(&id, error, findings),
+                None => self.response(&id, object.get("result").unwrap_or(&Value::Null), findings),
             },
             (None, None) => push(findings, Event::unknown("no method")),
         }
@@ -60,42 +60,42 @@ impl AppServer {
         });
     }
 
-    /// Of either side: permissions are asked for by the server, everything else by the client.
+    /// Handles requests: those for approval come from the server, all others from the client.
     fn request(&mut self, method: &str, id: String, params: &Value, findings: &mut Vec<Finding>) {
-        let asks = method.ends_with("requestApproval")
+        let is_approval = method.ends_with("requestApproval")
             || method.ends_with("/requestUserInput")
             || method == "mcpServer/elicitation/request"
-            // As older versions called them.
+            // The names in older versions.
             || matches!(method, "execCommandApproval" | "applyPatchApproval");
-        if asks {
+        if is_approval {
             let thread = text(params, "threadId").or_else(|| text(params, "conversationId"));
             if let Some(thread) = thread.filter(|_| self.requests.len() < MAX_OPEN_TOOLS) {
                 self.requests.insert(id.clone(), thread.to_owned());
             }
             let params = params.clone();
             self.in_thread(thread, findings, |thread, found| {
-                thread.asks(id, &params, found);
+                thread.approval_requested(id, &params, found);
             });
-        } else if self.asked.len() < MAX_OPEN_TOOLS {
-            self.asked.insert(id, method.to_owned());
+        } else if self.client_requests.len() < MAX_OPEN_TOOLS {
+            self.client_requests.insert(id, method.to_owned());
         }
     }
 
-    fn answer(&mut self, id: &str, result: &Value, findings: &mut Vec<Finding>) {
+    fn response(&mut self, id: &str, result: &Value, findings: &mut Vec<Finding>) {
         let decides = ["decision", "answers", "action", "permissions"]
             .iter()
             .any(|name| result.get(name).is_some());
         if decides && self.requests.contains_key(id) {
             return self.resolved(id, findings);
         }
-        self.asked.remove(id);
+        self.client_requests.remove(id);
         if let Some(thread) = result.get("thread").filter(|thread| thread.is_object()) {
             self.thread_started(thread, findings);
         }
     }
 
-    fn refused(&mut self, id: &str, error: &Value, findings: &mut Vec<Finding>) {
-        let method = self.asked.remove(id);
+    fn failed(&mut self, id: &str, error: &Value, findings: &mut Vec<Finding>) {
+        let method = self.client_requests.remove(id);
         let message = text(error, "message").unwrap_or("failed");
         let event = Event {
             raw_type: Some("response".to_owned()),
@@ -130,7 +130,7 @@ impl AppServer {
         }
         let label = ["name", "agentNickname", "agentRole", "preview"]
             .into_iter()
-            .find_map(|name| text(thread, name).filter(|told| !told.is_empty()));
+            .find_map(|name| text(thread, name).filter(|label| !label.is_empty()));
         if let Some(label) = label.filter(|_| self.labels.len() < MAX_CHILDREN) {
             self.labels.insert(id.to_owned(), label.to_owned());
         }
@@ -140,21 +140,21 @@ impl AppServer {
         &mut self,
         id: Option<&str>,
         findings: &mut Vec<Finding>,
-        tell: impl FnOnce(&mut Thread, &mut Vec<Finding>),
+        apply: impl FnOnce(&mut Thread, &mut Vec<Finding>),
     ) {
         let Some(id) = id.filter(|id| self.main.as_deref().is_some_and(|main| main != *id)) else {
             if let (None, Some(id)) = (&self.main, id) {
                 self.main = Some(id.to_owned());
             }
-            return tell(&mut self.thread, findings);
+            return apply(&mut self.thread, findings);
         };
         if !self.children.contains_key(id) && self.children.len() >= MAX_CHILDREN {
             return;
         }
         let mut found = Vec::new();
-        let told = self.labels.get(id).cloned();
-        let label = told.unwrap_or_else(|| format!("thread {id}"));
-        tell(self.children.entry(id.to_owned()).or_default(), &mut found);
+        let known = self.labels.get(id).cloned();
+        let label = known.unwrap_or_else(|| format!("thread {id}"));
+        apply(self.children.entry(id.to_owned()).or_default(), &mut found);
         findings.extend(found.into_iter().map(|finding| {
             Finding::Child(Box::new(ChildFinding {
                 key: id.to_owned(),

@@ -1,9 +1,9 @@
 //! `claude -p --output-format stream-json --verbose`, with or without `--include-partial-messages`, and `qwen`, which
-//! speaks the same but for a few fields.
+//! prints the same format except for a few fields.
 //!
-//! Claude Code tells of messages, not of turns: a call of the model is one message id, whose blocks come as lines of
-//! their own, and which ends when it says so or when a result of a tool comes. Agents that it starts speak in between,
-//! with the id of the call that started them.
+//! Claude Code reports messages, not turns: a model call is one message id, whose blocks arrive as separate
+//! lines, and which ends when it is reported or when a tool result arrives. The lines of agents it starts
+//! are mixed in, with the id of the call that started them.
 
 mod children;
 mod conversation;
@@ -21,7 +21,7 @@ use conversation::Conversation;
 
 pub use children::MAX_CHILDREN;
 
-/// How the line begins that stands for what a user would have typed to interrupt.
+/// The start of the line that reports an interruption by the user.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
 /// The start of the line that reports a background agent to the model.
@@ -33,11 +33,11 @@ pub(super) struct ClaudeCode {
     children: Children,
     /// The tools that requests to the client are about.
     requests: HashMap<String, String>,
-    /// Whether a message of this prompt was broken off.
+    /// Whether a message of this prompt was aborted.
     aborted: bool,
     /// How the last prompt ended, if nothing has happened since.
     over: Option<Ending>,
-    /// Whether the answer waits for agents in the background, whose reports it will go on with.
+    /// Whether the prompt waits for the reports of background agents.
     waiting: bool,
 }
 
@@ -54,7 +54,7 @@ impl Dialect for ClaudeCode {
             ("stream_event", None) => {
                 if let Some(event) = object.get("event") {
                     if text(event, "type") == Some("message_start") {
-                        self.goes_on(findings);
+                        self.resume(findings);
                     }
                     self.main.stream(event, findings);
                 }
@@ -80,7 +80,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn finish(&mut self, findings: &mut Vec<Finding>) {
-        // It was answered; the stream cut off background agents, not the answer.
+        // The prompt is done; only background agents were cut off.
         if std::mem::take(&mut self.waiting) {
             push(findings, Event::new(Kind::AgentEnd));
         }
@@ -96,13 +96,13 @@ impl ClaudeCode {
                     cwd: owned(object, "cwd"),
                     ..Identity::default()
                 }));
-                self.begins(findings);
+                self.start_prompt(findings);
             }
             "api_retry" => push(findings, retry(object)),
             "compact_boundary" => push(findings, Event::notice("the conversation was compacted")),
             subtype @ ("task_started" | "task_progress" | "task_updated" | "task_notification") => {
                 self.children.task(subtype, object, findings);
-                // A report wakes the agent up; nobody does when the last one was stopped.
+                // A report resumes the agent; there is none when the last child was stopped.
                 if self.waiting && self.children.last_was_stopped() {
                     self.waiting = false;
                     self.over = Some(Ending::Done);
@@ -129,7 +129,7 @@ impl ClaudeCode {
         }
     }
 
-    fn begins(&mut self, findings: &mut Vec<Finding>) {
+    fn start_prompt(&mut self, findings: &mut Vec<Finding>) {
         if !std::mem::take(&mut self.waiting) {
             self.main.step = 0;
         }
@@ -138,15 +138,16 @@ impl ClaudeCode {
         push(findings, Event::new(Kind::AgentStart));
     }
 
-    /// After a result, the report of a background agent may start another turn without any other sign.
-    fn goes_on(&mut self, findings: &mut Vec<Finding>) {
+    /// Starts the prompt again if it was over: the report of a background agent may start another turn
+    /// without any other sign.
+    fn resume(&mut self, findings: &mut Vec<Finding>) {
         if self.over.is_some() || self.waiting {
-            self.begins(findings);
+            self.start_prompt(findings);
         }
     }
 
     fn assistant(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.goes_on(findings);
+        self.resume(findings);
         self.aborted |= object.get("aborted").and_then(Value::as_bool) == Some(true);
         self.main.assistant(object, findings);
         let blocks = object.pointer("/message/content").and_then(Value::as_array);
@@ -159,21 +160,21 @@ impl ClaudeCode {
         let ended = self.main.results(object, findings);
         for id in &ended {
             self.requests.retain(|_, tool| tool != id);
-            self.children.call_answered(id, object, findings);
+            self.children.call_ended(id, object, findings);
         }
         if !ended.is_empty() {
             return;
         }
-        let said = conversation::said(object);
-        if said.starts_with(INTERRUPTED) {
+        let message = conversation::message_text(object);
+        if message.starts_with(INTERRUPTED) {
             self.aborted = true;
-            return push(findings, Event::notice(said));
+            return push(findings, Event::notice(message));
         }
         let flag = |name: &str| object.get(name).and_then(Value::as_bool) == Some(true);
-        if flag("isSynthetic") || flag("isMeta") || said.starts_with(TASK_NOTIFICATION) {
-            return push(findings, Event::notice(said));
+        if flag("isSynthetic") || flag("isMeta") || message.starts_with(TASK_NOTIFICATION) {
+            return push(findings, Event::notice(message));
         }
-        push(findings, Event::prompt(said));
+        push(findings, Event::prompt(message));
     }
 
     fn result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
@@ -186,14 +187,14 @@ impl ClaudeCode {
         let running = self.children.in_background();
         if ending == Ending::Done && running > 0 {
             self.waiting = true;
-            let message = format!("waits for agents in the background: {running}");
+            let message = format!("waiting for background agents: {running}");
             return push(findings, Event::notice(message));
         }
         self.waiting = false;
         match self.over {
-            // The same once more.
+            // The same result again.
             Some(before) if before == ending => return,
-            Some(_) => self.begins(findings),
+            Some(_) => self.start_prompt(findings),
             None => {}
         }
         self.over = Some(ending);
@@ -227,7 +228,7 @@ impl ClaudeCode {
         }
     }
 
-    /// The client is asked for a permission. Its answer goes to the agent's input, where we do not see it.
+    /// Handles a permission request to the client. The response goes to the agent's input, which is not read.
     fn permission_asked(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let request = object.get("request").unwrap_or(&Value::Null);
         if text(request, "subtype") != Some("can_use_tool") {
@@ -281,9 +282,12 @@ impl Ending {
 fn failure(object: &Value) -> &str {
     let errors = object.get("errors").and_then(Value::as_array);
     let first = errors.and_then(|errors| errors.first()?.as_str());
-    let told = object.pointer("/error/message").and_then(Value::as_str);
+    let message = object.pointer("/error/message").and_then(Value::as_str);
     let subtype = text(object, "subtype").unwrap_or("failed");
-    text(object, "result").or(told).or(first).unwrap_or(subtype)
+    text(object, "result")
+        .or(message)
+        .or(first)
+        .unwrap_or(subtype)
 }
 
 fn retry(object: &Value) -> Event {
@@ -294,5 +298,5 @@ fn retry(object: &Value) -> Event {
         status: number("error_status"),
         delay_ms: number("retry_delay_ms"),
     };
-    Event::retry(retry, text(object, "error").unwrap_or("trying again"))
+    Event::retry(retry, text(object, "error").unwrap_or("retrying"))
 }

@@ -14,10 +14,10 @@ use crate::{Event, Kind, MAX_OPEN_TOOLS, Retry, Usage};
 pub(super) struct Codex {
     used: Usage,
     step: u64,
-    /// Items that run. Some kinds are only reported once they are over.
+    /// Running items. Some kinds are only reported when they are complete.
     open: HashSet<String>,
     /// Whether the failure of this turn was reported: its end repeats it.
-    failure_told: bool,
+    failure_reported: bool,
 }
 
 impl Dialect for Codex {
@@ -26,7 +26,7 @@ impl Dialect for Codex {
             "thread.started" => push(findings, Event::new(Kind::AgentStart)),
             "turn.started" => {
                 self.step += 1;
-                self.failure_told = false;
+                self.failure_reported = false;
                 if self.step > 1 {
                     // The next prompt of the same thread.
                     push(findings, Event::new(Kind::AgentStart));
@@ -48,7 +48,7 @@ impl Dialect for Codex {
                     ..Event::turn_end("error")
                 };
                 push(findings, event);
-                if !std::mem::take(&mut self.failure_told) {
+                if !std::mem::take(&mut self.failure_reported) {
                     push(findings, Event::error(message.unwrap_or_default()));
                 }
                 push(findings, Event::new(Kind::AgentEnd));
@@ -56,7 +56,7 @@ impl Dialect for Codex {
             "turn.aborted" | "turn.interrupted" => interrupted(findings),
             "error" => {
                 let event = error(text(object, "message").unwrap_or(""));
-                self.failure_told |= event.kind == Kind::Error;
+                self.failure_reported |= event.kind == Kind::Error;
                 push(findings, event);
             }
             kind @ ("item.started" | "item.updated" | "item.completed") => {
@@ -111,9 +111,9 @@ impl Codex {
         };
         let cached = count(usage, "cached_input_tokens");
         let written = count(usage, "cache_write_input_tokens");
-        // Of the thread so far, not of the turn alone.
+        // For the thread so far, not only for this turn.
         self.used.raise_to(&Usage {
-            // Codex counts cached tokens as input as well.
+            // Codex includes cached tokens in the input.
             input_tokens: count(usage, "input_tokens")
                 .saturating_sub(cached.saturating_add(written)),
             output_tokens: count(usage, "output_tokens"),
@@ -125,7 +125,7 @@ impl Codex {
     }
 
     fn item(&mut self, kind: &str, item: &Value, findings: &mut Vec<Finding>) {
-        let said = || text(item, "text").unwrap_or("");
+        let item_text = || text(item, "text").unwrap_or("");
         match (text(item, "type").unwrap_or(""), kind) {
             ("agent_message", "item.started") => push(
                 findings,
@@ -138,15 +138,15 @@ impl Codex {
                 findings,
                 Event {
                     whole: true,
-                    ..Event::piece("assistant", said())
+                    ..Event::piece("assistant", item_text())
                 },
             ),
-            ("agent_message", _) => push(findings, Event::answer(said())),
+            ("agent_message", _) => push(findings, Event::answer(item_text())),
             ("reasoning" | "plan", _) => push(
                 findings,
                 Event {
                     whole: true,
-                    ..Event::thought(said())
+                    ..Event::thought(item_text())
                 },
             ),
             ("todo_list", _) => push(findings, todo_list(item)),
@@ -222,8 +222,8 @@ fn tool_name(item: &Value) -> String {
 
 fn tool_arguments(item: &Value) -> String {
     for name in ["command", "query", "prompt"] {
-        if let Some(told) = text(item, name) {
-            return told.to_owned();
+        if let Some(value) = text(item, name) {
+            return value.to_owned();
         }
     }
     let rest = item.get("arguments").or_else(|| item.get("changes"));

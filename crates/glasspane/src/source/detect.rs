@@ -1,14 +1,14 @@
-//! Which kind of agent wrote a line.
+//! Detects which kind of agent wrote a line.
 //!
-//! Several kinds use the same words (`message`, `tool_result`, `result`), so a word alone never decides: each kind is
-//! known by fields that no other has beside that word.
+//! Several kinds use the same types (`message`, `tool_result`, `result`), so a type alone never decides: each
+//! kind is recognised by fields that only it has together with the type.
 
 use serde_json::Value;
 
 use super::SourceKind;
 use super::fields::text;
 
-/// The kind that alone could have written `object`; nothing while several could.
+/// Returns the only kind that could have written `object`; `None` if several could.
 pub(super) fn detect(object: &Value) -> Option<SourceKind> {
     let Some(kind) = text(object, "type") else {
         return untyped(object);
@@ -30,13 +30,13 @@ pub(super) fn detect(object: &Value) -> Option<SourceKind> {
     found.map(|(kind, _)| kind)
 }
 
-/// Returns the kind whose greeting `line` is; greetings are not JSON.
+/// Detects a kind by its greeting, which is not JSON.
 pub(super) fn detect_text(line: &str) -> Option<SourceKind> {
     let line = line.trim();
     (line.starts_with("__( O)>") || line.ends_with("goose is ready")).then_some(SourceKind::Goose)
 }
 
-/// JSON-RPC, our own logs, and requests to zino have no type.
+/// Detects JSON-RPC, logs of Glasspane, and requests to zino, which have no type.
 fn untyped(object: &Value) -> Option<SourceKind> {
     let has = |name: &str| object.get(name).is_some();
     if has("seq") && has("agent") && has("at_ms") {
@@ -48,12 +48,12 @@ fn untyped(object: &Value) -> Option<SourceKind> {
     if is_app_server(object) {
         return Some(SourceKind::CodexAppServer);
     }
-    let asks = text(object, "message").is_some() && !has("id") && !has("method");
+    let has_message = text(object, "message").is_some() && !has("id") && !has("method");
     let known = ["message", "stream", "channel_id"];
     let only_known = object
         .as_object()
         .is_some_and(|fields| fields.keys().all(|name| known.contains(&name.as_str())));
-    (asks && only_known).then_some(SourceKind::Zino)
+    (has_message && only_known).then_some(SourceKind::Zino)
 }
 
 /// Other protocols use JSON-RPC as well: the methods and results of this one are named after sessions.
@@ -106,7 +106,7 @@ impl Line<'_> {
         self.object.pointer(path)
     }
 
-    /// Every line has its session in camel case; those of parts have the part.
+    /// Every line has a `sessionID`; those of parts have the part.
     fn is_opencode(&self) -> bool {
         let named = matches!(
             self.kind,
@@ -115,7 +115,7 @@ impl Line<'_> {
         named && self.has_text("sessionID") && (self.has("part") || self.kind == "error")
     }
 
-    /// Every line has a time in words.
+    /// Every line has a textual time.
     fn is_gemini(&self) -> bool {
         let fits = match self.kind {
             "init" => self.has_text("session_id") && self.has_text("model"),

@@ -1,4 +1,4 @@
-//! Short ways to look into JSON that somebody else wrote.
+//! Shorthands for reading JSON of other programs.
 
 use serde_json::Value;
 
@@ -27,12 +27,12 @@ pub(super) fn cost(object: &Value, name: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// The input without what was cached, where an agent counts that as input as well; and what was cached.
+/// Splits the input of an agent that includes cached tokens into new and cached input.
 pub(super) fn input_and_cache(input: u64, cached: u64) -> (u64, u64) {
     (input.saturating_sub(cached), cached)
 }
 
-/// The first number of three digits that could be the status of an HTTP response: `500: overloaded`, `status 401`.
+/// Returns the first number that could be an HTTP error status: `500: overloaded`, `status 401`.
 pub(crate) fn http_status(message: &str) -> Option<u64> {
     message
         .split(|character: char| !character.is_ascii_alphanumeric())
@@ -41,7 +41,7 @@ pub(crate) fn http_status(message: &str) -> Option<u64> {
         .find(|status| (400..600).contains(status))
 }
 
-/// `content` as text, whether it is one string or blocks.
+/// Returns `content` as text, whether it is a string or blocks.
 pub(super) fn content(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),

@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use super::fields::{count, input_and_cache, owned, push, push_usage, text};
-use super::steps::{Said, Steps};
+use super::steps::{PendingMessage, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{Event, Usage};
 
-/// How gemini names the failure that an interruption is to it.
+/// The error that gemini reports for an interruption.
 const CANCELLED: &str = "FatalCancellationError";
 
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
     steps: Steps,
     /// The model's text since the last tool, which arrives in deltas and is never reported as a whole.
-    said: Said,
+    pending: PendingMessage,
 }
 
 impl Dialect for Gemini {
@@ -29,7 +29,7 @@ impl Dialect for Gemini {
             }
             "message" => self.message(object, findings),
             "tool_use" => {
-                self.said.over(findings);
+                self.pending.finish(findings);
                 let id = text(object, "tool_id").unwrap_or("");
                 let name = text(object, "tool_name").unwrap_or("?");
                 self.steps.start_tool(id, name, findings);
@@ -67,31 +67,31 @@ impl Gemini {
         }
         self.steps.act(findings);
         if object.get("delta").and_then(Value::as_bool) == Some(true) {
-            self.said.piece(content, findings);
+            self.pending.push(content, findings);
         } else {
-            self.said.over(findings);
+            self.pending.finish(findings);
             push(findings, Event::answer(content));
         }
     }
 
     fn result(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.said.over(findings);
+        self.pending.finish(findings);
         if let Some(stats) = object.get("stats") {
             push_usage(findings, read_usage(stats));
         }
         if text(object, "status") != Some("error") {
             return self.steps.done("end", findings);
         }
-        let told = |path: &str| object.pointer(path).and_then(Value::as_str);
-        if told("/error/type") == Some(CANCELLED) {
+        let error_field = |path: &str| object.pointer(path).and_then(Value::as_str);
+        if error_field("/error/type") == Some(CANCELLED) {
             return self.steps.aborted(findings);
         }
-        let message = told("/error/message").unwrap_or("failed");
+        let message = error_field("/error/message").unwrap_or("failed");
         self.steps.failed(message, findings);
     }
 }
 
-/// Of the whole session. Thoughts are only in the total.
+/// Reads the usage of the whole session. Thinking is only part of the total.
 fn read_usage(stats: &Value) -> Usage {
     let input = count(stats, "input_tokens");
     let output = count(stats, "output_tokens");

@@ -1,4 +1,4 @@
-//! Logs that Glasspane wrote itself.
+//! Logs of Glasspane itself.
 
 use serde::Deserialize as _;
 use serde_json::Value;

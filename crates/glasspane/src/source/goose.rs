@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::fields::{content, count, owned, push, push_usage, text};
-use super::steps::{Said, Steps};
+use super::steps::{PendingMessage, Steps};
 use super::{Dialect, Finding, Identity};
 use crate::{Event, Kind, Usage};
 
 /// Goose's error when it was interrupted.
 const INTERRUPTED: &str = "Headless run interrupted";
 
-/// Failures of the provider that goose puts into an answer begin and end with this.
+/// The beginning and end of provider errors that goose puts into a message.
 const FAILURE_BEGIN: &str = "Ran into this error: ";
 const FAILURE_END: &str = "Please retry if you think this is a transient or recoverable error.";
 
@@ -18,12 +18,12 @@ const FAILURE_END: &str = "Please retry if you think this is a transient or reco
 pub(super) struct Goose {
     steps: Steps,
     model: Option<String>,
-    /// The message that arrives in deltas, and what of it has arrived.
+    /// The id of the message that is arriving in deltas.
     message: Option<String>,
-    said: Said,
+    pending: PendingMessage,
     /// A failure reported in a message: the end follows, or an error that repeats it.
     failure: Option<String>,
-    /// Whether the last prompt ended as a failure: goose may tell of it once more.
+    /// Whether the last prompt failed: goose may report the failure again.
     ended: bool,
 }
 
@@ -42,13 +42,16 @@ impl Dialect for Goose {
         }
     }
 
-    /// The greeting: its name, its directory, and that it is ready.
+    /// Reads the greeting: its name and its directory.
     fn read_text(&mut self, line: &str, findings: &mut Vec<Finding>) -> bool {
         if self.steps.has_acted() {
             return false;
         }
-        if let Some((_, told)) = line.split_once("session \u{b7} ") {
-            self.model(told.split_whitespace().last().map(str::to_owned), findings);
+        if let Some((_, session)) = line.split_once("session \u{b7} ") {
+            self.model(
+                session.split_whitespace().last().map(str::to_owned),
+                findings,
+            );
         } else if let Some((_, directory)) = line.split_once(" \u{b7} /") {
             findings.push(Finding::Identity(Identity {
                 cwd: Some(format!("/{}", directory.trim())),
@@ -78,12 +81,12 @@ impl Goose {
     }
 
     fn message(&mut self, message: &Value, findings: &mut Vec<Finding>) {
-        let told = message.pointer("/metadata/inference/requestedModel");
-        self.model(told.and_then(Value::as_str).map(str::to_owned), findings);
+        let model = message.pointer("/metadata/inference/requestedModel");
+        self.model(model.and_then(Value::as_str).map(str::to_owned), findings);
         let assistant = text(message, "role") == Some("assistant");
         let id = owned(message, "id");
         if assistant && id != self.message {
-            self.said.over(findings);
+            self.pending.finish(findings);
             self.message = id;
         }
         let blocks = message.get("content").and_then(Value::as_array);
@@ -102,7 +105,7 @@ impl Goose {
                 push(findings, Event::thought(thought.unwrap_or("")));
             }
             "toolRequest" | "frontendToolRequest" => {
-                self.said.over(findings);
+                self.pending.finish(findings);
                 let call = block.pointer("/toolCall/value").unwrap_or(&Value::Null);
                 self.steps
                     .start_tool(id, text(call, "name").unwrap_or("?"), findings);
@@ -111,8 +114,8 @@ impl Goose {
                 }
             }
             "toolResponse" => {
-                let (said, failed) = tool_result(block);
-                self.steps.end_tool(id, said, failed, findings);
+                let (output, failed) = tool_result(block);
+                self.steps.end_tool(id, output, failed, findings);
                 self.message = None;
             }
             "toolConfirmationRequest" => self.approval(block, id, findings),
@@ -128,37 +131,37 @@ impl Goose {
         }
     }
 
-    fn text(&mut self, said: &str, assistant: bool, findings: &mut Vec<Finding>) {
+    fn text(&mut self, text: &str, assistant: bool, findings: &mut Vec<Finding>) {
         if !assistant {
-            return self.steps.prompt(said, findings);
+            return self.steps.prompt(text, findings);
         }
-        if said.starts_with(FAILURE_BEGIN) && said.trim_end().ends_with(FAILURE_END) {
-            self.failure = Some(said.to_owned());
+        if text.starts_with(FAILURE_BEGIN) && text.trim_end().ends_with(FAILURE_END) {
+            self.failure = Some(text.to_owned());
             return;
         }
         self.steps.act(findings);
-        self.said.piece(said, findings);
+        self.pending.push(text, findings);
     }
 
-    fn approval(&mut self, asked: &Value, block_id: &str, findings: &mut Vec<Finding>) {
-        let id = text(asked, "id").unwrap_or(block_id);
-        let name = text(asked, "toolName");
+    fn approval(&mut self, request: &Value, block_id: &str, findings: &mut Vec<Finding>) {
+        let id = text(request, "id").unwrap_or(block_id);
+        let name = text(request, "toolName");
         push(
             findings,
             Event {
                 tool_id: self.steps.is_open(id).then(|| id.to_owned()),
                 tool_name: name.map(str::to_owned),
-                text: asked.get("arguments").map(Value::to_string),
+                text: request.get("arguments").map(Value::to_string),
                 whole: true,
-                message: owned(asked, "prompt").or_else(|| owned(asked, "message")),
+                message: owned(request, "prompt").or_else(|| owned(request, "message")),
                 ..Event::new(Kind::ApprovalRequest)
             },
         );
     }
 
-    /// The counts are of all calls since the start.
+    /// Handles the end. The counts are of all calls since the start.
     fn complete(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.said.over(findings);
+        self.pending.finish(findings);
         push_usage(findings, read_usage(object));
         match self.failure.take() {
             Some(message) => self.fail(&message, findings),
@@ -167,7 +170,7 @@ impl Goose {
     }
 
     fn error(&mut self, object: &Value, findings: &mut Vec<Finding>) {
-        self.said.over(findings);
+        self.pending.finish(findings);
         let message = text(object, "error").or_else(|| text(object, "message"));
         let message = message.unwrap_or("failed");
         self.failure = None;
@@ -184,7 +187,7 @@ impl Goose {
     }
 }
 
-/// What a tool answered, and whether as a failure: of the call, or of what it ran.
+/// Returns the output of a tool, and whether the call or the program it ran failed.
 fn tool_result(block: &Value) -> (String, bool) {
     let result = block.get("toolResult").unwrap_or(&Value::Null);
     if text(result, "status") == Some("error") {
@@ -201,14 +204,14 @@ fn tool_result(block: &Value) -> (String, bool) {
 }
 
 fn notification(object: &Value) -> Event {
-    let said = object
+    let message = object
         .pointer("/log/message")
         .or_else(|| object.pointer("/progress/message"))
         .or_else(|| object.get("message"))
         .and_then(Value::as_str);
     let from = text(object, "extension_id").unwrap_or("extension");
-    Event::notice(match said {
-        Some(said) => format!("{from}: {said}"),
+    Event::notice(match message {
+        Some(message) => format!("{from}: {message}"),
         None => from.to_owned(),
     })
 }
@@ -222,7 +225,7 @@ fn read_usage(object: &Value) -> Usage {
         count(object, "input_tokens"),
         count(object, "output_tokens"),
     );
-    // Most providers count what was cached as input as well, which the total shows.
+    // Most providers include cached tokens in the input, which the total shows.
     let included = count(object, "total_tokens") == input.saturating_add(output);
     Usage {
         input_tokens: match included {

@@ -43,7 +43,7 @@ impl Dialect for Opencode {
 }
 
 impl Opencode {
-    /// Reported once it is over. The step ends with its own line.
+    /// Handles a tool, which is reported when it is complete. The step ends with a separate line.
     fn tool(&mut self, part: &Value, findings: &mut Vec<Finding>) {
         let id = text(part, "callID").unwrap_or("");
         let state = part.get("state").unwrap_or(&Value::Null);
@@ -64,13 +64,13 @@ impl Opencode {
     fn step_finish(&mut self, part: &Value, findings: &mut Vec<Finding>) {
         if let Some(tokens) = part.get("tokens") {
             self.used
-                .add(&read_usage(tokens).with_cost(cost(part, "cost"), CostBasis::Told));
+                .add(&read_usage(tokens).with_cost(cost(part, "cost"), CostBasis::Reported));
             push_usage(findings, self.used);
         }
         let reason = text(part, "reason").unwrap_or("stop");
         match reason {
             "tool-calls" => self.steps.end_turn("tool_use", findings),
-            // Opencode asks the model again.
+            // Opencode calls the model again.
             "unknown" => self.steps.end_turn(reason, findings),
             "stop" => self.steps.done("end", findings),
             other => self.steps.done(other, findings),
@@ -79,8 +79,8 @@ impl Opencode {
 
     fn error(&mut self, error: &Value, findings: &mut Vec<Finding>) {
         let name = text(error, "name").unwrap_or("");
-        let told = error.pointer("/data/message").and_then(Value::as_str);
-        let message = told.or_else(|| text(error, "message"));
+        let detail = error.pointer("/data/message").and_then(Value::as_str);
+        let message = detail.or_else(|| text(error, "message"));
         if name.contains("Abort") {
             return self.steps.aborted(findings);
         }
@@ -98,7 +98,7 @@ impl Opencode {
     }
 }
 
-/// Of one step. What was thought is counted beside the answer.
+/// Reads the usage of one step. Thinking is counted separately from the output.
 fn read_usage(tokens: &Value) -> Usage {
     let cache = tokens.get("cache").unwrap_or(&Value::Null);
     Usage {

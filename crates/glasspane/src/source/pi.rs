@@ -12,13 +12,13 @@ pub(super) struct Pi {
     used: Usage,
     step: u64,
     model: Option<String>,
-    /// How the run ended that pi has not settled: it may try again, compact the conversation, or take the next
-    /// message of its queue.
+    /// How the last run ended, until pi reports that it has settled: it may retry, compact the conversation, or
+    /// continue with the next queued message.
     unsettled: Option<Ending>,
     working: bool,
     /// Whether the start of this run was reported.
     announced: bool,
-    /// What went wrong in the last turn.
+    /// The error of the last turn.
     failure: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Dialect for Pi {
             }
             "extension_ui_request" => ui_request(object, findings),
             "response" => findings.extend(normalize(object).map(Finding::Event)),
-            // What a front end shows beside the conversation.
+            // Not about the conversation.
             "queue_update"
             | "session_info_changed"
             | "thinking_level_changed"
@@ -102,7 +102,7 @@ impl Dialect for Pi {
     }
 
     fn finish(&mut self, findings: &mut Vec<Finding>) {
-        // Only the word that it has settled is missing.
+        // Only the report that it has settled is missing.
         if matches!(self.unsettled, Some(Ending::Over | Ending::Aborted)) {
             self.settled(false, findings);
         }
@@ -110,7 +110,7 @@ impl Dialect for Pi {
 }
 
 impl Pi {
-    /// Versions that say whether they will try again also say when they have settled, which is the end.
+    /// Versions that report whether they will retry also report when they have settled, which is the end.
     fn agent_end(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let messages = object.get("messages").and_then(Value::as_array);
         let last = messages.and_then(|messages| messages.last());
@@ -157,10 +157,10 @@ impl Pi {
         if let Some(usage) = message.get("usage") {
             let sums = usage.get("cost").unwrap_or(&Value::Null);
             let dollars = cost(sums, "total");
-            let worked_out = sums.get("totalFromProvider").and_then(Value::as_bool) == Some(false);
-            let basis = match worked_out {
+            let is_estimate = sums.get("totalFromProvider").and_then(Value::as_bool) == Some(false);
+            let basis = match is_estimate {
                 true => CostBasis::Estimated,
-                false => CostBasis::Told,
+                false => CostBasis::Reported,
             };
             self.used.add(
                 &Usage {
@@ -212,7 +212,7 @@ fn message_update(object: &Value, findings: &mut Vec<Finding>) {
     match text(piece, "type") {
         Some("text_delta") => push(findings, Event::piece("assistant", delta)),
         Some("thinking_delta") => push(findings, Event::thought(delta)),
-        // Beginnings and ends of blocks; calls start when they run.
+        // Starts and ends of blocks; tool calls start when they run.
         _ => {}
     }
 }
@@ -228,7 +228,7 @@ fn tool_start(object: &Value, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Extensions ask the user through the client. The answer goes to pi's input, where we do not see it.
+/// Handles a question of an extension to the user. The response goes to pi's input, which is not read.
 fn ui_request(object: &Value, findings: &mut Vec<Finding>) {
     let message = text(object, "title").or_else(|| text(object, "message"));
     match text(object, "method") {
@@ -259,7 +259,7 @@ fn other(kind: &str, object: &Value) -> Event {
         };
         return Event {
             raw_type: Some(kind.to_owned()),
-            ..Event::retry(retry, error.unwrap_or("trying again"))
+            ..Event::retry(retry, error.unwrap_or("retrying"))
         };
     }
     let message = match kind {
@@ -268,7 +268,7 @@ fn other(kind: &str, object: &Value) -> Event {
             error.unwrap_or("the conversation was compacted").to_owned()
         }
         "auto_retry_end" | "summarization_retry_end" => {
-            error.unwrap_or("trying again has helped").to_owned()
+            error.unwrap_or("the retry succeeded").to_owned()
         }
         "extension_error" => format!(
             "{}: {}",

@@ -1,4 +1,4 @@
-//! From bytes to findings.
+//! Turns bytes into findings.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,34 @@ use super::zot::piece;
 use super::{Dialect, Finding, Identity, SourceKind};
 use crate::{Event, Usage};
 
-/// How much is shown of a line that is not understood.
+/// How much of a line that is not understood is shown.
 ///
 /// Limit: a line that is not understood is cut.
 pub const MAX_UNKNOWN_LINE_BYTES: usize = 200;
 
-/// Reads what one agent prints, in pieces of any size.
+/// Reads the output of one agent, in pieces of any size.
 pub struct Reader {
     framing: Framing,
     dialect: Box<dyn Dialect>,
     kind: Option<SourceKind>,
     /// The usage last reported for the agent and for those it started.
     used: HashMap<Option<String>, Usage>,
-    /// Whether it has printed anything, and whether any of that was about its work.
-    has_spoken: bool,
-    has_told: bool,
+    /// Whether it has printed anything, and whether anything was reported about its work.
+    has_output: bool,
+    has_reported: bool,
 }
 
 enum Framing {
-    /// The first byte decides: a frame below 16 MiB begins with a zero, a line never does.
+    /// Undecided until the first byte: a frame below 16 MiB begins with a zero, a line never does.
     Open,
     Lines(LineDecoder),
     Frames(FrameDecoder),
-    /// A frame that cannot be read leaves no way to find the next.
+    /// After an unreadable frame the next cannot be found.
     Lost,
 }
 
 impl Reader {
-    /// Reads agents of `kind`, or finds it out.
+    /// Reads agents of `kind`, or detects it.
     pub fn new(kind: Option<SourceKind>) -> Self {
         Self {
             framing: Framing::Open,
@@ -48,17 +48,17 @@ impl Reader {
             ),
             kind,
             used: HashMap::new(),
-            has_spoken: false,
-            has_told: false,
+            has_output: false,
+            has_reported: false,
         }
     }
 
-    /// The kind, once it is known.
+    /// The kind, once known.
     pub fn kind(&self) -> Option<SourceKind> {
         self.kind
     }
 
-    /// Takes bytes as they arrived.
+    /// Reads the next bytes.
     pub fn feed(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
         if let (Framing::Open, Some(first)) = (&self.framing, bytes.first()) {
             self.framing = if *first == 0 {
@@ -67,7 +67,7 @@ impl Reader {
                 Framing::Lines(LineDecoder::default())
             };
         }
-        // Taken out for as long as lines are borrowed from it.
+        // Taken out while lines are borrowed from it.
         let mut framing = std::mem::replace(&mut self.framing, Framing::Open);
         match &mut framing {
             Framing::Lines(decoder) => {
@@ -95,7 +95,7 @@ impl Reader {
         self.framing = framing;
     }
 
-    /// Nothing more will come: what was left without a line end is read as a line.
+    /// Handles the end of the output: an incomplete last line is read as a line.
     pub fn finish(&mut self, findings: &mut Vec<Finding>) {
         match std::mem::replace(&mut self.framing, Framing::Open) {
             Framing::Lines(mut decoder) => {
@@ -111,8 +111,8 @@ impl Reader {
         let from = findings.len();
         self.dialect.finish(findings);
         self.note(&mut findings[from..]);
-        // It began to speak, and ended before it did anything.
-        if self.has_spoken && !self.has_told {
+        // It ended before it did any work.
+        if self.has_output && !self.has_reported {
             findings.push(Finding::Event(Event::aborted()));
         }
     }
@@ -130,11 +130,11 @@ impl Reader {
         if bytes.is_empty() {
             return;
         }
-        self.has_spoken = true;
+        self.has_output = true;
         if self.kind == Some(SourceKind::Zot)
             && let Some(event) = piece(bytes)
         {
-            self.has_told = true;
+            self.has_reported = true;
             findings.push(Finding::Event(event));
             return;
         }
@@ -147,7 +147,7 @@ impl Reader {
                 self.dialect.read(&object, findings);
                 self.note(&mut findings[from..]);
             }
-            _ => self.foreign(bytes, findings),
+            _ => self.read_text(bytes, findings),
         }
     }
 
@@ -161,13 +161,13 @@ impl Reader {
         }));
     }
 
-    /// Takes note of what was told. What was used once stays used, whatever an agent says later: some tell of the session, some of the last call,
-    /// and some of nothing once they were interrupted.
+    /// Notes what was reported, and never lets usage decrease: some agents report that of the session, some that
+    /// of the last call, and some nothing after an interruption.
     fn note(&mut self, findings: &mut [Finding]) {
         for finding in findings {
             let is_notice =
                 matches!(finding, Finding::Event(event) if event.kind == crate::Kind::Notice);
-            self.has_told |= !is_notice && !matches!(finding, Finding::Identity(_));
+            self.has_reported |= !is_notice && !matches!(finding, Finding::Identity(_));
             let (key, usage) = match finding {
                 Finding::Usage(usage) => (None, usage),
                 Finding::Child(child) => match &mut child.finding {
@@ -182,8 +182,8 @@ impl Reader {
         }
     }
 
-    fn foreign(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
-        self.has_told = true;
+    fn read_text(&mut self, bytes: &[u8], findings: &mut Vec<Finding>) {
+        self.has_reported = true;
         let Ok(text) = str::from_utf8(bytes) else {
             return unknown("not UTF-8", &String::from_utf8_lossy(bytes), findings);
         };

@@ -1,4 +1,4 @@
-//! Turns of agents that do not tell of them.
+//! Derives the turns of agents that do not report them.
 
 use std::collections::HashSet;
 
@@ -17,14 +17,14 @@ pub(super) struct Steps {
 
 /// Collects the deltas of a message, for agents that never report the whole.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct PendingMessage {
     text: String,
-    /// Whether it was longer than a record may be: then only the deltas are reported.
+    /// Whether it is longer than a record may be: then only the deltas are reported.
     too_long: bool,
 }
 
-impl Said {
-    pub(super) fn piece(&mut self, text: &str, findings: &mut Vec<Finding>) {
+impl PendingMessage {
+    pub(super) fn push(&mut self, text: &str, findings: &mut Vec<Finding>) {
         self.too_long |= self.text.len() + text.len() > MAX_RECORD_TEXT_BYTES;
         if !self.too_long {
             self.text.push_str(text);
@@ -32,8 +32,8 @@ impl Said {
         push(findings, Event::piece("assistant", text));
     }
 
-    /// The message is complete.
-    pub(super) fn over(&mut self, findings: &mut Vec<Finding>) {
+    /// Reports the complete message.
+    pub(super) fn finish(&mut self, findings: &mut Vec<Finding>) {
         let text = std::mem::take(&mut self.text);
         if std::mem::take(&mut self.too_long) {
             let event = Event {
@@ -57,13 +57,13 @@ impl Steps {
         self.working
     }
 
-    /// The user has asked something. Before the first answer, several messages are one prompt.
+    /// Reports a message of the user. Before the first response, several messages are one prompt.
     pub(super) fn prompt(&mut self, text: &str, findings: &mut Vec<Finding>) {
         self.begin(findings);
         push(findings, Event::prompt(text));
     }
 
-    /// The work on a prompt has begun.
+    /// Reports the start of the work on a prompt, unless it has started.
     pub(super) fn begin(&mut self, findings: &mut Vec<Finding>) {
         if !std::mem::replace(&mut self.working, true) {
             self.step = 0;
@@ -84,7 +84,7 @@ impl Steps {
         self.tools.contains(tool)
     }
 
-    /// A tool starts, unless it has.
+    /// Reports the start of a tool, unless it has started.
     pub(super) fn start_tool(&mut self, id: &str, name: &str, findings: &mut Vec<Finding>) {
         if self.tools.contains(id) || self.tools.len() >= MAX_OPEN_TOOLS {
             return;
@@ -113,28 +113,28 @@ impl Steps {
         }
     }
 
-    /// The prompt is answered.
+    /// Reports that the prompt is done.
     pub(super) fn done(&mut self, stop: &str, findings: &mut Vec<Finding>) {
         self.begin(findings);
         self.end_turn(stop, findings);
-        self.over(Event::new(Kind::AgentEnd), findings);
+        self.end(Event::new(Kind::AgentEnd), findings);
     }
 
-    /// Somebody broke the work off.
+    /// Reports that the work was interrupted.
     pub(super) fn aborted(&mut self, findings: &mut Vec<Finding>) {
         self.begin(findings);
         self.end_turn("aborted", findings);
-        self.over(Event::aborted(), findings);
+        self.end(Event::aborted(), findings);
     }
 
     pub(super) fn failed(&mut self, message: &str, findings: &mut Vec<Finding>) {
         self.begin(findings);
         self.end_turn("error", findings);
         push(findings, Event::error(message));
-        self.over(Event::new(Kind::AgentEnd), findings);
+        self.end(Event::new(Kind::AgentEnd), findings);
     }
 
-    fn over(&mut self, end: Event, findings: &mut Vec<Finding>) {
+    fn end(&mut self, end: Event, findings: &mut Vec<Finding>) {
         self.working = false;
         self.tools.clear();
         push(findings, end);

@@ -1,4 +1,4 @@
-//! Every kind of agent, from what it prints to what is shown of it.
+//! Every kind of agent, from its output to its state.
 
 mod peers;
 
@@ -36,8 +36,8 @@ fn follow(bytes: &[u8]) -> (SourceKind, Vec<Event>, AgentState) {
     (kind.expect("a kind"), events, tracker.into_state())
 }
 
-/// A line for each event: its type, and what tells it from others.
-fn told(events: &[Event]) -> Vec<String> {
+/// Returns a line for each event: its type and distinguishing fields.
+fn event_lines(events: &[Event]) -> Vec<String> {
     events
         .iter()
         .map(|event| {
@@ -95,7 +95,7 @@ fn zot_rpc() {
     let (kind, _, state) = follow(fixture!("zot-rpc.jsonl"));
     assert_eq!(kind, SourceKind::Zot);
     check_end(&state, Status::Done, 2, 1, "notes.txt has 2 lines.");
-    // The refused command, which is not the agent's failure.
+    // The failed command, which is not a failure of the agent.
     assert_eq!((state.errors, state.unknown), (1, 0));
     assert!(state.usage.input_tokens > 1000, "{:?}", state.usage);
 }
@@ -145,7 +145,7 @@ fn zot_json_that_fails_has_no_done() {
 }
 
 #[test]
-fn the_seeds_transcripts_break_no_rule() {
+fn the_transcripts_of_the_original_violate_no_rule() {
     let (_, _, state) = follow(fixture!("seed-real-key.jsonl"));
     check_end(&state, Status::Done, 2, 1, "This system");
     let used = Usage {
@@ -154,7 +154,7 @@ fn the_seeds_transcripts_break_no_rule() {
         cache_read_tokens: 1792,
         cache_write_tokens: 0,
         cost_usd: 0.0009,
-        cost_basis: Some(CostBasis::Told),
+        cost_basis: Some(CostBasis::Reported),
     };
     assert_eq!(state.usage, used);
     let (_, _, state) = follow(fixture!("seed-placeholder-key.jsonl"));
@@ -166,7 +166,7 @@ fn pi_json() {
     let (kind, events, state) = follow(fixture!("pi-json.jsonl"));
     assert_eq!(kind, SourceKind::Pi);
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "agent_start",
             "turn_start 1",
@@ -203,7 +203,7 @@ fn pi_rpc() {
     assert_eq!(kind, SourceKind::Pi);
     check_end(&state, Status::Done, 3, 1, "I left it.");
     assert_eq!((state.errors, state.unknown, state.tool_errors), (1, 1, 1));
-    let lines = told(&events);
+    let lines = event_lines(&events);
     for line in [
         "approval_request Dangerous command",
         "tool_execution_end call_7 failed Blocked by user",
@@ -212,7 +212,7 @@ fn pi_rpc() {
         "error set_model: Model not found: invalid/model",
     ] {
         assert!(
-            lines.iter().any(|told| told == line),
+            lines.iter().any(|found| found == line),
             "{line} in {lines:#?}"
         );
     }
@@ -223,7 +223,7 @@ fn codex_exec() {
     let (kind, events, state) = follow(fixture!("codex-exec.jsonl"));
     assert_eq!(kind, SourceKind::Codex);
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "agent_start",
             "turn_start 1",
@@ -268,7 +268,7 @@ fn claude_code() {
     let (kind, events, state) = follow(fixture!("claude-code.jsonl"));
     assert_eq!(kind, SourceKind::ClaudeCode);
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "agent_start",
             "turn_start 1",
@@ -296,7 +296,7 @@ fn claude_code() {
         cache_read_tokens: 5000,
         cache_write_tokens: 1010,
         cost_usd: 0.0123,
-        cost_basis: Some(CostBasis::Told),
+        cost_basis: Some(CostBasis::Reported),
     };
     assert_eq!(state.usage, used);
 }
@@ -318,7 +318,7 @@ fn claude_code_counts_a_message_once_however_many_lines_it_has() {
 fn claude_code_in_pieces() {
     let (_, events, state) = follow(fixture!("claude-code-partial.jsonl"));
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "agent_start",
             "turn_start 1",
@@ -341,7 +341,7 @@ fn claude_code_in_pieces() {
 }
 
 #[test]
-fn claude_code_may_withdraw_a_question() {
+fn claude_code_may_withdraw_a_permission_request() {
     let lines = br#"{"type":"system","subtype":"init"}
 {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
 {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t1"}}
@@ -356,13 +356,13 @@ fn claude_code_may_withdraw_a_question() {
 }
 
 #[test]
-fn zino_frames_and_their_bodies_say_the_same() {
+fn zino_frames_and_their_bodies_yield_the_same_events() {
     let (kind, from_frames, state) = follow(fixture!("zino-frames.bin"));
     assert_eq!(kind, SourceKind::Zino);
     let (_, from_lines, _) = follow(fixture!("zino.jsonl"));
     assert_eq!(from_frames, from_lines);
     check_end(&state, Status::Done, 1, 1, "notes.txt has 2 lines.");
-    let tool: Vec<_> = told(&from_frames)
+    let tool: Vec<_> = event_lines(&from_frames)
         .into_iter()
         .filter(|line| line.starts_with("tool_"))
         .collect();
@@ -395,11 +395,11 @@ fn zino_cli_prints_text() {
 }
 
 #[test]
-fn a_zino_error_is_one() {
+fn a_zino_error_is_a_failure() {
     let (kind, events, state) =
         follow(b"{\"message\":\"hi\"}\n{\"message\":\"Empty message.\",\"type\":\"error\"}\n");
     assert_eq!(kind, SourceKind::Zino);
-    assert_eq!(told(&events)[1], "error Empty message.");
+    assert_eq!(event_lines(&events)[1], "error Empty message.");
     assert_eq!(state.status, Status::Failed);
 }
 
@@ -424,12 +424,12 @@ fn any_split_of_the_bytes_reads_the_same() {
 }
 
 #[test]
-fn what_is_no_json_is_counted_and_does_no_harm() {
+fn lines_that_are_not_json_are_counted() {
     let lines = b"warning: something\n\xff\xfe\n[1,2]\n\n  \n{\"type\":\"turn_start\",\"step\":1}\n{\"type\":\"tur";
     let (_, events, state) = follow(lines);
     assert_eq!(state.unknown, 4);
     assert_eq!(state.turns, 1);
-    assert_eq!(told(&events)[0], "unknown warning: something");
+    assert_eq!(event_lines(&events)[0], "unknown warning: something");
     assert_eq!(events[1].raw_type.as_deref(), Some("not UTF-8"));
 }
 
@@ -457,7 +457,7 @@ fn a_line_that_is_too_long_is_skipped_and_counted() {
 }
 
 #[test]
-fn a_frame_that_is_too_long_ends_the_reading() {
+fn reading_ends_at_a_frame_that_is_too_long() {
     let mut findings = Vec::new();
     let mut reader = Reader::new(None);
     reader.feed(
@@ -469,7 +469,7 @@ fn a_frame_that_is_too_long_ends_the_reading() {
 }
 
 #[test]
-fn a_log_of_ours_is_read_back() {
+fn a_log_of_glasspane_is_read_back() {
     let record = Record {
         seq: 4,
         ..Record::of_event("x", 99, Event::turn_start(2))
@@ -552,8 +552,8 @@ mod any_bytes {
         fixture!("zot-confirm.jsonl"),
     ];
 
-    /// A line of a real agent, as it is, or with a number that is too large for anything.
-    fn told_line() -> impl Strategy<Value = Vec<u8>> {
+    /// A line of a real agent, unchanged or with a huge number.
+    fn real_line() -> impl Strategy<Value = Vec<u8>> {
         (
             0..TRANSCRIPTS.len(),
             any::<prop::sample::Index>(),
@@ -573,9 +573,9 @@ mod any_bytes {
     }
 
     proptest! {
-        /// Lines in any order, read as those of any kind: nothing stops us, and usage only grows.
+        /// Lines in any order can be read as any kind, and usage only grows.
         #[test]
-        fn of_any_kind_are_read_as_any(lines in prop::collection::vec(told_line(), 0..60), kind in 0..13_usize) {
+        fn of_any_kind_are_read_as_any(lines in prop::collection::vec(real_line(), 0..60), kind in 0..13_usize) {
             let mut findings = Vec::new();
             let mut reader = Reader::new(SourceKind::ALL.get(kind).copied());
             for line in &lines {
@@ -599,7 +599,7 @@ mod any_bytes {
             prop_assert!(!tracker.state().status.is_working());
         }
 
-        /// Nothing that an agent prints stops us, and how it is cut makes no difference.
+        /// Any bytes can be read, and how they are split makes no difference.
         #[test]
         fn are_read(lines in prop::collection::vec(line(), 0..20), size in 1..50_usize, kind in 0..13_usize) {
             let bytes = lines.concat();

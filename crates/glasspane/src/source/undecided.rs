@@ -1,4 +1,4 @@
-//! Lines before it is known which kind of agent writes them.
+//! Reads lines until the kind of agent is known.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::fields::{push, text};
 use super::{Dialect, Finding};
 use crate::{Event, Kind, normalize};
 
-/// Understands only what means the same in every kind: refused commands and plain errors.
+/// Understands only lines that mean the same for every kind: failed commands and plain errors.
 #[derive(Debug, Default)]
 pub(super) struct Undecided;
 
@@ -26,7 +26,7 @@ impl Dialect for Undecided {
                     Event::error(text(object, "message").unwrap_or("")),
                 );
             }
-            // Answers to a client, which say nothing about the work.
+            // Responses to a client, which are not about the work.
             Some("control_response" | "keep_alive") => {}
             kind => push(findings, Event::unknown(kind.unwrap_or("no type"))),
         }

@@ -1,6 +1,6 @@
-//! Answers of zino's `daemon`, `agr` and `rtr`, as `docs/zino.md` has them.
+//! Responses of zino's `daemon`, `agr` and `rtr`, which `docs/zino.md` describes.
 //!
-//! The frames themselves, their bodies as lines, or the plain text that `zino cli --stream` prints.
+//! Reads frames, their bodies as lines, or the plain text of `zino cli --stream`.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const TOOL_RESPONSES: [(&str, &str); 2] = [
 /// One request, one response. The name of the tool is not reported, only its output.
 #[derive(Debug, Default)]
 pub(super) struct Zino {
-    answering: bool,
+    in_progress: bool,
     tools: u64,
 }
 
@@ -30,12 +30,12 @@ impl Dialect for Zino {
             }
             Some("response" | "result") if object.get("content").is_some() => {
                 self.begin(findings);
-                self.rounds(object, findings);
+                self.report_iterations(object, findings);
                 self.end(text(object, "content").unwrap_or(""), findings);
             }
             Some("error") => {
                 let message = text(object, "message").unwrap_or("failed");
-                if std::mem::take(&mut self.answering) {
+                if std::mem::take(&mut self.in_progress) {
                     push(findings, Event::turn_end("error"));
                 }
                 push(findings, Event::error(message));
@@ -55,7 +55,7 @@ impl Dialect for Zino {
 
     fn finish(&mut self, findings: &mut Vec<Finding>) {
         // Plain text has no other end.
-        if std::mem::take(&mut self.answering) {
+        if std::mem::take(&mut self.in_progress) {
             push(findings, Event::turn_end("end"));
             push(findings, Event::new(Kind::AgentEnd));
         }
@@ -73,7 +73,7 @@ impl Zino {
     }
 
     fn begin(&mut self, findings: &mut Vec<Finding>) {
-        if !std::mem::replace(&mut self.answering, true) {
+        if !std::mem::replace(&mut self.in_progress, true) {
             push(findings, Event::new(Kind::AgentStart));
             push(findings, Event::turn_start(1));
         }
@@ -93,25 +93,25 @@ impl Zino {
         }
     }
 
-    fn rounds(&self, object: &Value, findings: &mut Vec<Finding>) {
-        let rounds = count(object, "iterations");
-        if rounds > 1 {
+    fn report_iterations(&self, object: &Value, findings: &mut Vec<Finding>) {
+        let iterations = count(object, "iterations");
+        if iterations > 1 {
             push(
                 findings,
-                Event::notice(format!("answered in {rounds} rounds")),
+                Event::notice(format!("took {iterations} iterations")),
             );
         }
     }
 
     fn end(&mut self, answer: &str, findings: &mut Vec<Finding>) {
-        self.answering = false;
+        self.in_progress = false;
         push(findings, Event::answer(answer));
         push(findings, Event::turn_end("end"));
         push(findings, Event::new(Kind::AgentEnd));
     }
 }
 
-/// What a tool answered, if `delta` is such a block: `agr` puts each into one piece.
+/// Returns the result of a tool if `delta` is such a block: `agr` sends each as one chunk.
 fn tool_response(delta: &str) -> Option<&str> {
     let delta = delta.trim();
     TOOL_RESPONSES.iter().find_map(|(begin, end)| {

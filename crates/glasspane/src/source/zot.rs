@@ -13,13 +13,13 @@ use crate::{CostBasis, Event, Kind, Usage, normalize};
 /// How many calls may wait for confirmation at a time; decisions about more are not reported.
 const MAX_WAITING_CALLS: usize = 64;
 
-/// Both modes of zot say the same; they differ in what follows `done`, which is the tracker's affair.
+/// Both modes of zot print the same events; they differ in what follows `done`, which the tracker handles.
 #[derive(Debug, Default)]
 pub(super) struct Zot {
     used: Usage,
     /// Calls that wait for a `confirm`, oldest first.
     waiting: Vec<String>,
-    /// Whether the last turn ended with calls of tools, so that another turn has to follow.
+    /// Whether the last turn ended with tool calls, so that another turn must follow.
     wants_tools: bool,
 }
 
@@ -30,7 +30,7 @@ impl Dialect for Zot {
                 self.usage(object);
                 push_usage(findings, self.used);
             }
-            // Complete, whatever came of them in pieces before.
+            // Complete arguments, which replace the deltas before.
             "tool_call" => arguments(object, findings),
             "tool_confirm" => {
                 arguments(object, findings);
@@ -45,7 +45,7 @@ impl Dialect for Zot {
             "response" => self.confirmed(object, findings),
             "turn_end" => self.wants_tools = text(object, "stop") == Some("tool_use"),
             "turn_start" | "user_message" | "error" => self.wants_tools = false,
-            // An abort while tools run has no other sign than that the model is not asked again.
+            // The only sign of an abort during tool calls is that no further turn follows.
             "done" if std::mem::take(&mut self.wants_tools) => {
                 return push(findings, Event::aborted());
             }
@@ -58,7 +58,7 @@ impl Dialect for Zot {
 }
 
 impl Zot {
-    /// A person has decided. The response has the call's id, unless the client has a numbering of its own.
+    /// Handles the response to a decision. It has the id of the call, unless the client numbers its requests.
     fn confirmed(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let succeeded = object.get("success").and_then(Value::as_bool) == Some(true);
         if !succeeded || text(object, "command") != Some("confirm") || self.waiting.is_empty() {
@@ -100,5 +100,5 @@ fn read_usage(object: &Value) -> Usage {
         cache_write_tokens: count(object, "cache_write"),
         ..Usage::default()
     }
-    .with_cost(cost(object, "cost_usd"), CostBasis::Told)
+    .with_cost(cost(object, "cost_usd"), CostBasis::Reported)
 }

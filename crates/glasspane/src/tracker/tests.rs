@@ -468,7 +468,7 @@ fn usage_never_runs_backwards() {
             input_tokens: input,
             ..Usage::default()
         };
-        Record::of_usage("a1", 1, used.with_cost(cost, CostBasis::Told))
+        Record::of_usage("a1", 1, used.with_cost(cost, CostBasis::Reported))
     };
     let mut tracker = Tracker::new("a1");
     for record in [usage(100, 0.5), usage(0, 0.0)] {

@@ -1,4 +1,4 @@
-//! What agents say at a real terminal.
+//! The output of agents at a real terminal.
 
 use std::io::Write as _;
 
@@ -9,15 +9,15 @@ use super::glasspane;
 const HOSTILE: &str = "ab\u{1b}]0;PWNED\u{7}cd\u{1b}[2J\u{9b}31mef\u{202e}gh";
 const SHOWN: &str = "abcdef·gh";
 
-/// A file of what an agent printed.
+/// Writes the output of an agent to a file.
 fn events() -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    let said = serde_json::to_string(HOSTILE).unwrap();
+    let text = serde_json::to_string(HOSTILE).unwrap();
     for line in [
         r#"{"type":"turn_start","step":1}"#.to_owned(),
-        format!(r#"{{"type":"text_delta","delta":{said}}}"#),
+        format!(r#"{{"type":"text_delta","delta":{text}}}"#),
         format!(
-            r#"{{"type":"assistant_message","content":[{{"type":"text","text":{said}}}],"time":"x"}}"#
+            r#"{{"type":"assistant_message","content":[{{"type":"text","text":{text}}}],"time":"x"}}"#
         ),
         r#"{"type":"turn_end","stop":"end"}"#.to_owned(),
         r#"{"type":"done"}"#.to_owned(),
@@ -28,7 +28,7 @@ fn events() -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn records_at_a_terminal_say_the_same_escaped() {
+fn records_at_a_terminal_are_escaped() {
     let command = glasspane(&["tail", "--source", "zot", "--agent", HOSTILE]);
     let ended = run_at_terminal(command);
     assert_harmless("tail", &ended.output);
@@ -44,7 +44,7 @@ fn records_at_a_terminal_say_the_same_escaped() {
 }
 
 #[test]
-fn agents_that_are_run_cannot_command_the_terminal() {
+fn agents_cannot_control_the_terminal() {
     let file = events();
     let script = format!(
         "cat {}; printf 'x\\033]0;PWNED\\007y\\233z\\n' >&2",

@@ -1,4 +1,4 @@
-//! Programs of other makers, played by scripts that print what they would.
+//! Other agents, simulated by scripts.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -25,7 +25,7 @@ fn program(directory: &Path, name: &str, script: &str) -> String {
 }
 
 #[test]
-fn tail_finds_out_who_it_is_and_how_it_ended() {
+fn tail_detects_the_kind_and_how_it_ended() {
     for (name, source, status) in [
         ("gemini.jsonl", "gemini", Status::Done),
         ("goose.txt", "goose", Status::Done),
@@ -51,10 +51,10 @@ fn tail_finds_out_who_it_is_and_how_it_ended() {
                 .output()
                 .unwrap();
             let records = records(&stdout(&output));
-            let told = records.iter().rev().find_map(|record| {
+            let attached = records.iter().rev().find_map(|record| {
                 (record.agent == "agent").then_some(record.attached.as_ref())?
             });
-            assert_eq!(told.unwrap().source, source, "{name}");
+            assert_eq!(attached.unwrap().source, source, "{name}");
             let last = records.iter().find_map(|record| {
                 (record.agent == "agent").then_some(record.detached.as_ref())?
             });
@@ -64,7 +64,7 @@ fn tail_finds_out_who_it_is_and_how_it_ended() {
 }
 
 #[test]
-fn a_child_is_an_agent_of_its_own() {
+fn a_child_is_a_separate_agent() {
     let output = glasspane(&["tail"])
         .stdin(File::open(fixture("claude-code-children.jsonl")).unwrap())
         .output()
@@ -77,11 +77,11 @@ fn a_child_is_an_agent_of_its_own() {
     let attached = child[0].attached.as_ref().unwrap();
     assert_eq!(attached.parent.as_deref(), Some("agent"));
     assert_eq!(attached.label, "agent › look around");
-    let said = child
+    let message = child
         .iter()
         .filter_map(|record| record.event.as_ref())
         .find(|event| event.kind == Kind::MessageEnd);
-    assert_eq!(said.unwrap().text.as_deref(), Some("One file."));
+    assert_eq!(message.unwrap().text.as_deref(), Some("One file."));
     let ended = child.last().unwrap().detached.as_ref().unwrap();
     assert_eq!(ended.status, Some(Status::Done));
 
@@ -95,7 +95,7 @@ fn a_child_is_an_agent_of_its_own() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_done() {
+fn output_that_is_not_understood_is_not_done() {
     let output = glasspane(&["run", "--run", "who=echo hello; echo world"])
         .output()
         .unwrap();
@@ -106,9 +106,9 @@ fn what_is_not_understood_is_not_done() {
     assert!(text.contains(", –, worked"), "{text}");
 }
 
-/// Pi ends a run that it will repeat: its input must stay open, or it would give up.
+/// Pi ends a run before it retries: its input must stay open, or it would exit.
 #[test]
-fn an_agent_that_tries_again_is_waited_for() {
+fn an_agent_that_retries_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let pi = program(
         directory.path(),
@@ -146,7 +146,7 @@ while read -r more; do :; done
 }
 
 #[test]
-fn whoever_ends_glasspane_interrupts_the_agent() {
+fn ending_glasspane_interrupts_the_agent() {
     let directory = tempfile::tempdir().unwrap();
     let gemini = program(
         directory.path(),
@@ -193,7 +193,7 @@ fn a_killed_agent_was_interrupted_and_a_crashed_one_failed() {
     }
 }
 
-/// Codex handles the signal itself and exits with 1; its failures it tells.
+/// Codex handles the signal itself and exits with 1; it reports its failures.
 #[test]
 fn an_interrupted_codex_exits_with_1() {
     let cut = format!("one=head -n 3 {}; exit 1", fixture("codex-exec.jsonl"));
@@ -208,7 +208,7 @@ fn an_interrupted_codex_exits_with_1() {
 }
 
 #[test]
-fn a_label_of_several_words_is_one_or_is_refused() {
+fn an_ambiguous_label_is_rejected() {
     let agent = format!("my nightly run=cat {}", fixture("qwen.jsonl"));
     let output = glasspane(&["run", "--run", &agent]).output().unwrap();
     assert!(

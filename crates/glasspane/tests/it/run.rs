@@ -15,14 +15,14 @@ fn several_agents_and_the_worst_exit_code() {
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let text = stdout(&output);
-    for told in [
+    for line in [
         "good  > list the files here",
         "good  says: In the current folder I found 1 file (notes.txt).",
         "bad   exited with 3",
         "good: done, turns 2, tools 1",
         "bad: failed",
     ] {
-        assert!(text.contains(told), "{told} in\n{text}");
+        assert!(text.contains(line), "{line} in\n{text}");
     }
 }
 
@@ -50,7 +50,7 @@ fn records_are_written_and_printed() {
 }
 
 #[test]
-fn nothing_to_run_is_wrong_usage() {
+fn nothing_to_run_is_a_usage_error() {
     let output = glasspane(&["run"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -99,7 +99,7 @@ fn agents_end_with_us() {
         assert_eq!(code, Some(128 + signal.as_raw()));
         assert!(
             test_kill_process(Pid::from_raw(id).unwrap()).is_err(),
-            "the agent lives on"
+            "the agent is still alive"
         );
     }
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::{fixture, glasspane, stderr};
 
-/// A server with a socket of its own; killed if a test fails.
+/// A server with its own socket; killed if a test fails.
 struct Served {
     process: Child,
     directory: TempDir,
@@ -26,7 +26,7 @@ impl Served {
 
     fn start_at(address: &str, arguments: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // In a directory that it makes itself, private.
+        // In a private directory that the server creates.
         let socket = directory.path().join("own/agents.sock");
         let mut process = glasspane(&["serve", "--listen", address, "--socket"])
             .arg(&socket)
@@ -60,24 +60,24 @@ impl Served {
             self.address
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
     fn wait_for(&self, words: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
-            let answer = self.get("/snapshot");
-            if answer.contains(words) {
+            let response = self.get("/snapshot");
+            if response.contains(words) {
                 return;
             }
-            assert!(Instant::now() < deadline, "never {words}: {answer}");
+            assert!(Instant::now() < deadline, "never {words}: {response}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Tells it to end; what it said to standard error.
+    /// Ends the server and returns its standard error.
     fn end(mut self) -> String {
         let id = Pid::from_child(&self.process);
         kill_process(id, Signal::TERM).unwrap();
@@ -97,7 +97,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn agents_come_by_file_command_and_socket() {
+fn agents_attach_by_file_command_and_socket() {
     let file = fixture("pi-json.jsonl");
     let served = Served::start(&[
         "--file",
@@ -118,7 +118,7 @@ fn agents_come_by_file_command_and_socket() {
 }
 
 #[test]
-fn a_table_of_a_running_server_shows_what_runs_and_what_waits() {
+fn top_shows_running_tools_and_approvals_of_a_server() {
     let served = Served::start(&[]);
     let socket = served.directory.path().join("own/agents.sock");
     let send = |label: &str, lines: &[&str]| {
@@ -163,7 +163,7 @@ fn a_table_of_a_running_server_shows_what_runs_and_what_waits() {
 }
 
 #[test]
-fn a_command_that_cannot_be_started_is_told_and_the_page_stays() {
+fn a_command_that_cannot_be_started_is_reported_and_the_page_stays() {
     let mut served = Served::start(&["--", "/no/such/program"]);
     let mut line = String::new();
     let mut errors = BufReader::new(served.process.stderr.take().unwrap());
@@ -175,7 +175,7 @@ fn a_command_that_cannot_be_started_is_told_and_the_page_stays() {
 }
 
 #[test]
-fn an_open_address_is_warned_of() {
+fn a_public_address_yields_a_warning() {
     let served = Served::start_at("0.0.0.0:0", &[]);
     let words = served.end();
     assert!(
@@ -185,7 +185,7 @@ fn an_open_address_is_warned_of() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said() {
+fn errors_at_startup_are_reported() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = glasspane(&["serve", "--listen", &address])

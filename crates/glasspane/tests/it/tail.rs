@@ -54,7 +54,7 @@ fn every_kind_of_agent_is_recognised() {
 }
 
 #[test]
-fn its_own_output_goes_through_unchanged() {
+fn its_own_output_passes_unchanged() {
     let first = glasspane(&["tail"])
         .stdin(File::open(fixture("claude-code.jsonl")).unwrap())
         .output()
@@ -70,7 +70,7 @@ fn its_own_output_goes_through_unchanged() {
 }
 
 #[test]
-fn a_line_is_passed_on_before_the_next_is_waited_for() {
+fn a_line_is_written_before_waiting_for_the_next() {
     let mut child = glasspane(&["tail"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -93,7 +93,7 @@ fn a_line_is_passed_on_before_the_next_is_waited_for() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_leaves_is_not_an_error() {
     let mut child = glasspane(&["tail"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -102,7 +102,7 @@ fn a_reader_that_leaves_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();
-    // Fails once nobody reads it any more.
+    // Fails once the pipe has no reader.
     while writeln!(input, "{{\"type\":\"turn_start\",\"step\":1}}").is_ok() {}
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -110,7 +110,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn wrong_usage_says_what_is_right() {
+fn an_unknown_source_lists_the_known_ones() {
     let output = glasspane(&["tail", "--source", "gpt"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(

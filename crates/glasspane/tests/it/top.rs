@@ -20,17 +20,17 @@ fn without_a_terminal_the_table_is_printed_once() {
         lines[0].starts_with("2 agents  0 working  0 waiting for approval  1 done  1 failed"),
         "{text}"
     );
-    // Who failed needs attention.
+    // Failed agents need attention.
     assert!(lines[2].ends_with("deepseek: http 401: ..."), "{text}");
 }
 
 #[test]
-fn wrong_usage_says_what_is_right() {
+fn usage_errors_explain_the_usage() {
     for (arguments, hint) in [
         (vec!["top"], "--file FILE"),
         (
             vec!["top", "--connect", "/x", "--file", "y"],
-            "no agents of its own",
+            "cannot be combined with other agents",
         ),
         (vec!["top", "--socket"], "needs a terminal"),
     ] {
@@ -49,7 +49,7 @@ fn wrong_usage_says_what_is_right() {
     );
 }
 
-/// A terminal of its own, gone when dropped.
+/// A tmux session, killed when dropped.
 struct Terminal {
     server: String,
 }
@@ -88,15 +88,15 @@ impl Terminal {
         self.tmux(&["send-keys", keys]);
     }
 
-    /// Waits until the screen shows all of `wanted`.
-    fn shows(&self, wanted: &[&str]) -> String {
-        let patience = Instant::now() + Duration::from_secs(20);
+    /// Waits until the screen shows all of `expected`.
+    fn shows(&self, expected: &[&str]) -> String {
+        let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             let screen = self.tmux(&["capture-pane", "-p"]);
-            if wanted.iter().all(|text| screen.contains(text)) {
+            if expected.iter().all(|text| screen.contains(text)) {
                 return screen;
             }
-            assert!(Instant::now() < patience, "no {wanted:?} in\n{screen}");
+            assert!(Instant::now() < deadline, "no {expected:?} in\n{screen}");
             sleep(Duration::from_millis(20));
         }
     }
@@ -118,7 +118,7 @@ fn live(name: &str) -> Terminal {
 }
 
 #[test]
-fn in_a_terminal_it_sorts_filters_and_leaves_no_trace() {
+fn it_sorts_filters_and_restores_the_terminal() {
     let terminal = live("keys");
     terminal.shows(&[
         "3 agents",
@@ -143,7 +143,7 @@ fn in_a_terminal_it_sorts_filters_and_leaves_no_trace() {
 }
 
 #[test]
-fn a_signal_leaves_no_trace_either() {
+fn a_signal_restores_the_terminal_too() {
     let terminal = live("signal");
     terminal.shows(&["3 agents"]);
     let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
@@ -156,7 +156,7 @@ fn a_signal_leaves_no_trace_either() {
     terminal.shows(&["left 143", " echo "]);
 }
 
-/// Writes the lines of an agent to a file, which is gone with the directory.
+/// Writes the lines of an agent to a file.
 fn recorded(directory: &std::path::Path, name: &str, lines: &[&str]) -> String {
     let path = directory.join(name);
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
@@ -164,7 +164,7 @@ fn recorded(directory: &std::path::Path, name: &str, lines: &[&str]) -> String {
 }
 
 #[test]
-fn in_a_terminal_it_shows_what_runs_and_what_waits() {
+fn it_shows_running_tools_and_approvals() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let done = recorded(
@@ -203,9 +203,10 @@ fn in_a_terminal_it_shows_what_runs_and_what_waits() {
     let terminal = Terminal::start("calls", &command);
     let screen = terminal.shows(&["waiting for approval", "bash: rm -r build", "cargo test"]);
     assert!(!screen.contains('\u{1b}'), "{screen}");
-    let place = |name: &str| screen.find(name).unwrap_or(usize::MAX);
+    let position = |name: &str| screen.find(name).unwrap_or(usize::MAX);
     assert!(
-        place("waits.jsonl") < place("busy.jsonl") && place("busy.jsonl") < place("done.jsonl"),
+        position("waits.jsonl") < position("busy.jsonl")
+            && position("busy.jsonl") < position("done.jsonl"),
         "{screen}"
     );
     // Words of the prompt, of a running command, and of a result that is no longer shown.

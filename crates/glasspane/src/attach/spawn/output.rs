@@ -15,7 +15,7 @@ use crate::source::Finding;
 /// Limit: a longer line of standard error is not shown.
 const MAX_ERROR_LINE_BYTES: usize = 4 * 1024;
 
-/// Standard output goes to the feed as it is, lines of standard error as notices.
+/// Standard output goes to the feed unchanged, lines of standard error as notices.
 pub(super) struct Output {
     output: Stream,
     errors: Stream,
@@ -38,7 +38,7 @@ impl Stream {
         }
     }
 
-    /// Safe to drop: what was not returned was not read.
+    /// Cancel-safe: bytes that were not returned were not read.
     async fn read(&mut self) -> io::Result<usize> {
         self.pipe.read(&mut self.buffer).await
     }
@@ -54,7 +54,7 @@ impl Output {
         }
     }
 
-    /// Waits for a piece of either; false when both are closed. May be dropped and called again.
+    /// Waits for output of either stream; false when both are closed. Cancel-safe.
     pub(super) async fn read(&mut self) -> bool {
         tokio::select! {
             read = self.output.read(), if self.output.open => match read {
@@ -62,7 +62,7 @@ impl Output {
                 _ => self.output.open = false,
             },
             read = self.errors.read(), if self.errors.open => match read {
-                Ok(count) if count > 0 => self.errors_read(count),
+                Ok(count) if count > 0 => self.read_errors(count),
                 _ => self.errors.open = false,
             },
             else => return false,
@@ -70,15 +70,15 @@ impl Output {
         true
     }
 
-    fn errors_read(&mut self, count: usize) {
+    fn read_errors(&mut self, count: usize) {
         self.error_lines.feed(&self.errors.buffer[..count]);
         while let Some(line) = self.error_lines.next_line() {
             let text = match line {
                 Line::Complete(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Line::TooLong => "(a line that is too long to show)".to_owned(),
+                Line::TooLong => "(a line too long to show)".to_owned(),
             };
             if !text.trim().is_empty() {
-                self.feed.tell(notice(text));
+                self.feed.report_finding(notice(text));
             }
         }
     }
@@ -86,7 +86,7 @@ impl Output {
     pub(super) fn into_feed(mut self) -> Feed {
         if let Some(Line::Complete(bytes)) = self.error_lines.finish() {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            self.feed.tell(notice(text));
+            self.feed.report_finding(notice(text));
         }
         self.feed
     }

@@ -35,10 +35,10 @@ fn a_command_and_several_agents() {
     ])
     .unwrap();
     let launches = arguments.start.launches().unwrap();
-    let told: Vec<_> = launches
+    let parsed: Vec<_> = launches
         .iter()
         .map(|launch| {
-            assert_eq!(launch.kind, None, "what it prints decides");
+            assert_eq!(launch.kind, None, "its output decides");
             (
                 launch.label.as_str(),
                 launch.command.clone(),
@@ -48,7 +48,7 @@ fn a_command_and_several_agents() {
         .collect();
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     assert_eq!(
-        told,
+        parsed,
         [
             ("one", words(&["pi", "--mode", "json"]), None),
             (
@@ -99,7 +99,7 @@ fn labels_of_several_words() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_an_example() {
+fn an_unknown_source_lists_the_known_ones() {
     assert!(
         parse(&["--source", "gpt"])
             .unwrap_err()
@@ -108,7 +108,7 @@ fn what_is_wrong_is_said_with_an_example() {
 }
 
 #[test]
-fn a_socket_without_a_path_is_in_a_directory_of_our_own() {
+fn a_socket_without_a_path_has_a_default_path() {
     assert_eq!(parse(&[]).unwrap().socket_path(), None);
     let path = parse(&["--socket"]).unwrap().socket_path().unwrap();
     assert!(path.ends_with("glasspane.sock"), "{}", path.display());

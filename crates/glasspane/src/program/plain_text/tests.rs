@@ -1,7 +1,7 @@
 use super::{clip, plain, width};
 
 #[test]
-fn nothing_that_a_terminal_obeys_is_left() {
+fn terminal_control_sequences_are_removed() {
     let hostile = "\u{1b}[2Jred\u{1b}]0;title\u{7}\u{9b}31m\u{7f}\u{202e}txt\r\n\tend\u{8}";
     let shown = plain(hostile);
     assert!(!shown.chars().any(char::is_control), "{shown:?}");

@@ -14,14 +14,14 @@ use crate::{AgentState, Event, Kind, Record, Status, Tracker};
 /// How much of a text one line shows.
 const SHOWN_COLUMNS: usize = 160;
 
-/// Prints what is worth a line: no pieces, but what they add up to.
+/// Prints a line for each record except deltas, whose sum is printed.
 pub(super) struct Printer {
-    agents: BTreeMap<String, Shown>,
+    agents: BTreeMap<String, PrintedAgent>,
     label_width: usize,
     started_ms: u64,
 }
 
-struct Shown {
+struct PrintedAgent {
     tracker: Tracker,
     /// Names of running tools, for the line that reports their end.
     tools: BTreeMap<String, String>,
@@ -47,26 +47,26 @@ impl Printer {
         let shown = self
             .agents
             .entry(record.agent.clone())
-            .or_insert_with(|| Shown {
+            .or_insert_with(|| PrintedAgent {
                 tracker: Tracker::new(record.agent.clone()),
                 tools: BTreeMap::new(),
             });
         let violations = shown.tracker.state().violation_count;
         shown.tracker.apply(record);
-        let mut told = Vec::new();
+        let mut texts = Vec::new();
         if let Some(event) = &record.event {
-            told.extend(shown.event(event));
+            texts.extend(shown.event(event));
         }
         if let Some(detached) = &record.detached {
-            told.push(shown.detached(detached));
+            texts.push(shown.detached(detached));
         }
         let state = shown.tracker.state();
         if state.violation_count > violations
             && let Some(violation) = state.violations.last()
         {
-            told.push(format!("! broke a rule: {}", plain(violation)));
+            texts.push(format!("! protocol violation: {}", plain(violation)));
         }
-        for line in told {
+        for line in texts {
             let seconds = record.at_ms.saturating_sub(self.started_ms) as f64 / 1000.0;
             let label = clip(&plain(&state.label), self.label_width);
             let blank = self.label_width - width(&label);
@@ -75,7 +75,7 @@ impl Printer {
         }
     }
 
-    /// A line for each agent about the whole.
+    /// Prints a summary line for each agent.
     pub(super) fn finish(&mut self, lines: &mut Vec<u8>) {
         for shown in self.agents.values() {
             let _ = writeln!(lines, "{}", summary(shown.tracker.state()));
@@ -83,8 +83,8 @@ impl Printer {
     }
 }
 
-impl Shown {
-    /// How it left, and how it stands if that does not say so.
+impl PrintedAgent {
+    /// Describes how it left, and its status where the reason does not.
     fn detached(&self, detached: &Detached) -> String {
         let reason = plain(&detached.reason);
         match self.tracker.state().status {
@@ -169,7 +169,7 @@ fn summary(state: &AgentState) -> String {
         line.push_str(&format!(", {} lines not understood", state.unknown));
     }
     if state.violation_count > 0 {
-        line.push_str(&format!(", {} rules broken", state.violation_count));
+        line.push_str(&format!(", {} protocol violations", state.violation_count));
     }
     line
 }

@@ -1,15 +1,15 @@
-//! Which agents need somebody. Pure, and the same as `assets/attention.js`.
+//! Orders agents by how much they need attention. Pure, and the same as `assets/attention.js`.
 
 #[cfg(test)]
 mod tests;
 
 use crate::{AgentState, Status};
 
-/// How long an agent at work may be silent before it may be stuck.
+/// How long a working agent may be silent before it counts as possibly stuck.
 pub(super) const SILENT_AFTER_MS: u64 = 30_000;
 
-/// What agents are ordered by: the group, and within it what stays the same for as long as the agent is in
-/// that group, so that agents do not move while nothing happens to them. Equal ones stay as they came.
+/// The sort key of an agent: its group, and within it a value that does not change while the agent is in
+/// the group, so that agents do not move without reason. Equal ones stay in order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Attention {
     /// A person has to decide; the longest wait comes first.
@@ -18,12 +18,12 @@ pub(super) enum Attention {
     },
     /// Failed, or not understood.
     Trouble,
-    /// At work, but silent; the longest silence comes first.
+    /// Working, but silent; the longest silence comes first.
     Silent {
         last_ms: u64,
     },
     Working,
-    /// Not at work yet, or between two turns.
+    /// Not working yet, or between two turns.
     Resting,
     /// Done or interrupted.
     Over,
@@ -49,8 +49,12 @@ pub(super) fn attention(agent: &AgentState, now_ms: u64) -> Attention {
     }
 }
 
-/// Since when somebody has been waited for.
+/// Returns since when the agent has been waiting for a person.
 pub(super) fn waiting_since(agent: &AgentState) -> u64 {
-    let asked = agent.approvals.iter().map(|asked| asked.since_ms).min();
-    asked.unwrap_or(agent.since_ms)
+    let oldest = agent
+        .approvals
+        .iter()
+        .map(|approval| approval.since_ms)
+        .min();
+    oldest.unwrap_or(agent.since_ms)
 }

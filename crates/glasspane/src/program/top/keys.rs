@@ -1,9 +1,9 @@
-//! Keys, from the bytes a terminal sends.
+//! Decodes keys from the bytes a terminal sends.
 
 #[cfg(test)]
 mod tests;
 
-/// The longest sequence that is looked at.
+/// The longest sequence that is decoded.
 const MAX_SEQUENCE: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub(super) enum Key {
     Interrupt,
 }
 
-/// Puts pieces of sequences together.
+/// Decodes keys, whose sequences may arrive in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pending: Vec<u8>,
-    /// Whether `pending` was there when it was last looked at.
+    /// Whether `pending` was already there at the last [`Self::settle`].
     stale: bool,
 }
 
@@ -40,13 +40,13 @@ impl Keys {
                     keys.push(key);
                     self.pending.drain(..length);
                 }
-                Parsed::Nothing(length) => {
+                Parsed::Ignored(length) => {
                     self.pending.drain(..length);
                 }
                 Parsed::Incomplete => break,
             }
         }
-        // A person does not press escape and type on immediately.
+        // A person does not type anything else immediately after escape.
         if self.pending == [0x1b] {
             self.pending.clear();
             keys.push(Key::Escape);
@@ -54,7 +54,7 @@ impl Keys {
         keys
     }
 
-    /// Called now and then: the rest of a sequence that has not come by the second time never will.
+    /// Drops an incomplete sequence whose rest has not arrived since the last call.
     pub(super) fn settle(&mut self) {
         if std::mem::replace(&mut self.stale, !self.pending.is_empty()) {
             self.pending.clear();
@@ -65,8 +65,8 @@ impl Keys {
 
 enum Parsed {
     Key(Key, usize),
-    /// So many bytes mean nothing to us.
-    Nothing(usize),
+    /// This many bytes are ignored.
+    Ignored(usize),
     Incomplete,
 }
 
@@ -79,7 +79,7 @@ fn first(bytes: &[u8]) -> Parsed {
         0x03 => Parsed::Key(Key::Interrupt, 1),
         b'\r' | b'\n' => Parsed::Key(Key::Enter, 1),
         0x08 | 0x7f => Parsed::Key(Key::Backspace, 1),
-        byte if *byte < 0x20 => Parsed::Nothing(1),
+        byte if *byte < 0x20 => Parsed::Ignored(1),
         _ => character(bytes),
     }
 }
@@ -89,7 +89,7 @@ fn character(bytes: &[u8]) -> Parsed {
         Ok(text) => text,
         Err(error) if error.valid_up_to() == 0 => {
             return match error.error_len() {
-                Some(length) => Parsed::Nothing(length),
+                Some(length) => Parsed::Ignored(length),
                 None => Parsed::Incomplete,
             };
         }
@@ -113,7 +113,7 @@ fn sequence(bytes: &[u8]) -> Parsed {
         .position(|byte| (0x40..=0x7e).contains(byte))
     else {
         return match bytes.len() {
-            length if length > MAX_SEQUENCE => Parsed::Nothing(length),
+            length if length > MAX_SEQUENCE => Parsed::Ignored(length),
             _ => Parsed::Incomplete,
         };
     };
@@ -125,7 +125,7 @@ fn sequence(bytes: &[u8]) -> Parsed {
         (_, b'F') | (b"4" | b"8", b'~') => Key::End,
         (b"5", b'~') => Key::PageUp,
         (b"6", b'~') => Key::PageDown,
-        _ => return Parsed::Nothing(length),
+        _ => return Parsed::Ignored(length),
     };
     Parsed::Key(key, length)
 }

@@ -1,4 +1,4 @@
-//! The terminal: taken over, drawn to, given back.
+//! Takes over the terminal, draws on it, and restores it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -20,8 +20,8 @@ const DEFAULT_SIZE: Size = Size {
     rows: 24,
 };
 
-/// The terminal of standard output, opened anew, so that not to wait for it changes nothing for others. Given back
-/// when dropped.
+/// The terminal of standard output, opened separately, so that non-blocking mode does not affect other
+/// programs. Restored when dropped.
 pub(super) struct Screen {
     terminal: AsyncFd<File>,
     before: Termios,
@@ -62,7 +62,7 @@ impl Screen {
         }
     }
 
-    /// Waits for keys. May be dropped and called again.
+    /// Waits for keys. Cancel-safe.
     pub(super) async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut ready = self.terminal.readable().await?;
@@ -74,7 +74,7 @@ impl Screen {
         }
     }
 
-    /// Draws over what is there, line by line, without clearing it first, which would flicker.
+    /// Draws over the previous content, line by line: clearing it first would flicker.
     pub(super) async fn draw(&self, lines: &[String]) -> io::Result<()> {
         let mut frame = Vec::from(b"\x1b[H");
         for (index, line) in lines.iter().enumerate() {

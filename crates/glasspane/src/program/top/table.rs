@@ -1,4 +1,4 @@
-//! The table, as lines of text. Pure.
+//! Renders the table as lines of text. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use super::view::{View, tokens};
 use crate::program::{clip, plain, width};
 use crate::{AgentState, Retry, Status, Usage};
 
-/// Name and width of a column; the last one, with what the agent does, takes the rest.
+/// Names and widths of the columns; the last one, with the current activity, takes the remaining width.
 const COLUMNS: [(&str, usize, Align); 9] = [
     ("AGENT", 18, Align::Left),
     ("SOURCE", 11, Align::Left),
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, usize, Align); 9] = [
     ("COST", 9, Align::Right),
 ];
 
-/// What is left out first of a narrow table, so that the last column has at least its width.
+/// The columns dropped from a narrow table, in this order, until the last one has [`LAST_COLUMNS`].
 const EXPENDABLE: [&str; 6] = ["TURNS", "TOOLS", "TOKENS", "SOURCE", "ERR", "COST"];
 const LAST_COLUMNS: usize = 32;
 const GAP: usize = 2;
@@ -41,7 +41,7 @@ pub(super) struct Size {
     pub(super) rows: usize,
 }
 
-/// At most `size.rows` lines, none wider than `size.columns`.
+/// Returns at most `size.rows` lines, none wider than `size.columns`.
 pub(super) fn table(
     agents: &[AgentState],
     view: &View,
@@ -51,13 +51,13 @@ pub(super) fn table(
 ) -> Vec<String> {
     let chosen = view.select(agents, now_ms);
     let columns = columns(size.columns);
-    let room = size.rows.saturating_sub(FRAME_ROWS).max(1);
-    let scroll = view.scroll.min(chosen.len().saturating_sub(room));
+    let visible = size.rows.saturating_sub(FRAME_ROWS).max(1);
+    let scroll = view.scroll.min(chosen.len().saturating_sub(visible));
     let mut lines = vec![
         clip(&sums(agents), size.columns),
         style(&clip(&heads(&columns), size.columns), "7", color),
     ];
-    for agent in chosen.iter().skip(scroll).take(room) {
+    for agent in chosen.iter().skip(scroll).take(visible) {
         let line = clip(&row(agent, &columns, now_ms), size.columns);
         lines.push(style(&line, status_style(agent.status), color));
     }
@@ -65,7 +65,7 @@ pub(super) fn table(
         lines.push("  (no agents)".to_owned());
     }
     if size.rows != usize::MAX {
-        let below = chosen.len().saturating_sub(scroll + room);
+        let below = chosen.len().saturating_sub(scroll + visible);
         lines.push(clip(&foot(view, below), size.columns));
     }
     lines.truncate(size.rows);
@@ -74,12 +74,12 @@ pub(super) fn table(
 
 fn sums(agents: &[AgentState]) -> String {
     let count =
-        |wanted: fn(Status) -> bool| agents.iter().filter(|agent| wanted(agent.status)).count();
+        |matches: fn(Status) -> bool| agents.iter().filter(|agent| matches(agent.status)).count();
     let mut used = Usage::default();
     for agent in agents {
         used.add(&agent.usage);
     }
-    let broken: u64 = agents.iter().map(|agent| agent.violation_count).sum();
+    let violations: u64 = agents.iter().map(|agent| agent.violation_count).sum();
     let mut line = format!(
         "{} agents  {} working  {} waiting for approval  {} done  {} failed  {} tokens  {}",
         agents.len(),
@@ -96,13 +96,13 @@ fn sums(agents: &[AgentState]) -> String {
             line.push_str(&format!("  {number} {}", status.words()));
         }
     }
-    if broken > 0 {
-        line.push_str(&format!("  {broken} rules broken"));
+    if violations > 0 {
+        line.push_str(&format!("  {violations} protocol violations"));
     }
     line
 }
 
-/// Which columns fit.
+/// Chooses the columns that fit.
 fn columns(available: usize) -> [bool; COLUMNS.len()] {
     let mut shown = [true; COLUMNS.len()];
     for dropped in EXPENDABLE {
@@ -173,29 +173,31 @@ fn status(agent: &AgentState) -> String {
     }
 }
 
-/// What waits for a person, what the running tool was called with, or the error of one that failed; else the last
-/// line of what it said.
+/// Returns what waits for a person, the arguments of the running tool, or the error of a failed agent;
+/// otherwise the last line of its last message.
 fn last(agent: &AgentState) -> String {
-    let said = || agent.last_text.trim_end().lines().next_back().unwrap_or("");
+    let last_line = || agent.last_text.trim_end().lines().next_back().unwrap_or("");
     match (agent.status, &agent.error) {
-        (Status::WaitingForApproval, _) if !agent.approvals.is_empty() => asked(&agent.approvals),
+        (Status::WaitingForApproval, _) if !agent.approvals.is_empty() => {
+            oldest_approval(&agent.approvals)
+        }
         (Status::RunningTool, _) => match agent.running.last() {
             Some(tool) if !tool.summary.is_empty() => plain(&tool.summary),
-            _ => plain(said()),
+            _ => plain(last_line()),
         },
         (Status::Failed, Some(error)) => plain(error),
-        _ => plain(said()),
+        _ => plain(last_line()),
     }
 }
 
-/// The oldest of what waits, and how many more do.
-fn asked(approvals: &[crate::PendingApproval]) -> String {
+/// Describes the oldest pending approval and how many more there are.
+fn oldest_approval(approvals: &[crate::PendingApproval]) -> String {
     let more = match approvals.len() {
         0 | 1 => String::new(),
         count => format!("(+{}) ", count - 1),
     };
     let oldest = approvals.first();
-    let (name, summary) = oldest.map_or(("", ""), |asked| (&*asked.name, &*asked.summary));
+    let (name, summary) = oldest.map_or(("", ""), |approval| (&*approval.name, &*approval.summary));
     let between = if name.is_empty() || summary.is_empty() {
         ""
     } else {

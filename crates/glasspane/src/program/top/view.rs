@@ -1,4 +1,4 @@
-//! What of the table is shown, and how keys change that. Pure.
+//! The view of the table, and how keys change it. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -20,12 +20,12 @@ pub(super) enum Sort {
     /// Agents that need attention first.
     #[default]
     Attention,
-    /// The order in which agents came.
+    /// In order of arrival.
     Arrival,
     Label,
     Tokens,
     Cost,
-    /// The agent that changed last.
+    /// The most recently changed first.
     Changed,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct View {
     pub(super) sort: Sort,
     pub(super) reversed: bool,
     pub(super) filter: String,
-    /// Whether what is typed goes to the filter.
+    /// Whether typed characters go to the filter.
     pub(super) typing: bool,
     pub(super) hide_done: bool,
     /// How many agents are above the first that is shown.
     pub(super) scroll: usize,
-    /// Something to say below the table.
+    /// A message below the table.
     pub(super) note: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl View {
         }
     }
 
-    /// The agents that are shown, in order.
+    /// Returns the agents to show, in order.
     pub(super) fn select<'a>(&self, agents: &'a [AgentState], now_ms: u64) -> Vec<&'a AgentState> {
         let filter = self.filter.to_lowercase();
         let words: Vec<_> = filter.split_whitespace().collect();
@@ -140,7 +140,7 @@ impl View {
         chosen
     }
 
-    /// Equal ones stay in the order they came.
+    /// Compares agents; equal ones stay in order of arrival.
     fn order(&self, left: &AgentState, right: &AgentState, now_ms: u64) -> Ordering {
         match self.sort {
             Sort::Attention => attention(left, now_ms).cmp(&attention(right, now_ms)),
@@ -153,7 +153,7 @@ impl View {
     }
 }
 
-/// Whether every word is somewhere in what is known about the agent, its words, and its tools.
+/// Whether every word occurs in what is known about the agent, its messages and its tools.
 fn matches(agent: &AgentState, words: &[&str]) -> bool {
     let mut known: Vec<Cow<'_, str>> = [
         agent.label.as_str(),
@@ -166,25 +166,25 @@ fn matches(agent: &AgentState, words: &[&str]) -> bool {
     ]
     .map(Cow::from)
     .into();
-    let told = [&agent.model, &agent.cwd, &agent.error, &agent.detached];
-    known.extend(told.into_iter().flatten().map(Cow::from));
+    let optional = [&agent.model, &agent.cwd, &agent.error, &agent.detached];
+    known.extend(optional.into_iter().flatten().map(Cow::from));
     for tool in &agent.running {
         known.push(Cow::from(&tool.name));
-        // What was cut off its end may still be in the line about it.
+        // The summary may mention what was cut from the arguments.
         known.push(Cow::from(&tool.summary));
         known.push(arguments::words(&tool.arguments).into());
     }
-    for asked in &agent.approvals {
-        known.push(Cow::from(&asked.name));
-        known.push(Cow::from(&asked.summary));
-        known.push(arguments::words(&asked.arguments).into());
-        known.extend(asked.message.as_ref().map(Cow::from));
+    for approval in &agent.approvals {
+        known.push(Cow::from(&approval.name));
+        known.push(Cow::from(&approval.summary));
+        known.push(arguments::words(&approval.arguments).into());
+        known.extend(approval.message.as_ref().map(Cow::from));
     }
     let known = known.join("\n").to_lowercase();
     words.iter().all(|word| known.contains(word))
 }
 
-/// All that the model looked at or wrote.
+/// All tokens the model read or wrote.
 pub(super) fn tokens(agent: &AgentState) -> u64 {
     agent.usage.tokens()
 }

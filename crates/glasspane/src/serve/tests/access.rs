@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::client::{start, start_with, status};
 
 #[tokio::test]
-async fn nothing_is_answered_without_the_token() {
+async fn everything_is_forbidden_without_the_token() {
     let server = start().await;
     let token = &server.token;
     let nearly = format!("{}x", &token[..token.len() - 1]);
@@ -26,9 +26,9 @@ async fn nothing_is_answered_without_the_token() {
         format!("/assets/{nearly}/app.js"),
         "/nowhere".to_owned(),
     ] {
-        let answer = server.get(&target).await;
-        assert_eq!(status(&answer), "403", "{target}");
-        assert!(!answer.contains(token.as_str()), "{target}");
+        let response = server.get(&target).await;
+        assert_eq!(status(&response), "403", "{target}");
+        assert!(!response.contains(token.as_str()), "{target}");
     }
     let posted = server
         .exchange("POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -38,7 +38,7 @@ async fn nothing_is_answered_without_the_token() {
 }
 
 #[tokio::test]
-async fn with_the_token_the_page_and_its_parts_are_served() {
+async fn the_page_and_its_assets_are_served_with_the_token() {
     let server = start().await;
     let token = &server.token;
     let page = server.get(&format!("/?token={token}")).await;
@@ -48,7 +48,7 @@ async fn with_the_token_the_page_and_its_parts_are_served() {
     assert!(page.contains("Referrer-Policy: no-referrer\r\n"));
     assert!(page.contains("Cache-Control: no-store\r\n"));
     assert!(!page.contains("Set-Cookie"));
-    assert!(!page.contains("{{"), "a place was not filled in");
+    assert!(!page.contains("{{"), "a placeholder was not filled in");
     let parts: Vec<_> = page
         .split('"')
         .filter(|part| part.starts_with("assets/"))
@@ -68,9 +68,9 @@ async fn with_the_token_the_page_and_its_parts_are_served() {
     server.stop().await;
 }
 
-/// Every module and style the page's own code names has to be among the assets.
+/// Every module that the page imports must be among the assets.
 #[tokio::test]
-async fn modules_find_each_other() {
+async fn all_imported_modules_exist() {
     let server = start().await;
     let token = &server.token;
     let mut waiting = vec!["app.js".to_owned()];
@@ -95,26 +95,26 @@ async fn modules_find_each_other() {
 }
 
 #[tokio::test]
-async fn only_get() {
+async fn only_get_is_allowed() {
     let server = start().await;
     let token = &server.token;
     for method in ["POST", "HEAD", "PUT", "DELETE", "OPTIONS"] {
-        let answer = server
+        let response = server
             .exchange(&format!(
                 "{method} /?token={token} HTTP/1.1\r\nHost: localhost\r\n\r\n"
             ))
             .await;
-        assert_eq!(status(&answer), "405", "{method}");
-        assert!(answer.contains("Allow: GET\r\n"));
+        assert_eq!(status(&response), "405", "{method}");
+        assert!(response.contains("Allow: GET\r\n"));
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn only_by_its_own_names() {
+async fn only_known_host_names_are_allowed() {
     let server = start_with(None, &["agents.example"]).await;
     let token = server.token.clone();
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for hosts in [
         "Host: localhost\r\n",
         "Host: LOCALHOST:9000\r\n",
@@ -132,10 +132,10 @@ async fn only_by_its_own_names() {
         "",
     ] {
         let request = format!("GET /?token={token} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
-        answers.push(status(&server.exchange(&request).await).to_owned());
+        responses.push(status(&server.exchange(&request).await).to_owned());
     }
-    assert_eq!(answers[..5], ["200"; 5]);
-    assert_eq!(answers[5..], ["403"; 9]);
+    assert_eq!(responses[..5], ["200"; 5]);
+    assert_eq!(responses[5..], ["403"; 9]);
     server.stop().await;
 }
 
@@ -147,30 +147,30 @@ async fn a_connection_serves_several_requests() {
     let one = format!("GET /snapshot?token={token} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let last =
         format!("GET /?token={token} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    // In one piece, and split where it hurts.
+    // Two in one write, and one split in the middle.
     stream
         .write_all(format!("{one}{one}{}", &last[..20]).as_bytes())
         .await
         .unwrap();
     stream.write_all(&last.as_bytes()[20..]).await.unwrap();
-    let mut answers = String::new();
-    stream.read_to_string(&mut answers).await.unwrap();
-    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 3);
-    assert_eq!(answers.matches("{\"seq\":0,\"agents\":[]}").count(), 2);
+    let mut responses = String::new();
+    stream.read_to_string(&mut responses).await.unwrap();
+    assert_eq!(responses.matches("HTTP/1.1 200 OK").count(), 3);
+    assert_eq!(responses.matches("{\"seq\":0,\"agents\":[]}").count(), 2);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_log_is_served_as_it_is() {
+async fn a_log_is_served_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a \"log\" <1>.jsonl");
     let lines = "{\"seq\":1,\"at_ms\":5,\"agent\":\"a\"}\n".repeat(9_000);
     fs::write(&path, &lines).unwrap();
     let server = start_with(Some(path.clone()), &[]).await;
     let token = server.token.clone();
-    let answer = server.get(&format!("/log?token={token}")).await;
-    assert_eq!(status(&answer), "200");
-    assert_eq!(answer.split_once("\r\n\r\n").unwrap().1, lines);
+    let response = server.get(&format!("/log?token={token}")).await;
+    assert_eq!(status(&response), "200");
+    assert_eq!(response.split_once("\r\n\r\n").unwrap().1, lines);
     let page = server.get(&format!("/?token={token}")).await;
     assert!(page.contains("content=\"a &quot;log&quot; &lt;1&gt;.jsonl\""));
     fs::remove_file(path).unwrap();

@@ -1,4 +1,4 @@
-//! A server in this process, and a client that says exactly what it is told to.
+//! A server in this process, and a client that sends exactly what a test specifies.
 
 use std::path::PathBuf;
 
@@ -64,14 +64,14 @@ impl Running {
     /// Sends `request` and reads until the server closes the connection.
     pub(super) async fn exchange(&self, request: &str) -> String {
         let mut stream = self.connect().await;
-        // The server may answer and close before it has taken all of a request that is too large.
+        // The server may respond and close before it has read all of a request that is too large.
         let _ = stream.write_all(request.as_bytes()).await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        String::from_utf8(answer).unwrap()
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response).await;
+        String::from_utf8(response).unwrap()
     }
 
-    /// The answer to a GET for `target`.
+    /// Returns the response to a GET for `target`.
     pub(super) async fn get(&self, target: &str) -> String {
         self.exchange(&format!(
             "GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
@@ -108,9 +108,9 @@ impl Running {
 /// One watcher's end of the feed.
 pub(super) struct Watch {
     pub(super) stream: TcpStream,
-    /// What has come and is not part of a whole chunk yet.
+    /// Bytes that are not part of a complete chunk yet.
     chunked: String,
-    /// What chunks held and was not looked at yet.
+    /// The content of chunks that was not read yet.
     rest: String,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Message {
 }
 
 impl Watch {
-    /// The next message; comments are passed over. `None`: the server has closed the connection.
+    /// Returns the next message, skipping comments; `None` when the server has closed the connection.
     pub(super) async fn next(&mut self) -> Option<Message> {
         loop {
             let text = self.until("\n\n").await?;
@@ -164,7 +164,7 @@ impl Watch {
         }
     }
 
-    /// Moves a whole chunk to what can be looked at.
+    /// Decodes one complete chunk.
     fn take_chunk(&mut self) -> bool {
         let Some((length, _)) = self.chunked.split_once("\r\n") else {
             return false;
@@ -182,13 +182,13 @@ impl Watch {
     async fn read(&mut self) -> Option<()> {
         let mut buffer = vec![0; 64 * 1024];
         let count = self.stream.read(&mut buffer).await.ok()?;
-        // All we look for is ASCII, so is what we send.
+        // Everything in these tests is ASCII.
         let text = std::str::from_utf8(&buffer[..count]).unwrap();
         self.chunked.push_str(text);
         (count > 0).then_some(())
     }
 }
 
-pub(super) fn status(answer: &str) -> &str {
-    answer.split(' ').nth(1).unwrap_or("none")
+pub(super) fn status(response: &str) -> &str {
+    response.split(' ').nth(1).unwrap_or("none")
 }

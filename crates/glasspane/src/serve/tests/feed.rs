@@ -15,7 +15,7 @@ fn records(message: &Message) -> &Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_watcher_gets_everything_and_then_what_happens() {
+async fn a_watcher_gets_a_snapshot_and_then_new_records() {
     let server = start().await;
     let agent = server.agent("builder");
     agent.event(Event::turn_start(1));
@@ -27,7 +27,7 @@ async fn a_watcher_gets_everything_and_then_what_happens() {
     assert_eq!(snapshot.data["agents"][0]["label"], "builder");
     assert_eq!(snapshot.data["agents"][0]["status"], "writing");
     assert_eq!(snapshot.data["agents"][0]["last_text"], "Hello");
-    // Pieces of text are no history.
+    // Deltas are not part of the history.
     let history = snapshot.data["history"][agent.id()].as_array().unwrap();
     assert_eq!(history.len(), 2);
     assert_eq!(history[1]["event"]["type"], "turn_start");
@@ -54,7 +54,7 @@ async fn a_watcher_gets_everything_and_then_what_happens() {
 }
 
 #[tokio::test]
-async fn who_comes_later_knows_what_runs_and_what_was_called_before() {
+async fn a_later_watcher_gets_running_tools_and_earlier_calls() {
     let server = start().await;
     let agent = server.agent("builder");
     let arguments = r#"{"command":"cargo test"}"#;
@@ -68,7 +68,7 @@ async fn who_comes_later_knows_what_runs_and_what_was_called_before() {
     let history = snapshot.data["history"][agent.id()].as_array().unwrap();
     assert_eq!(history[2]["event"]["text"], arguments);
 
-    // After that, arguments come once, in their record.
+    // After that, arguments are sent once, in their record.
     agent.event(Event::tool_start("c2", "read"));
     agent.event(Event::tool_arguments("c2", r#"{"path":"notes.txt"}"#));
     let batch = watch.next().await.unwrap();
@@ -80,11 +80,11 @@ async fn who_comes_later_knows_what_runs_and_what_was_called_before() {
 }
 
 #[tokio::test]
-async fn who_comes_back_gets_what_was_missed_and_no_more() {
+async fn a_reconnecting_watcher_gets_exactly_what_it_missed() {
     let server = start().await;
     let agent = server.agent("one");
     let mut first = server.watch(None).await;
-    // Somebody else watches on, so that frames are made meanwhile.
+    // Another watcher stays connected, so that frames are created meanwhile.
     let mut other = server.watch(None).await;
     let left_at = first.next().await.unwrap().id;
     other.next().await.unwrap();
@@ -107,7 +107,7 @@ async fn who_comes_back_gets_what_was_missed_and_no_more() {
 }
 
 #[tokio::test]
-async fn who_comes_back_alone_gets_what_happened_meanwhile() {
+async fn a_lone_watcher_gets_what_it_missed_when_it_reconnects() {
     let server = start().await;
     let agent = server.agent("one");
     let mut watch = server.watch(None).await;
@@ -125,7 +125,7 @@ async fn who_comes_back_alone_gets_what_happened_meanwhile() {
 }
 
 #[tokio::test]
-async fn places_that_mean_nothing_get_a_snapshot() {
+async fn invalid_positions_get_a_snapshot() {
     let former = start().await;
     former.agent("gone");
     let stale = former.watch(None).await.next().await.unwrap().id;
@@ -153,7 +153,7 @@ async fn places_that_mean_nothing_get_a_snapshot() {
 }
 
 #[tokio::test]
-async fn watchers_come_at_any_time_and_see_the_same() {
+async fn watchers_that_connect_at_different_times_see_the_same() {
     let server = start().await;
     let agent = server.agent("one");
     let mut watches = Vec::new();

@@ -10,7 +10,7 @@ use crate::serve::{
 use crate::{Event, Hub};
 
 #[tokio::test]
-async fn what_is_no_request_is_refused() {
+async fn invalid_requests_are_rejected() {
     let server = start().await;
     let token = server.token.clone();
     let good = format!("GET /?token={token} HTTP/1.1\r\nHost: localhost\r\n");
@@ -29,21 +29,21 @@ async fn what_is_no_request_is_refused() {
             "413",
         ),
     ] {
-        let answer = server.exchange(&request).await;
-        assert_eq!(status(&answer), expected, "{request}");
+        let response = server.exchange(&request).await;
+        assert_eq!(status(&response), expected, "{request}");
     }
     server.stop().await;
 }
 
-/// The clock goes on by itself as soon as everybody waits.
+/// The paused clock advances while all tasks are idle.
 #[tokio::test(start_paused = true)]
-async fn a_request_that_does_not_go_on_is_refused() {
+async fn an_incomplete_request_times_out() {
     let server = start().await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert_eq!(status(&answer), "408");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert_eq!(status(&response), "408");
 
     let mut silent = server.connect().await;
     let mut nothing = Vec::new();
@@ -53,7 +53,7 @@ async fn a_request_that_does_not_go_on_is_refused() {
 }
 
 #[tokio::test]
-async fn there_is_a_limit_to_connections() {
+async fn connections_are_limited() {
     let server = start().await;
     let mut held = Vec::new();
     for _ in 0..MAX_PAGE_CONNECTIONS {
@@ -62,7 +62,7 @@ async fn there_is_a_limit_to_connections() {
     let target = format!("/?token={}", server.token);
     assert_eq!(status(&server.get(&target).await), "503");
     held.clear();
-    // The server notices one after the other that they are gone.
+    // The server notices gradually that they are gone.
     let room = async {
         while status(&server.get(&target).await) != "200" {
             tokio::task::yield_now().await;
@@ -73,7 +73,7 @@ async fn there_is_a_limit_to_connections() {
 }
 
 #[tokio::test]
-async fn connections_that_ask_for_nothing_keep_nobody_out() {
+async fn idle_connections_do_not_block_others() {
     let server = start().await;
     let target = format!("/?token={}", server.token);
     let mut watcher = server.watch(None).await;
@@ -90,13 +90,13 @@ async fn connections_that_ask_for_nothing_keep_nobody_out() {
         }
     }
     assert_eq!(status(&server.get(&target).await), "200");
-    // Who watches already stays connected.
+    // A connected watcher stays connected.
     server.agent("late");
     assert!(watcher.next().await.is_some());
     server.stop().await;
 }
 
-/// So many bytes of text.
+/// Adds records with this many bytes of text.
 fn flood(hub: &Hub, agent: &str, bytes: usize) {
     let text = "x".repeat(7_000);
     for _ in 0..(bytes / text.len()) {
@@ -112,7 +112,7 @@ fn flood(hub: &Hub, agent: &str, bytes: usize) {
 }
 
 #[tokio::test]
-async fn a_slow_watcher_holds_up_nobody_and_gets_a_snapshot() {
+async fn a_slow_watcher_delays_nobody_and_gets_a_snapshot() {
     let server = start().await;
     let agent = server.agent("flood");
     let mut slow = server.watch(None).await;
@@ -121,7 +121,7 @@ async fn a_slow_watcher_holds_up_nobody_and_gets_a_snapshot() {
     fast.next().await.unwrap();
     for _ in 0..4 {
         flood(&server.hub, agent.id(), 3 * MAX_JOURNAL_BYTES);
-        // Lost, because more came at once than is kept, or told in full: either way it is current.
+        // A snapshot, because more arrived than is kept, or all records: either way it is current.
         let seq = server.hub.last_seq().to_string();
         loop {
             let message = fast.next().await.unwrap();
@@ -140,16 +140,16 @@ async fn a_slow_watcher_holds_up_nobody_and_gets_a_snapshot() {
             break;
         }
     }
-    assert!(snapshots > 0, "it cannot have got everything");
+    assert!(snapshots > 0, "it cannot have received everything");
     server.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_reads_nothing_is_left() {
+async fn a_watcher_that_reads_nothing_is_disconnected() {
     let server = start().await;
     let agent = server.agent("flood");
     let mut stuck = server.watch(None).await;
-    // It says nothing and takes nothing. The write waits, the clock goes on, and the server gives up.
+    // It reads nothing, so the write blocks, the clock advances, and the server closes the connection.
     for _ in 0..8 {
         flood(&server.hub, agent.id(), MAX_JOURNAL_BYTES / 4);
         tokio::time::sleep(Duration::from_secs(1)).await;

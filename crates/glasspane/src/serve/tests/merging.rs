@@ -15,7 +15,7 @@ fn check(events: &[(&str, Event)], expected: &[(&str, &str)]) {
         })
         .collect();
     let merged = merge(&records);
-    let told: Vec<_> = merged
+    let sent: Vec<_> = merged
         .iter()
         .map(|record| {
             let text = record
@@ -25,7 +25,7 @@ fn check(events: &[(&str, Event)], expected: &[(&str, &str)]) {
             (record.agent.as_str(), text.unwrap_or("-"))
         })
         .collect();
-    assert_eq!(told, expected);
+    assert_eq!(sent, expected);
 }
 
 fn piece(text: &str) -> Event {
@@ -33,7 +33,7 @@ fn piece(text: &str) -> Event {
 }
 
 #[test]
-fn pieces_of_one_text_become_one() {
+fn deltas_of_one_text_are_merged() {
     check(
         &[
             ("a", piece("x")),
@@ -46,7 +46,7 @@ fn pieces_of_one_text_become_one() {
 }
 
 #[test]
-fn what_comes_in_between_keeps_them_apart() {
+fn other_events_separate_deltas() {
     check(
         &[
             ("a", piece("x")),
@@ -66,7 +66,7 @@ fn what_comes_in_between_keeps_them_apart() {
 }
 
 #[test]
-fn a_whole_text_begins_anew_and_can_go_on() {
+fn a_whole_text_starts_over_and_can_be_extended() {
     let whole = Event {
         whole: true,
         ..piece("all")
@@ -78,7 +78,7 @@ fn a_whole_text_begins_anew_and_can_go_on() {
 }
 
 #[test]
-fn output_of_tools_is_left_out_and_results_are_cut() {
+fn tool_output_is_omitted_and_results_are_cut() {
     let long = "é".repeat(MAX_EXCERPT_BYTES);
     check(
         &[
@@ -122,7 +122,7 @@ fn arguments_are_sent_from_their_beginning() {
 }
 
 #[test]
-fn of_a_long_message_the_end_is_kept() {
+fn the_end_of_a_long_message_is_kept() {
     let long = format!("{}end", "é".repeat(MAX_SENT_MESSAGE_BYTES));
     let kept = &long[long.ceil_char_boundary(long.len() - MAX_SENT_MESSAGE_BYTES)..];
     check(&[("a", piece(&long))], &[("a", kept)]);

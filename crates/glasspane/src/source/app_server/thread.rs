@@ -13,12 +13,12 @@ use crate::{Event, Kind, MAX_OPEN_TOOLS, Retry, Usage};
 pub(super) struct Thread {
     step: u64,
     turn_open: bool,
-    /// Items that are tools and run.
+    /// Tools that are running.
     open: HashSet<String>,
-    /// Permissions that were asked for: the item by the id of the request.
+    /// Pending approval requests: the item by the id of the request.
     requests: HashMap<String, Option<String>>,
     /// Whether the failure of this turn was reported: its end repeats it.
-    failure_told: bool,
+    failure_reported: bool,
 }
 
 impl Thread {
@@ -47,14 +47,14 @@ impl Thread {
             }
             "item/mcpToolCall/progress" => {
                 if self.open.contains(id) {
-                    let said = text(params, "message").unwrap_or("");
-                    push(findings, Event::tool_output(id, said));
+                    let message = text(params, "message").unwrap_or("");
+                    push(findings, Event::tool_output(id, message));
                 }
             }
             "error" => self.error(params, findings),
             "warning" | "configWarning" | "deprecationNotice" | "guardianWarning" => {
-                let said = text(params, "message").or_else(|| text(params, "summary"));
-                push(findings, Event::notice(said.unwrap_or(method)));
+                let message = text(params, "message").or_else(|| text(params, "summary"));
+                push(findings, Event::notice(message.unwrap_or(method)));
             }
             "turn/plan/updated" => push(findings, plan(params)),
             "thread/tokenUsage/updated" => usage(params, findings),
@@ -63,7 +63,7 @@ impl Thread {
                 findings,
                 Event::notice(format!("model {}", text(params, "toModel").unwrap_or("?"))),
             ),
-            other if is_known(other) => {}
+            other if is_ignored(other) => {}
             other => push(findings, Event::unknown(other)),
         }
     }
@@ -72,7 +72,7 @@ impl Thread {
         push(findings, Event::new(Kind::AgentStart));
         self.step += 1;
         self.turn_open = true;
-        self.failure_told = false;
+        self.failure_reported = false;
         push(findings, Event::turn_start(self.step));
     }
 
@@ -96,7 +96,7 @@ impl Thread {
                 },
             );
         }
-        if stop == "error" && !std::mem::take(&mut self.failure_told) {
+        if stop == "error" && !std::mem::take(&mut self.failure_reported) {
             push(findings, Event::error(message.unwrap_or("failed")));
         }
         push(findings, end);
@@ -107,7 +107,7 @@ impl Thread {
         let message = text(error, "message").unwrap_or("failed");
         let retried = params.get("willRetry").and_then(Value::as_bool) == Some(true);
         if !retried {
-            self.failure_told = true;
+            self.failure_reported = true;
             return push(findings, Event::error(message));
         }
         let details = text(error, "additionalDetails");
@@ -117,7 +117,7 @@ impl Thread {
     }
 
     fn item(&mut self, item: &Value, stage: Stage, findings: &mut Vec<Finding>) {
-        let said = || text(item, "text").unwrap_or("").to_owned();
+        let item_text = || text(item, "text").unwrap_or("").to_owned();
         match (text(item, "type").unwrap_or(""), stage) {
             ("userMessage", Stage::Started) => {
                 push(findings, Event::prompt(content(item.get("content"))));
@@ -129,12 +129,12 @@ impl Thread {
                     ..Event::new(Kind::MessageStart)
                 },
             ),
-            ("agentMessage", Stage::Completed) => push(findings, Event::answer(said())),
+            ("agentMessage", Stage::Completed) => push(findings, Event::answer(item_text())),
             ("plan", Stage::Completed) => push(
                 findings,
                 Event {
                     whole: true,
-                    ..Event::thought(said())
+                    ..Event::thought(item_text())
                 },
             ),
             ("contextCompaction", Stage::Completed) => {
@@ -185,7 +185,12 @@ impl Thread {
         }
     }
 
-    pub(super) fn asks(&mut self, request: String, params: &Value, findings: &mut Vec<Finding>) {
+    pub(super) fn approval_requested(
+        &mut self,
+        request: String,
+        params: &Value,
+        findings: &mut Vec<Finding>,
+    ) {
         let item = owned(params, "itemId")
             .or_else(|| owned(params, "callId"))
             .filter(|id| self.open.contains(id));
@@ -231,9 +236,9 @@ enum Stage {
     Completed,
 }
 
-/// What a front end shows beside the conversation.
-fn is_known(method: &str) -> bool {
-    const BESIDE: [&str; 22] = [
+/// Whether a notification is not about the conversation.
+fn is_ignored(method: &str) -> bool {
+    const IGNORED_PREFIXES: [&str; 22] = [
         "account/",
         "app/",
         "command/",
@@ -257,10 +262,12 @@ fn is_known(method: &str) -> bool {
         "turn/moderationMetadata",
         "windows",
     ];
-    BESIDE.iter().any(|prefix| method.starts_with(prefix))
+    IGNORED_PREFIXES
+        .iter()
+        .any(|prefix| method.starts_with(prefix))
 }
 
-/// `Reconnecting... 2/5`
+/// Parses `Reconnecting... 2/5`.
 pub(in crate::source) fn attempts(message: &str) -> Retry {
     let figures = message.split_whitespace().find_map(|word| {
         let (attempt, most) = word.split_once('/')?;
@@ -276,7 +283,7 @@ pub(in crate::source) fn attempts(message: &str) -> Retry {
 fn status(error: &Value) -> Option<u64> {
     let info = error.get("codexErrorInfo")?.as_object()?;
     info.values()
-        .find_map(|told| told.get("httpStatusCode")?.as_u64())
+        .find_map(|info| info.get("httpStatusCode")?.as_u64())
 }
 
 fn usage(params: &Value, findings: &mut Vec<Finding>) {
@@ -290,7 +297,7 @@ fn usage(params: &Value, findings: &mut Vec<Finding>) {
     push_usage(
         findings,
         Usage {
-            // Codex counts cached tokens as input as well.
+            // Codex includes cached tokens in the input.
             input_tokens: count(total, "inputTokens").saturating_sub(read.saturating_add(write)),
             output_tokens: count(total, "outputTokens"),
             cache_read_tokens: read,
@@ -327,8 +334,8 @@ fn tool_name(item: &Value) -> String {
 
 fn tool_arguments(item: &Value) -> String {
     for name in ["command", "query", "prompt", "path"] {
-        if let Some(told) = text(item, name) {
-            return told.to_owned();
+        if let Some(value) = text(item, name) {
+            return value.to_owned();
         }
     }
     let rest = item.get("arguments").or_else(|| item.get("changes"));

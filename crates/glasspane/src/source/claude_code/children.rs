@@ -1,4 +1,4 @@
-//! Agents that an agent started, in the foreground of one of its calls or in the background.
+//! Agents started by an agent, in the foreground of a call or in the background.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::fields::{content, count, owned, push, text};
 use super::super::{ChildFinding, Finding};
-use super::conversation::{Conversation, said};
+use super::conversation::{Conversation, message_text};
 use crate::{Event, Kind};
 
 /// How many agents that one agent started are followed.
@@ -17,11 +17,11 @@ pub const MAX_CHILDREN: usize = 256;
 /// Tools that start an agent, as claude and qwen name them.
 const STARTS_AN_AGENT: [&str; 4] = ["Task", "Agent", "task", "agent"];
 
-/// By the id of the call that started each.
+/// Child agents, by the id of the call that started each.
 #[derive(Debug, Default)]
 pub(super) struct Children {
     known: HashMap<String, Child>,
-    /// What calls to start an agent say it is for.
+    /// Descriptions in the calls that start agents.
     descriptions: HashMap<String, String>,
     /// The calls that tasks belong to.
     tasks: HashMap<String, String>,
@@ -44,19 +44,19 @@ impl Children {
             return;
         };
         if self.descriptions.len() < MAX_CHILDREN {
-            let told = block.pointer("/input/description").and_then(Value::as_str);
+            let description = block.pointer("/input/description").and_then(Value::as_str);
             self.descriptions
-                .insert(id.to_owned(), told.unwrap_or(name).to_owned());
+                .insert(id.to_owned(), description.unwrap_or(name).to_owned());
         }
     }
 
-    /// A line of a child itself.
+    /// Handles a line of a child.
     pub(super) fn message(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
         let mut found = Vec::new();
         let Some(child) = self.child(id, &mut found) else {
             return;
         };
-        // Its call has a result but it continues: in the background, or because it was sent another message.
+        // The call has a result but the child continues: in the background, or after another message.
         if std::mem::take(&mut child.over) {
             child.in_background = true;
             push(&mut found, Event::new(Kind::AgentStart));
@@ -66,7 +66,7 @@ impl Children {
             "assistant" => conversation.assistant(object, &mut found),
             "user" => {
                 if conversation.results(object, &mut found).is_empty() {
-                    push(&mut found, Event::prompt(said(object)));
+                    push(&mut found, Event::prompt(message_text(object)));
                 }
             }
             _ => {
@@ -75,7 +75,7 @@ impl Children {
                 }
             }
         }
-        self.tell(id, found, findings);
+        self.report(id, found, findings);
     }
 
     /// Handles reports about the tasks of an agent; some of them are agents.
@@ -111,9 +111,9 @@ impl Children {
         };
         let summary = text(object, "summary").unwrap_or("").to_owned();
         let in_background = child.in_background;
-        self.tell(&id, found, findings);
+        self.report(&id, found, findings);
         match (subtype, status) {
-            // The call of one in the foreground has a result, which is more detailed.
+            // A child in the foreground ends with the result of its call, which is more detailed.
             ("task_notification", Some(status)) if in_background => {
                 self.end(&id, Outcome::of_status(status), &summary, findings);
             }
@@ -137,18 +137,18 @@ impl Children {
     }
 
     fn progress(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
-        let told = text(object, "summary").or_else(|| text(object, "description"));
-        if let Some(told) = told.filter(|told| !told.is_empty()) {
+        let summary = text(object, "summary").or_else(|| text(object, "description"));
+        if let Some(summary) = summary.filter(|summary| !summary.is_empty()) {
             let event = Event {
                 raw_type: Some("task_progress".to_owned()),
-                ..Event::notice(told)
+                ..Event::notice(summary)
             };
-            self.tell(id, vec![Finding::Event(event)], findings);
+            self.report(id, vec![Finding::Event(event)], findings);
         }
     }
 
     /// Handles the result of the call that started a child: its end, unless it continues in the background.
-    pub(super) fn call_answered(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
+    pub(super) fn call_ended(&mut self, id: &str, object: &Value, findings: &mut Vec<Finding>) {
         let details = object.get("tool_use_result").unwrap_or(&Value::Null);
         let launched = matches!(
             text(details, "status"),
@@ -162,7 +162,7 @@ impl Children {
             if let Some(task) = text(details, "agentId") {
                 self.tasks.insert(task.to_owned(), id.to_owned());
             }
-            return self.tell(id, found, findings);
+            return self.report(id, found, findings);
         }
         if self.known.get(id).is_none_or(|child| child.in_background) {
             return;
@@ -173,30 +173,30 @@ impl Children {
             .flatten()
             .find(|block| text(block, "tool_use_id") == Some(id));
         let failed = result.and_then(|block| block.get("is_error")?.as_bool()) == Some(true);
-        let answer = content(result.and_then(|block| block.get("content")));
+        let result_text = content(result.and_then(|block| block.get("content")));
         let mut found = Vec::new();
         if let Some(child) = self.known.get_mut(id) {
             let total = count(details, "totalTokens");
             child.conversation.count_total(total, &mut found);
         }
-        self.tell(id, found, findings);
+        self.report(id, found, findings);
         let outcome = match failed {
             true => Outcome::Failed,
             false => Outcome::Done,
         };
-        self.end(id, outcome, &answer, findings);
+        self.end(id, outcome, &result_text, findings);
     }
 
     fn end(&mut self, id: &str, outcome: Outcome, summary: &str, findings: &mut Vec<Finding>) {
         let Some(child) = self.known.get_mut(id) else {
             return;
         };
-        if outcome == Outcome::GoesOn || std::mem::replace(&mut child.over, true) {
+        if outcome == Outcome::StillRunning || std::mem::replace(&mut child.over, true) {
             return;
         }
         let mut found = Vec::new();
         let conversation = &mut child.conversation;
-        if !conversation.has_spoken && outcome == Outcome::Done && !summary.is_empty() {
+        if !conversation.has_output && outcome == Outcome::Done && !summary.is_empty() {
             push(&mut found, Event::answer(summary));
         }
         match outcome {
@@ -209,7 +209,7 @@ impl Children {
                 push(&mut found, Event::error(summary));
                 push(&mut found, Event::new(Kind::AgentEnd));
             }
-            Outcome::Done | Outcome::GoesOn => {
+            Outcome::Done | Outcome::StillRunning => {
                 conversation.end_turn("end", &mut found);
                 push(&mut found, Event::new(Kind::AgentEnd));
             }
@@ -217,21 +217,21 @@ impl Children {
         conversation.forget();
         let still_running = self.in_background();
         self.last_was_stopped = outcome == Outcome::Stopped && still_running == 0;
-        self.tell(id, found, findings);
+        self.report(id, found, findings);
     }
 
-    /// How many work in the background.
+    /// How many are running in the background.
     pub(super) fn in_background(&self) -> usize {
         let running = |child: &&Child| child.in_background && !child.over;
         self.known.values().filter(running).count()
     }
 
-    /// Whether the last one in the background was stopped, so that it will not report.
+    /// Whether the last background agent was stopped, so that it will not report.
     pub(super) fn last_was_stopped(&mut self) -> bool {
         std::mem::take(&mut self.last_was_stopped)
     }
 
-    /// Tells an event of the child whose tool it is about, or else of the agent.
+    /// Reports an event for the child whose tool it is about, or else for the agent.
     pub(super) fn route(&mut self, event: Event, findings: &mut Vec<Finding>) {
         let tool = event.tool_id.clone().unwrap_or_default();
         let owner = self
@@ -240,12 +240,12 @@ impl Children {
             .find(|(_, child)| child.conversation.open.contains(&tool))
             .map(|(id, _)| id.clone());
         match owner {
-            Some(id) => self.tell(&id, vec![Finding::Event(event)], findings),
+            Some(id) => self.report(&id, vec![Finding::Event(event)], findings),
             None => push(findings, event),
         }
     }
 
-    /// The child of a call, which begins with the first word of it.
+    /// Returns the child of a call; the first line about it starts it.
     fn child(&mut self, id: &str, found: &mut Vec<Finding>) -> Option<&mut Child> {
         let is_new = !self.known.contains_key(id);
         if is_new && self.known.len() >= MAX_CHILDREN {
@@ -262,7 +262,7 @@ impl Children {
         Some(child)
     }
 
-    fn tell(&self, id: &str, found: Vec<Finding>, findings: &mut Vec<Finding>) {
+    fn report(&self, id: &str, found: Vec<Finding>, findings: &mut Vec<Finding>) {
         let label = self.known.get(id).map_or(id, |child| child.label.as_str());
         findings.extend(found.into_iter().map(|finding| {
             Finding::Child(Box::new(ChildFinding {
@@ -279,7 +279,7 @@ enum Outcome {
     Done,
     Failed,
     Stopped,
-    GoesOn,
+    StillRunning,
 }
 
 impl Outcome {
@@ -288,7 +288,7 @@ impl Outcome {
             "completed" => Self::Done,
             "failed" | "error" => Self::Failed,
             "stopped" | "killed" | "cancelled" => Self::Stopped,
-            _ => Self::GoesOn,
+            _ => Self::StillRunning,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One conversation with the model: that of the agent, or of one that it started.
+//! One conversation with the model: of the agent or of a child.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,29 +8,29 @@ use super::super::Finding;
 use super::super::fields::{content, cost, count, owned, push, push_usage, text};
 use crate::{CostBasis, Event, Kind, MAX_OPEN_TOOLS, Usage};
 
-/// How many messages are remembered whose lines may still come: each of them repeats the usage of its message.
+/// How many messages are remembered, because further lines of them, which repeat their usage, may arrive.
 ///
 /// Limit: a line of an older message counts as a new turn.
 const REMEMBERED_MESSAGES: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// Of the queries that are over, and of the one at hand so far.
+    /// The usage of finished queries, and of the current one so far.
     finished: Usage,
     current: Usage,
-    /// The message at hand, and what those before it have used.
+    /// The current message, and the usage of recent ones.
     message: Option<String>,
     counted: VecDeque<(Option<String>, Usage)>,
     pub(super) step: u64,
     turn_open: bool,
-    /// Tools that run.
+    /// Running tools.
     pub(super) open: HashSet<String>,
-    /// The tools of the message that streams, by the index of their block.
+    /// The tools of the streaming message, by the index of their block.
     pub(super) blocks: HashMap<u64, String>,
-    /// Whether text and thinking of this message came in pieces.
+    /// Whether this message was streamed.
     pub(super) streamed: bool,
     /// Whether the model has sent anything.
-    pub(super) has_spoken: bool,
+    pub(super) has_output: bool,
 }
 
 impl Conversation {
@@ -50,7 +50,7 @@ impl Conversation {
                     );
                 }
                 "text" => {
-                    self.has_spoken = true;
+                    self.has_output = true;
                     push(findings, Event::answer(text(block, "text").unwrap_or("")));
                 }
                 "thinking" if !self.streamed => push(
@@ -71,7 +71,7 @@ impl Conversation {
         }
     }
 
-    /// Begins a turn when the message is a new one, and counts what it used.
+    /// Begins a turn if the message is new, and counts its usage.
     pub(super) fn message_seen(&mut self, message: &Value, findings: &mut Vec<Finding>) {
         let id = owned(message, "id");
         let known = self.counted.iter().any(|(counted, _)| *counted == id);
@@ -91,13 +91,13 @@ impl Conversation {
         }
     }
 
-    /// What the message at hand has used so far.
+    /// The usage of the current message so far.
     pub(super) fn message_usage(&self) -> Usage {
         let entry = self.counted.iter().find(|(id, _)| *id == self.message);
         entry.map_or_else(Usage::default, |(_, usage)| *usage)
     }
 
-    /// Takes `usage` of the message at hand in place of what it said before, where it is more.
+    /// Raises the usage of the current message to `usage`.
     pub(super) fn count(&mut self, usage: &Usage, findings: &mut Vec<Finding>) {
         let before = self.message_usage();
         let mut now = before;
@@ -118,25 +118,27 @@ impl Conversation {
         push_usage(findings, self.used());
     }
 
-    /// The sums that are told at the end of a query. They include calls that were not shown, and are missing when it
-    /// was interrupted. Some versions tell them for the query, some for the session: the messages show which.
+    /// Counts the totals reported at the end of a query. They include calls that were not shown, and are
+    /// missing after an interruption. Some versions report them for the query, some for the session: the
+    /// messages show which.
     pub(super) fn count_result(&mut self, object: &Value) {
-        let told = object.get("usage").map(read_usage).unwrap_or_default();
+        let reported = object.get("usage").map(read_usage).unwrap_or_default();
         let so_far = self.used();
-        let of_session = !self.finished.is_zero() && told.prompt_tokens() >= so_far.prompt_tokens();
+        let of_session =
+            !self.finished.is_zero() && reported.prompt_tokens() >= so_far.prompt_tokens();
         if of_session {
             self.finished = so_far;
-            self.finished.raise_to(&told);
+            self.finished.raise_to(&reported);
         } else {
-            self.current.raise_to(&told);
+            self.current.raise_to(&reported);
             self.finished.add(&self.current);
         }
         self.current = Usage::default();
         let dollars = cost(object, "total_cost_usd").max(self.finished.cost_usd);
-        self.finished = self.finished.with_cost(dollars, CostBasis::Told);
+        self.finished = self.finished.with_cost(dollars, CostBasis::Reported);
     }
 
-    /// Only the total is known, not which kind of tokens the rest is.
+    /// Counts a total, of which the kinds of tokens are unknown.
     pub(super) fn count_total(&mut self, total: u64, findings: &mut Vec<Finding>) {
         let missing = total.saturating_sub(self.used().tokens());
         if missing > 0 {
@@ -222,7 +224,7 @@ impl Conversation {
 }
 
 /// Returns the text of a message.
-pub(super) fn said(object: &Value) -> String {
+pub(super) fn message_text(object: &Value) -> String {
     content(object.pointer("/message/content"))
 }
 
@@ -232,7 +234,7 @@ pub(super) fn read_usage(usage: &Value) -> Usage {
         count(usage, "cache_creation_input_tokens"),
     );
     let (input, output) = (count(usage, "input_tokens"), count(usage, "output_tokens"));
-    // Qwen reports a total, which shows that it counts cached tokens as input, too.
+    // Qwen reports a total, which shows that it includes cached tokens in the input.
     let total = usage.get("total_tokens").and_then(Value::as_u64);
     let included = total == Some(input.saturating_add(output));
     Usage {

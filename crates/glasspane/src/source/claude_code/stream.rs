@@ -1,4 +1,4 @@
-//! Pieces of messages: the events of Anthropic's streaming API, wrapped in `stream_event`.
+//! Deltas of messages: the events of Anthropic's streaming API, wrapped in `stream_event`.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ impl Conversation {
             "content_block_start" => self.block_start(event, findings),
             "content_block_delta" => self.block_delta(event, findings),
             "message_delta" => self.message_delta(event, findings),
-            // The last is of qwen.
+            // `goal_state` is from qwen.
             "content_block_stop" | "message_stop" | "ping" | "goal_state" => {}
             other => push(findings, Event::unknown(format!("stream_event/{other}"))),
         }
@@ -40,9 +40,9 @@ impl Conversation {
         let delta = event.get("delta").unwrap_or(&Value::Null);
         match text(delta, "type").unwrap_or("") {
             "text_delta" => {
-                let said = text(delta, "text").unwrap_or("");
-                self.has_spoken = true;
-                push(findings, Event::piece("assistant", said));
+                let piece = text(delta, "text").unwrap_or("");
+                self.has_output = true;
+                push(findings, Event::piece("assistant", piece));
             }
             "thinking_delta" => {
                 let thought = text(delta, "thinking").unwrap_or("");
@@ -68,9 +68,9 @@ impl Conversation {
 
     fn message_delta(&mut self, event: &Value, findings: &mut Vec<Finding>) {
         if let Some(usage) = event.get("usage") {
-            let told = read_usage(usage);
+            let reported = read_usage(usage);
             let mut usage = self.message_usage();
-            usage.output_tokens = told.output_tokens;
+            usage.output_tokens = reported.output_tokens;
             self.count(&usage, findings);
         }
         let stop = event

@@ -1,6 +1,6 @@
-//! Agents of other makers: who wrote it, how it ended, and that everything was counted once.
+//! Other agents: detection, how they end, and that everything is counted once.
 
-use super::{check_end, follow, read, told};
+use super::{check_end, event_lines, follow, read};
 use crate::record::Detached;
 use crate::source::{Finding, SourceKind};
 use crate::{AgentState, CostBasis, Event, Kind, Record, Status, Tracker, Usage};
@@ -11,8 +11,8 @@ macro_rules! fixture {
     };
 }
 
-/// The state after the stream has ended, and its kind.
-fn left(lines: &str) -> (Option<SourceKind>, AgentState) {
+/// Returns the detected kind, and the state after the end of the stream.
+fn at_end(lines: &str) -> (Option<SourceKind>, AgentState) {
     let (findings, kind) = read(lines.as_bytes(), None);
     let mut tracker = Tracker::new("a1");
     for finding in findings {
@@ -30,7 +30,7 @@ fn left(lines: &str) -> (Option<SourceKind>, AgentState) {
     (kind, tracker.into_state())
 }
 
-/// The first `count` lines: the stream was cut.
+/// Returns the first `count` lines, as a stream that was cut off.
 fn cut(lines: &[u8], count: usize) -> String {
     let lines = str::from_utf8(lines).unwrap();
     lines.split_inclusive('\n').take(count).collect()
@@ -51,7 +51,7 @@ fn gemini() {
     let (kind, events, state) = follow(fixture!("gemini.jsonl"));
     assert_eq!(kind, SourceKind::Gemini);
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "agent_start",
             "message_update user count the lines",
@@ -83,7 +83,7 @@ fn goose() {
     let (kind, events, state) = follow(fixture!("goose.txt"));
     assert_eq!(kind, SourceKind::Goose);
     assert_eq!(
-        told(&events)[..6],
+        event_lines(&events)[..6],
         [
             "agent_start",
             "turn_start 1",
@@ -94,7 +94,7 @@ fn goose() {
         ]
     );
     check_end(&state, Status::Done, 2, 1, "Two lines.");
-    // The exit code of what it ran was not 0.
+    // The program it ran failed.
     assert_eq!((state.tool_errors, state.unknown), (1, 0));
     assert_eq!(state.usage, used(250, 100, 700, 50));
     let (findings, _) = read(fixture!("goose.txt"), None);
@@ -115,7 +115,7 @@ fn opencode() {
     check_end(&state, Status::Done, 2, 2, "Two lines.");
     assert_eq!(state.tool_errors, 1);
     let usage = used(520, 35, 1595, 100);
-    assert_eq!(state.usage, usage.with_cost(0.003, CostBasis::Told));
+    assert_eq!(state.usage, usage.with_cost(0.003, CostBasis::Reported));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn acp_with_both_sides() {
     let (kind, events, state) = follow(fixture!("acp.jsonl"));
     assert_eq!(kind, SourceKind::Acp);
     assert_eq!(
-        told(&events),
+        event_lines(&events),
         [
             "error session/set_mode: Invalid params",
             "agent_start",
@@ -159,36 +159,36 @@ fn acp_with_both_sides() {
             "message_update user again",
             "turn_start 1",
             "message_update assistant Hm",
-            "notice the client cancels",
+            "notice cancelled by the client",
             "message_end assistant Hm",
             "turn_end aborted",
             "agent_end aborted",
         ]
     );
     check_end(&state, Status::Interrupted, 3, 1, "Hm");
-    // Only the refused command, which is not the agent's failure.
+    // Only the failed command, which is not a failure of the agent.
     assert_eq!(state.errors, 1);
     let usage = used(100, 20, 30, 0);
-    assert_eq!(state.usage, usage.with_cost(0.02, CostBasis::Told));
+    assert_eq!(state.usage, usage.with_cost(0.02, CostBasis::Reported));
 }
 
 #[test]
-fn acp_of_the_agent_alone() {
+fn acp_without_the_client() {
     let lines: String = cut(fixture!("acp.jsonl"), usize::MAX)
         .lines()
         .filter(|line| line.contains("\"result\"") || line.contains("session/update"))
         .filter(|line| !line.contains("\"outcome\""))
         .map(|line| format!("{line}\n"))
         .collect();
-    let (kind, state) = left(&lines);
+    let (kind, state) = at_end(&lines);
     assert_eq!(kind, Some(SourceKind::Acp));
     assert_eq!(
         (state.status, state.tools, state.errors),
         (Status::Interrupted, 1, 0)
     );
     assert_eq!(state.violations, Vec::<String>::new());
-    // A prompt that fails before it says anything.
-    let (_, state) = left(
+    // A prompt that fails before any output.
+    let (_, state) = at_end(
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"sessionId\":\"s1\"}}\n\
          {\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32000,\"message\":\"Authentication required\"}}\n\
          {\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":{\"sessionUpdate\":\"session_info_update\"}}}\n",
@@ -198,7 +198,7 @@ fn acp_of_the_agent_alone() {
 }
 
 #[test]
-fn an_acp_tool_that_runs_has_got_its_permission() {
+fn a_running_acp_tool_has_its_permission() {
     let lines: String = cut(fixture!("acp.jsonl"), 15)
         .lines()
         .filter(|line| !line.contains("\"outcome\""))
@@ -206,14 +206,14 @@ fn an_acp_tool_that_runs_has_got_its_permission() {
         .collect();
     let (_, events, state) = follow(lines.as_bytes());
     assert_eq!(state.status, Status::RunningTool);
-    assert_eq!(told(&events).last().unwrap(), "approval_end c1");
+    assert_eq!(event_lines(&events).last().unwrap(), "approval_end c1");
 }
 
 #[test]
 fn codex_app_server() {
     let (kind, events, state) = follow(fixture!("codex-app-server.jsonl"));
     assert_eq!(kind, SourceKind::CodexAppServer);
-    let lines = told(&events);
+    let lines = event_lines(&events);
     for line in [
         "retry 2/5 503: overloaded",
         "approval_request c1 it deletes rm -r build",
@@ -221,7 +221,7 @@ fn codex_app_server() {
         "tool_execution_end c1 gone",
     ] {
         assert!(
-            lines.iter().any(|told| told == line),
+            lines.iter().any(|found| found == line),
             "{line} in {lines:#?}"
         );
     }
@@ -234,7 +234,7 @@ fn codex_app_server() {
     assert_eq!(child.last_text, "looked around");
 }
 
-/// What is known of a child, and the label it has.
+/// Returns the state and the label of a child.
 fn child(findings: &[Finding], key: &str) -> (AgentState, String) {
     let mut tracker = Tracker::new(key);
     let mut label = String::new();
@@ -256,15 +256,15 @@ fn child(findings: &[Finding], key: &str) -> (AgentState, String) {
 }
 
 #[test]
-fn agents_in_the_background_have_their_own_words_and_tokens() {
+fn background_agents_have_their_own_text_and_tokens() {
     let (_, events, state) = follow(fixture!("claude-code-children.jsonl"));
     check_end(&state, Status::Done, 3, 1, "It found one file.");
-    // The first result waits for the child: only the second is the end.
+    // The first result waits for the child; only the second is the end.
     let ends = events.iter().filter(|event| event.kind == Kind::AgentEnd);
     assert_eq!(ends.count(), 1);
     assert_eq!(state.prompts_over, 1);
     let usage = used(370, 15, 0, 0);
-    assert_eq!(state.usage, usage.with_cost(0.03, CostBasis::Told));
+    assert_eq!(state.usage, usage.with_cost(0.03, CostBasis::Reported));
     let (findings, _) = read(fixture!("claude-code-children.jsonl"), None);
     let (child, label) = child(&findings, "call_a");
     check_end(&child, Status::Done, 2, 1, "One file.");
@@ -274,9 +274,9 @@ fn agents_in_the_background_have_their_own_words_and_tokens() {
 }
 
 #[test]
-fn an_answer_that_waited_for_a_child_is_done_when_the_stream_ends() {
+fn a_prompt_that_waits_for_a_child_is_done_at_the_end_of_the_stream() {
     let lines = cut(fixture!("claude-code-children.jsonl"), 8);
-    let (_, state) = left(&lines);
+    let (_, state) = at_end(&lines);
     assert_eq!((state.status, state.errors), (Status::Done, 0));
     let (findings, _) = read(lines.as_bytes(), None);
     let (child, _) = child(&findings, "call_a");
@@ -284,19 +284,19 @@ fn an_answer_that_waited_for_a_child_is_done_when_the_stream_ends() {
 }
 
 #[test]
-fn an_interrupted_claude_code_is_no_failure() {
+fn an_interrupted_claude_code_has_not_failed() {
     let (kind, events, state) = follow(fixture!("claude-code-aborted.jsonl"));
     assert_eq!(kind, SourceKind::ClaudeCode);
     check_end(&state, Status::Interrupted, 1, 0, "Once upon");
     assert_eq!(state.errors, 0);
-    // The result says 0, which is not what the message has used.
+    // The result reports 0, less than the message has used.
     assert_eq!(state.usage, used(100, 5, 0, 0));
-    assert!(told(&events).contains(&"retry 1/10 529 in 0.6s: overloaded".to_owned()));
+    assert!(event_lines(&events).contains(&"retry 1/10 529 in 0.6s: overloaded".to_owned()));
 }
 
-/// A stream whose last line, and more, is missing was interrupted, for every source.
+/// For every source, a stream without its last lines counts as interrupted.
 #[test]
-fn a_stream_that_is_cut_is_not_done() {
+fn a_stream_that_is_cut_off_is_not_done() {
     for (kind, lines) in [
         (SourceKind::Gemini, cut(fixture!("gemini.jsonl"), 10)),
         (SourceKind::Goose, cut(fixture!("goose.txt"), 11)),
@@ -317,7 +317,7 @@ fn a_stream_that_is_cut_is_not_done() {
         (SourceKind::Pi, cut(fixture!("pi-json.jsonl"), 10)),
         (SourceKind::Zot, cut(fixture!("zot-json.jsonl"), 40)),
     ] {
-        let (detected, state) = left(&lines);
+        let (detected, state) = at_end(&lines);
         assert_eq!(detected, Some(kind));
         assert_eq!(state.status, Status::Interrupted, "{kind}");
     }
@@ -385,7 +385,7 @@ fn every_way_to_be_interrupted() {
 {"type":"done"}"#,
         ),
     ] {
-        let (kind, state) = left(lines);
+        let (kind, state) = at_end(lines);
         assert_eq!(kind.map(SourceKind::name), Some(name));
         assert_eq!(
             (state.status, state.errors),
@@ -401,7 +401,7 @@ fn every_way_to_be_interrupted() {
 }
 
 #[test]
-fn every_failure_is_told_and_counted_once() {
+fn every_failure_is_reported_and_counted_once() {
     for (name, lines) in [
         (
             "codex",
@@ -452,13 +452,13 @@ fn every_failure_is_told_and_counted_once() {
             )
         });
         assert_eq!(errors.count(), 1, "{name}");
-        let (_, state) = left(lines);
+        let (_, state) = at_end(lines);
         assert_eq!((state.status, state.errors), (Status::Failed, 1), "{name}");
     }
 }
 
 #[test]
-fn a_word_that_several_kinds_use_decides_nothing() {
+fn a_type_shared_by_several_kinds_decides_nothing() {
     let line = r#"{"type":"tool_result","value":1}
 {"type":"message","content":"x"}
 {"type":"result"}
@@ -468,7 +468,7 @@ fn a_word_that_several_kinds_use_decides_nothing() {
 {"jsonrpc":"2.0","method":"textDocument/didOpen","params":{}}
 {"message":"x","level":"info"}
 "#;
-    let (kind, state) = left(&line.repeat(20));
+    let (kind, state) = at_end(&line.repeat(20));
     assert_eq!(kind, None);
     assert_eq!((state.status, state.unknown), (Status::NotUnderstood, 160));
     assert_eq!(state.status.words(), "not understood");

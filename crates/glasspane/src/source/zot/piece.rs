@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::Event;
 
-/// Ours writes the type first, the original last.
+/// Our zot writes the type first, the original last.
 const BEGIN: &[u8] = br#"{"type":"text_delta","#;
 const END: &[u8] = br#","type":"text_delta"}"#;
 
@@ -21,12 +21,11 @@ struct TextDelta<'a> {
     delta: Cow<'a, str>,
 }
 
-/// What [`normalize`](crate::normalize) makes of the line, if it is a piece of text; nothing for all others, and for
-/// what looks odd.
+/// Parses a delta of text as [`normalize`](crate::normalize) would; `None` for all other or unusual lines.
 pub(in crate::source) fn piece(line: &[u8]) -> Option<Event> {
     if !line.starts_with(BEGIN) && !line.ends_with(END) {
         return None;
     }
-    let told: TextDelta<'_> = serde_json::from_slice(line).ok()?;
-    (told.kind == "text_delta").then(|| Event::piece("assistant", told.delta))
+    let delta: TextDelta<'_> = serde_json::from_slice(line).ok()?;
+    (delta.kind == "text_delta").then(|| Event::piece("assistant", delta.delta))
 }

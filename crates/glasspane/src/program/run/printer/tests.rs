@@ -3,7 +3,7 @@ use crate::record::{Attached, Detached};
 use crate::{Event, Kind, Record};
 
 #[test]
-fn a_line_for_what_matters() {
+fn a_line_for_each_record_but_deltas() {
     let mut printer = Printer::new(&[]);
     let mut lines = Vec::new();
     let attached = Attached {
@@ -38,6 +38,6 @@ fn a_line_for_what_matters() {
     printer.print(&Record::of_detached("a1", 2500, detached), &mut lines);
     printer.finish(&mut lines);
     let text = String::from_utf8(lines).unwrap();
-    let expected = "    0.0s  one   > do it\n    0.1s  one   turn 1\n    0.2s  one   bash …\n    0.5s  one   bash failed: red\n    0.6s  one   c2 ended: \n    0.6s  one   ! broke a rule: tool c2 ended but was not started\n    0.7s  one   turn 2\n    0.9s  one   says: all done\n    1.1s  one   done\n    1.5s  one   exited with 0\none: done, turns 2, tools 1, 0 tokens in, 0 out, –, worked 1.0s, 1 rules broken\n";
+    let expected = "    0.0s  one   > do it\n    0.1s  one   turn 1\n    0.2s  one   bash …\n    0.5s  one   bash failed: red\n    0.6s  one   c2 ended: \n    0.6s  one   ! protocol violation: tool c2 ended but was not started\n    0.7s  one   turn 2\n    0.9s  one   says: all done\n    1.1s  one   done\n    1.5s  one   exited with 0\none: done, turns 2, tools 1, 0 tokens in, 0 out, –, worked 1.0s, 1 protocol violations\n";
     assert_eq!(text, expected);
 }

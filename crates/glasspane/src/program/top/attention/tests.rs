@@ -13,7 +13,7 @@ fn agent(status: Status, since_ms: u64, last_ms: u64) -> AgentState {
 }
 
 #[test]
-fn who_needs_somebody_comes_first() {
+fn agents_that_need_attention_come_first() {
     let silent = NOW - SILENT_AFTER_MS;
     let in_order = [
         agent(Status::WaitingForApproval, 100, 100),
@@ -33,14 +33,14 @@ fn who_needs_somebody_comes_first() {
 }
 
 #[test]
-fn work_that_goes_on_changes_no_place() {
+fn progress_does_not_change_the_order() {
     let keys = [Status::Thinking, Status::Writing, Status::RunningTool]
         .map(|status| attention(&agent(status, NOW, NOW), NOW));
     assert_eq!(keys, [Attention::Working; 3]);
 }
 
 #[test]
-fn what_is_not_understood_is_trouble_and_an_interruption_is_over() {
+fn not_understood_is_trouble_and_interrupted_is_over() {
     let key = |status| attention(&agent(status, NOW, NOW), NOW);
     assert_eq!(key(Status::NotUnderstood), Attention::Trouble);
     assert_eq!(key(Status::Interrupted), Attention::Over);
@@ -48,7 +48,7 @@ fn what_is_not_understood_is_trouble_and_an_interruption_is_over() {
 }
 
 #[test]
-fn the_wait_is_that_for_what_still_waits() {
+fn the_wait_is_that_of_the_oldest_pending_approval() {
     let mut waiting = agent(Status::WaitingForApproval, 100, 100);
     waiting.approvals.push(PendingApproval {
         since_ms: 400,

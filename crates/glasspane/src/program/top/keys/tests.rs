@@ -22,7 +22,7 @@ fn keys_and_sequences() {
 }
 
 #[test]
-fn a_sequence_may_come_in_pieces() {
+fn a_sequence_may_arrive_in_pieces() {
     let mut keys = Keys::default();
     assert_eq!(keys.read(b"\x1b["), []);
     assert_eq!(keys.read(b"A"), [Key::Up]);
@@ -31,7 +31,7 @@ fn a_sequence_may_come_in_pieces() {
 }
 
 #[test]
-fn half_a_sequence_is_forgotten_after_a_while() {
+fn an_incomplete_sequence_is_dropped_after_a_while() {
     let mut keys = Keys::default();
     assert_eq!(keys.read(b"\x1b["), []);
     keys.settle();

@@ -50,7 +50,7 @@ fn the_whole_table() {
 }
 
 #[test]
-fn what_runs_and_what_waits_is_shown_even_where_there_is_little_room() {
+fn running_tools_and_approvals_are_shown_even_in_a_narrow_table() {
     let mut agents = agents();
     agents[0].running = vec![RunningTool {
         name: "bash".to_owned(),
@@ -90,7 +90,7 @@ fn what_runs_and_what_waits_is_shown_even_where_there_is_little_room() {
 }
 
 #[test]
-fn it_fits_whatever_the_size() {
+fn the_table_fits_any_size() {
     let agents: Vec<_> = agents().into_iter().cycle().take(50).collect();
     let mut view = View::default();
     for (columns, rows) in [(80, 24), (40, 10), (10, 3), (1, 1), (200, 60)] {
@@ -106,7 +106,7 @@ fn it_fits_whatever_the_size() {
 }
 
 #[test]
-fn color_only_when_asked() {
+fn colors_only_when_enabled() {
     let size = Size {
         columns: 80,
         rows: 24,

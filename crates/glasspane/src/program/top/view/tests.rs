@@ -69,7 +69,7 @@ fn filtering() {
 }
 
 #[test]
-fn a_filter_looks_for_all_its_words_in_all_that_is_known() {
+fn a_filter_searches_all_its_words_in_everything_known() {
     let agent = AgentState {
         label: "builder".to_owned(),
         source: "pi".to_owned(),

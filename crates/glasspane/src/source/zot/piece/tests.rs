@@ -2,7 +2,7 @@ use super::piece;
 use crate::{Event, normalize};
 
 #[test]
-fn the_short_way_and_the_long_one_agree() {
+fn the_fast_path_agrees_with_normalize() {
     for line in [
         r#"{"type":"text_delta","delta":"a"}"#,
         r#"{"delta":"This","type":"text_delta"}"#,
