@@ -1,4 +1,4 @@
-//! Links between the documents of this repository.
+//! Checks links between the documents of this repository.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,9 @@ use std::path::Path;
 
 use crate::repository::{files, has_extension, shown};
 
-/// The relative links of all documents below `root` that lead nowhere.
-pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
-    let mut complaints = Vec::new();
+/// Returns the broken relative links of all documents below `root`.
+pub fn problems(root: &Path) -> io::Result<Vec<String>> {
+    let mut problems = Vec::new();
     for path in files(root, |path| has_extension(path, &["md"]))? {
         let text = fs::read_to_string(&path)?;
         let directory = path.parent().unwrap_or(root);
@@ -24,14 +24,14 @@ pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
             };
             if !base.join(file.trim_start_matches('/')).exists() {
                 let document = shown(root, &path);
-                complaints.push(format!("{document}:{line}: there is no {target}"));
+                problems.push(format!("{document}:{line}: missing file {target}"));
             }
         }
     }
-    Ok(complaints)
+    Ok(problems)
 }
 
-/// The targets of links to other files, with the number of their line. Code is not searched.
+/// Returns the targets of links to other files with their line numbers. Skips code.
 fn relative_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     let mut fence: Option<&str> = None;
@@ -55,7 +55,7 @@ fn relative_targets(text: &str) -> Vec<(usize, String)> {
     targets
 }
 
-/// The line without its code spans.
+/// Returns the line without its code spans.
 fn without_code(line: &str) -> String {
     let parts = line.split('`').step_by(2);
     parts.collect::<Vec<_>>().join("`")

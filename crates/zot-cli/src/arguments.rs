@@ -3,6 +3,9 @@
 mod budget;
 mod context;
 mod extensions;
+mod first_word;
+mod heading;
+mod help;
 mod mode;
 mod model;
 mod recording;
@@ -18,6 +21,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 use zot_sdk::{Config, Persistence, StepLimit};
 
@@ -27,7 +31,7 @@ use budget::BudgetArguments;
 use context::ContextArguments;
 use extensions::ExtensionArguments;
 pub(crate) use mode::Mode;
-use mode::{DoctorArguments, ModeArguments};
+use mode::{DoctorArguments, ModeArguments, StreamArguments};
 use model::ModelArguments;
 use recording::RecordingArguments;
 use resume::Positions;
@@ -35,68 +39,74 @@ use session::SessionArguments;
 use system_prompt::SystemPromptArguments;
 use tools::ToolArguments;
 
-/// An agent that people embed, extend and watch.
+/// An agent for the terminal, for scripts and for other programs.
 #[derive(Parser)]
 #[command(
     name = "zot",
     version = env!("ZOT_BUILD_VERSION"),
     disable_version_flag = true,
-    // Scripts and aliases add flags to a command line that may have them already.
+    disable_help_flag = true,
+    // A script may append an option that an alias has set already: the last one counts.
     args_override_self = true,
-    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot -p [OPTIONS] PROMPT…\n       zot --json [OPTIONS] PROMPT…\n       zot rpc [OPTIONS]\n       zot ext list|install|remove|enable|disable|logs|new|test|dev …\n       zot sessions list|show|search|export|import|fork|tree|undo|delete|stats …\n       zot cassette show|verify|redact|trim FILE\n       zot skills list|show|new …\n       zot login [PROVIDER] | logout [PROVIDER | --all] | auth status\n       zot config list|get|set|unset|path …\n       zot completions bash|zsh|fish | man [COMMAND]\n       zot context [--json] [OPTIONS]\n       zot doctor [--network | --probe] [--json] [OPTIONS]",
-    after_help = "Without a key: zot -p --provider offline \"list the files here\"\n\
-                  Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated."
+    override_usage = "zot [OPTIONS] [PROMPT…]\n       zot COMMAND …"
 )]
 pub(crate) struct Arguments {
+    /// What to do. @PATH attaches a file or directory, /NAME at the start is a prompt template, piped
+    /// text is added at the end or in place of the word -
+    #[arg(value_name = "PROMPT")]
+    words: Vec<String>,
+    // The order of the headings in the help.
     #[command(flatten)]
     mode: ModeArguments,
     #[command(flatten)]
     model: ModelArguments,
-    /// The working directory
-    #[arg(long, value_name = "DIR", value_parser = values::path())]
-    cwd: Option<PathBuf>,
-    #[command(flatten)]
-    system_prompt: SystemPromptArguments,
     /// How hard a reasoning model thinks
-    #[arg(long, value_name = "EFFORT", ignore_case = true, value_parser = values::efforts())]
+    #[arg(long, value_name = "EFFORT", ignore_case = true, value_parser = values::efforts(), help_heading = heading::COMMON, display_order = 7)]
     reasoning: Option<String>,
-    /// The most model calls for one prompt
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    max_steps: Option<u32>,
+    /// Work in this directory [default: the current one]
+    #[arg(long, value_name = "DIR", value_parser = values::path(), help_heading = heading::COMMON, display_order = 8)]
+    cwd: Option<PathBuf>,
     #[command(flatten)]
     tools: ToolArguments,
     #[command(flatten)]
-    budget: BudgetArguments,
+    system_prompt: SystemPromptArguments,
     #[command(flatten)]
-    doctor: DoctorArguments,
+    context: ContextArguments,
     #[command(flatten)]
     session: SessionArguments,
     #[command(flatten)]
-    recording: RecordingArguments,
+    streams: StreamArguments,
+    /// The most model calls for one prompt
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = heading::LIMITS)]
+    max_steps: Option<u32>,
+    #[command(flatten)]
+    budget: BudgetArguments,
     #[command(flatten)]
     extensions: ExtensionArguments,
     #[command(flatten)]
-    context: ContextArguments,
+    recording: RecordingArguments,
+    #[command(flatten)]
+    doctor: DoctorArguments,
     /// Accepted for old scripts
     #[arg(long, hide = true)]
     experimental_oauth: bool,
+    /// Print help: -h the common options, --help all
+    #[arg(short, long, action = ArgAction::Help, help_heading = heading::OTHER)]
+    help: Option<bool>,
     /// Print the version
-    #[arg(short = 'v', long, visible_short_alias = 'V', action = ArgAction::Version)]
+    #[arg(short = 'v', long, visible_short_alias = 'V', action = ArgAction::Version, help_heading = heading::OTHER)]
     version: Option<bool>,
-
-    /// What to do: @PATH attaches a file or directory, /NAME at the start is a prompt template; piped
-    /// text is added. A word - stands for standard input and waits for its end
-    #[arg(value_name = "PROMPT")]
-    words: Vec<String>,
-
     /// The value of `ZOTCORE_RPC_TOKEN`.
     #[arg(skip)]
     rpc_token: Option<OsString>,
     #[arg(skip)]
     positions: Positions,
-    /// Values of --resume that are words of the prompt.
+    /// Values of `--resume` that are words of the prompt.
     #[arg(skip)]
     resumed_words: Vec<String>,
+    /// Whether all words follow `--`, so that none is a subcommand.
+    #[arg(skip)]
+    is_marked_prompt: bool,
 }
 
 /// Output of clap: help, the version, or an error.
@@ -111,7 +121,7 @@ impl From<clap::Error> for Shown {
 impl Shown {
     pub(crate) fn exit(self) -> ExitCode {
         let text = self.0.render().to_string();
-        // The words of the command line are repeated in it, and may be names of files.
+        // It repeats words of the command line, which may be file names with control characters.
         let _ = match self.0.use_stderr() {
             true => zot_terminal::stderr().write_all(text.as_bytes()),
             false => zot_terminal::stdout().write_all(text.as_bytes()),
@@ -122,17 +132,21 @@ impl Shown {
 
 impl Arguments {
     pub(crate) fn read() -> Result<Self, Shown> {
-        // First, in every mode: neither child processes nor anyone inspecting this one may see it.
+        // First, in every mode: neither child processes nor other programs may see it.
         let rpc_token = zot_process::take_secret("ZOTCORE_RPC_TOKEN");
-        let matches = Self::command().try_get_matches_from(arguments())?;
+        let matches = match Self::command().try_get_matches_from(arguments()) {
+            Err(shown) if shown.kind() == ErrorKind::DisplayHelp => return Err(help::help(shown)),
+            parsed => parsed?,
+        };
         let mut arguments = Self::from_arg_matches(&matches)?;
         arguments.rpc_token = rpc_token;
         arguments.unset_empty();
         arguments.note_positions(&matches);
+        arguments.is_marked_prompt = is_marked_prompt(arguments.words.len());
         Ok(arguments)
     }
 
-    /// As in the original, an empty value means not given.
+    /// Unsets empty values, which mean "not given", as in the original.
     fn unset_empty(&mut self) {
         self.model.unset_empty();
         values::unset_empty_path(&mut self.cwd);
@@ -143,7 +157,7 @@ impl Arguments {
         self.extensions.unset_empty();
     }
 
-    /// Returns what the command line asks for; `persistence` applies where no flag is about sessions.
+    /// Returns the configuration of the command line; `persistence` applies if no flag names a session.
     pub(crate) fn config(self, persistence: Persistence) -> Config {
         Config {
             model: self.model.into(),
@@ -164,7 +178,7 @@ impl Arguments {
         }
     }
 
-    /// Returns whether the wait for confirmations was given.
+    /// Returns whether the command line sets the time to wait for a confirmation.
     pub(crate) fn has_confirm_timeout(&self) -> bool {
         self.tools.confirm_timeout.is_some()
     }
@@ -173,14 +187,13 @@ impl Arguments {
         self.mode.json
     }
 
-    /// Takes the shared secret of the pipe. One that no client could send is an error, not the same as
-    /// none.
+    /// Takes the shared secret of the pipe. A secret that no client could send is an error.
     pub(crate) fn take_rpc_token(&mut self) -> Result<Option<String>, Failure> {
         let Some(token) = self.rpc_token.take().filter(|token| !token.is_empty()) else {
             return Ok(None);
         };
         token.into_string().map(Some).map_err(|_| {
-            Failure::usage("ZOTCORE_RPC_TOKEN is not UTF-8: no client could send it".to_owned())
+            Failure::usage("ZOTCORE_RPC_TOKEN is not UTF-8, so no client could send it")
         })
     }
 
@@ -193,10 +206,17 @@ impl Arguments {
     }
 }
 
-/// What follows the name of the program.
+/// Returns whether as many words as there are follow `--`.
+fn is_marked_prompt(words: usize) -> bool {
+    let arguments: Vec<OsString> = arguments().collect();
+    let mark = arguments.iter().position(|argument| argument == "--");
+    mark.is_some_and(|mark| arguments.len() - mark - 1 == words)
+}
+
+/// Returns the command line, with the name of the program first.
 fn arguments() -> impl Iterator<Item = OsString> {
     env::args_os().map(|argument| match argument.to_str() {
-        // The original's short form. Taken apart it would mean --no-stdin --continue.
+        // The original's short form, which clap would take for --no-stdin --continue.
         Some("-nc") => "--no-context-files".into(),
         _ => argument,
     })

@@ -15,12 +15,17 @@ use crate::output::{print, say, say_json};
 /// Exit code when there is no credential at all.
 const NONE: u8 = 1;
 
-/// Shows the available credentials.
+/// Show which credentials there are
 #[derive(Parser)]
-#[command(name = "zot auth", bin_name = "zot auth")]
+#[command(
+    name = "zot auth",
+    bin_name = "zot auth",
+    after_help = "Without a command: status.\n\
+                  Exit codes: 0 found, 1 none found, 2 usage or a file that cannot be used."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
@@ -34,7 +39,7 @@ enum Action {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    let Action::Status { json: as_json } = arguments.action;
+    let as_json = matches!(arguments.action, Some(Action::Status { json: true }));
     let credentials = Credentials::open(None)?;
     let CredentialReport {
         credentials,
@@ -44,7 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let credentials: Vec<Value> = credentials.iter().map(as_object).collect();
         say_json(&json!({"credentials": credentials}))?;
     } else if credentials.is_empty() && problem.is_none() {
-        say("There are no credentials: run zot login.")?;
+        say("there are no credentials: run zot login")?;
     } else {
         print(|output| write(output, &credentials))?;
     }

@@ -12,7 +12,7 @@ use zot_terminal::Print;
 use crate::failure::Failure;
 use crate::output::{print, say};
 
-/// Inspects and edits recordings of model exchanges.
+/// Inspect and edit recordings of model exchanges
 #[derive(Parser)]
 #[command(
     name = "zot cassette",
@@ -27,9 +27,13 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// List the exchanges
-    Show { file: PathBuf },
+    Show {
+        /// The recording
+        file: PathBuf,
+    },
     /// Check every line, and look for secrets
     Verify {
+        /// The recording
         file: PathBuf,
         /// Also count this text as a secret (repeatable)
         #[arg(long, value_name = "TEXT")]
@@ -37,6 +41,7 @@ enum Action {
     },
     /// Redact secrets: values of variables with secret-like names, and text that looks like a key
     Redact {
+        /// The recording, which is changed in place
         file: PathBuf,
         /// Also redact this text (repeatable)
         #[arg(long, value_name = "TEXT")]
@@ -45,6 +50,7 @@ enum Action {
     /// Keep only some exchanges, or drop the timing
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Trim {
+        /// The recording, which is changed in place
         file: PathBuf,
         /// The exchanges to keep, inclusive: 2..5, 2.., ..5 or 2
         #[arg(long, value_name = "A..B", group = "what", value_parser = range)]
@@ -68,7 +74,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         }
         Action::Redact { file, pattern } => {
             let places = recordings::redact(workspace, &file, &pattern)?;
-            say(format_args!("{}: {places} places redacted", file.display()))?;
+            say(format_args!(
+                "{}: {places} secrets redacted",
+                file.display()
+            ))?;
         }
         Action::Trim {
             file,

@@ -3,24 +3,24 @@
 use std::io::Write as _;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Command, CommandFactory as _, Parser};
+use clap::{Arg, Command, Parser};
 use clap_complete::Shell;
+use zot_sdk::credentials::Credentials;
+use zot_sdk::models;
 
-use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::{
-    auth_command, cassette_command, config_command, ext_command, login_command, sessions_command,
-    skills_command,
-};
+use crate::subcommands;
 
-/// Prints a completion script for a shell.
+/// Print a completion script for a shell
 #[derive(Parser)]
 #[command(
     name = "zot completions",
     bin_name = "zot completions",
     after_help = "bash: zot completions bash > ~/.local/share/bash-completion/completions/zot\n\
                   zsh:  zot completions zsh > \"${fpath[1]}/_zot\"\n\
-                  fish: zot completions fish > ~/.config/fish/completions/zot.fish"
+                  fish: zot completions fish > ~/.config/fish/completions/zot.fish\n\n\
+                  The script knows the providers and models of this moment: run it again after an update, or when \
+                  you have changed providers.json or models.json."
 )]
 pub(crate) struct CompletionArguments {
     /// The shell
@@ -28,15 +28,15 @@ pub(crate) struct CompletionArguments {
     shell: String,
 }
 
-/// Prints a manual page in roff format.
+/// Print a manual page
 #[derive(Parser)]
 #[command(
     name = "zot man",
     bin_name = "zot man",
-    after_help = "zot man | man -l -"
+    after_help = "To read it: zot man | man -l -"
 )]
 pub(crate) struct ManArguments {
-    /// Print the page of this command
+    /// Print the page of this command [default: that of zot]
     command: Option<String>,
 }
 
@@ -47,60 +47,68 @@ pub(crate) fn completions(arguments: CompletionArguments) -> Result<(), Failure>
         _ => Shell::Bash,
     };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut tree(), "zot", &mut script);
+    clap_complete::generate(
+        shell,
+        &mut with_names(subcommands::definition()),
+        "zot",
+        &mut script,
+    );
     zot_terminal::stdout()
         .write_all(&script)
         .map_err(Failure::output)
 }
 
 pub(crate) fn manual(arguments: ManArguments) -> Result<(), Failure> {
-    let tree = tree();
+    let program = subcommands::definition();
     let mut title = "zot".to_owned();
     let page = match &arguments.command {
-        None => tree,
+        None => program,
         Some(name) => {
-            let found = tree.find_subcommand(name).ok_or_else(|| {
-                Failure::usage(format!("{name:?} is not a command: see zot --help"))
+            let found = program.find_subcommand(name).ok_or_else(|| {
+                Failure::usage(format!(
+                    "unknown command {name:?}, expected one of {}",
+                    subcommands::NAMES.join(", ")
+                ))
             })?;
             title = format!("zot-{name}");
             found.clone().display_name(&title)
         }
     };
     let mut roff = Vec::new();
-    let page = page.disable_help_subcommand(true);
     clap_mangen::Man::new(page).title(title).render(&mut roff)?;
     zot_terminal::stdout()
         .write_all(&roff)
         .map_err(Failure::output)
 }
 
-/// All commands as one. At run time each has a parser of its own, so that none pays for the others.
-fn tree() -> Command {
-    // These take the flags of every run.
-    let run = |name: &'static str, about: &'static str| {
-        let flags = Arguments::command().mut_arg("words", |words| words.hide(true));
-        named(flags.override_usage(format!("zot {name} [OPTIONS]")), name).about(about)
+/// Returns the definition with the names of providers and models as values.
+fn with_names(program: Command) -> Command {
+    // Without readable files there is still everything else to complete.
+    let Ok(credentials) = Credentials::open(None) else {
+        return program;
     };
-    Arguments::command().subcommands([
-        run("rpc", "Serve the rpc protocol on standard input and output"),
-        run("doctor", "Check the installation and suggest fixes"),
-        named(ext_command::Arguments::command(), "ext"),
-        named(cassette_command::Arguments::command(), "cassette"),
-        run(
-            "context",
-            "Show what every request begins with, and what it costs",
-        ),
-        named(skills_command::Arguments::command(), "skills"),
-        named(sessions_command::Arguments::command(), "sessions"),
-        named(config_command::Arguments::command(), "config"),
-        named(login_command::LoginArguments::command(), "login"),
-        named(login_command::LogoutArguments::command(), "logout"),
-        named(auth_command::Arguments::command(), "auth"),
-        named(CompletionArguments::command(), "completions"),
-        named(ManArguments::command(), "man"),
-    ])
-}
-
-fn named(command: Command, name: &'static str) -> Command {
-    command.name(name).bin_name(format!("zot {name}"))
+    let mut providers = credentials.providers();
+    providers.extend(["offline", "replay"].map(str::to_owned));
+    let mut models: Vec<String> = models::list(&credentials, None)
+        .map(|list| {
+            list.models
+                .into_iter()
+                .map(|model| model.id.into_owned())
+                .collect()
+        })
+        .unwrap_or_default();
+    models.sort();
+    models.dedup();
+    // Clap wants names that live forever; the process ends as soon as they are printed.
+    let values =
+        |names: Vec<String>| PossibleValuesParser::new(names.into_iter().map(|name| &*name.leak()));
+    let (providers, models) = (values(providers), values(models));
+    let with_values = |argument: Arg| match argument.get_id().as_str() {
+        "provider" | "fallback" => argument.value_parser(providers.clone()),
+        "model" => argument.value_parser(models.clone()),
+        _ => argument,
+    };
+    program
+        .mut_args(with_values)
+        .mut_subcommands(|subcommand| subcommand.mut_args(with_values))
 }

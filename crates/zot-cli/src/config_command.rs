@@ -15,32 +15,36 @@ use crate::warn;
 /// Exit code of a setting that is not set.
 const UNSET: u8 = 1;
 
-/// Shows and changes settings.
+/// Show and change settings
 #[derive(Parser)]
 #[command(
     name = "zot config",
     bin_name = "zot config",
-    after_help = "Flags override variables (ZOT_MODEL, …), variables override .zot/config.json, and that overrides \
+    after_help = "Without a command: list.\n\
+                  Flags override variables (ZOT_MODEL, …), variables override .zot/config.json, and that overrides \
                   $ZOT_HOME/config.json.\n\
                   Exit codes: 0 done, 1 not set, 2 usage or a file that cannot be used."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
 enum Action {
     /// Print the value of a setting
     Get {
+        /// The name of the setting (`zot config list`)
         key: String,
         /// Print JSON, including where the value comes from
         #[arg(long)]
         json: bool,
     },
-    /// Change a setting; separate list items with commas; an empty value unsets it
+    /// Change a setting
     Set {
+        /// The name of the setting (`zot config list`)
         key: String,
+        /// The value; the items of a list are separated by commas, and an empty value unsets the setting
         value: String,
         /// Change the project's file (.zot/config.json) instead of yours
         #[arg(long)]
@@ -48,6 +52,7 @@ enum Action {
     },
     /// Remove a setting
     Unset {
+        /// The name of the setting
         key: String,
         /// Change the project's file instead of yours
         #[arg(long)]
@@ -72,7 +77,7 @@ enum Action {
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let workspace = &Workspace::of_process();
-    match arguments.action {
+    match arguments.action.unwrap_or(Action::List { json: false }) {
         Action::Get { key, json } => return get(workspace, &key, Format::of(json)),
         Action::Set {
             key,

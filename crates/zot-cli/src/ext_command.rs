@@ -1,4 +1,4 @@
-//! `zot ext`: installs, lists, tries and makes extensions.
+//! `zot ext`: installs, lists, tests and creates extensions.
 
 mod consent;
 mod dev;
@@ -24,12 +24,13 @@ use crate::failure::Failure;
 use crate::output::{Format, say};
 use consent::Consent;
 
-/// Extensions: programs in any language that add commands and tools, watch events and intercept them.
+/// Install, list, create and test extensions: programs that add tools and commands
 #[derive(Parser)]
 #[command(
     name = "zot ext",
     bin_name = "zot ext",
-    after_help = "Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); if two have \
+    after_help = "Without a command: list.\n\
+                  Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); if two have \
                   the same name, the project's wins.\n\n\
                   To write one:    zot ext new hello --lang python && zot ext dev hello\n\
                   To check it:     zot ext test hello\n\
@@ -38,7 +39,7 @@ use consent::Consent;
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
@@ -67,17 +68,25 @@ enum Action {
     /// Delete an installed extension
     #[command(alias = "rm")]
     Remove {
+        /// The name of the extension
         name: String,
         /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
     /// Enable an installed extension, so that it starts with zot
-    Enable { name: String },
+    Enable {
+        /// The name of the extension
+        name: String,
+    },
     /// Disable an installed extension without removing it
-    Disable { name: String },
+    Disable {
+        /// The name of the extension
+        name: String,
+    },
     /// Show what an extension wrote to standard error
     Logs {
+        /// The name of the extension
         name: String,
         /// Keep printing new lines until Ctrl-C
         #[arg(long, short)]
@@ -88,7 +97,9 @@ enum Action {
     },
     /// Create a working extension with a test
     New {
+        /// The name of the extension
         name: String,
+        /// The language to write it in
         #[arg(long)]
         lang: Language,
         /// Leave out zot's SDK, which Python and TypeScript extensions otherwise get a copy of
@@ -98,7 +109,7 @@ enum Action {
         #[arg(long, value_name = "PATH")]
         dir: Option<PathBuf>,
     },
-    /// Test everything an extension registers against a scripted host
+    /// Test everything an extension registers
     Test {
         /// The extension's directory
         path: PathBuf,
@@ -109,7 +120,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Run an extension, restart it on every save, and send it input by hand
+    /// Run an extension, restart it when its files change, and send it input by hand
     #[command(
         after_help = "Lines of standard input:\n  /command args       invokes a command\n  \
                             tool NAME {\"a\": 1}   calls a tool; NAME is optional if there is only one\n  \
@@ -143,7 +154,11 @@ impl Language {
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let workspace = &Workspace::of_process();
     let store = Store::new(&workspace.zot_home);
-    match arguments.action {
+    let action = arguments.action.unwrap_or(Action::List {
+        no_start: false,
+        json: false,
+    });
+    match action {
         Action::List { no_start, json } => {
             let starting = match no_start {
                 true => Starting::Skip,

@@ -19,18 +19,18 @@ use crate::output::write_line;
 /// Limit: a longer key on standard input is refused.
 const MAX_API_KEY_BYTES: u64 = 64 * 1024;
 
-/// Stores the key of a provider, or logs in to the provider.
+/// Store the key of a provider, or log in to it
 #[derive(Parser)]
 #[command(
     name = "zot login",
     bin_name = "zot login",
     after_help = "In a terminal, type or paste the key, which is not shown; a page on 127.0.0.1 accepts it \
-                  as well.\nThe key is tried once and stored in $ZOT_HOME/auth.json.\n\
+                  as well.\nThe key is checked with the provider and stored in $ZOT_HOME/auth.json.\n\
                   Providers with \"oauth\" in $ZOT_HOME/providers.json use a login instead of a key.\n\
                   Exit codes: 0 stored, 1 rejected or unreachable, 2 usage, 130 cancelled."
 )]
 pub(crate) struct LoginArguments {
-    /// The provider; zot asks for it if it is not given
+    /// The provider; zot asks for it if it is missing
     provider: Option<String>,
     /// Catches a key given as an argument, which is refused
     #[arg(hide = true)]
@@ -38,13 +38,13 @@ pub(crate) struct LoginArguments {
     /// Read the key from standard input
     #[arg(long)]
     stdin: bool,
-    /// Store the key without trying it first
+    /// Store the key without checking it
     #[arg(long)]
     no_probe: bool,
-    /// Print the address without opening a browser
+    /// Do not open a browser, only print the address
     #[arg(long)]
     no_browser: bool,
-    /// Log in with a code that is entered on another device
+    /// Log in with a code that you enter on another device
     #[arg(long, conflicts_with_all = ["stdin", "key"])]
     device: bool,
     /// Use a key even if the provider has a login
@@ -76,7 +76,7 @@ impl LoginArguments {
     }
 }
 
-/// Removes stored credentials.
+/// Remove stored credentials
 #[derive(Parser)]
 #[command(name = "zot logout", bin_name = "zot logout")]
 pub(crate) struct LogoutArguments {

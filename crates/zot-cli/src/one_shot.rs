@@ -1,5 +1,7 @@
 //! `zot -p` and `zot --json`: one prompt.
 
+mod progress;
+
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
+use progress::ProgressLine;
 
 /// What is written to standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,43 +57,40 @@ async fn run_prompt(
     let prompt = runtime.prepare_prompt(prompt).map_err(Failure::usage)?;
     warn(&prompt.problems);
     let mut events = runtime.prompt(&prompt.text, prompt.images)?;
-    let mut report = Report::new(format);
+    let mut report = Report::new(format, &runtime);
     loop {
-        match next_step(&runtime, &mut events, &mut output, &mut signals).await {
+        let progress = &mut report.progress;
+        match next_step(&runtime, &mut events, &mut output, &mut signals, progress).await {
             Step::Event(Some(event)) => report.add(event, &mut output)?,
             Step::Event(None) => break,
             Step::Notice(notice) => report.note(notice, &mut output)?,
             Step::Written(Ok(())) => {}
             Step::Written(Err(error)) => {
                 if report.may_lose(&error, &output) {
-                    // The reader has all it waited for.
+                    // The reader has received everything.
                     output.discard();
                     break;
                 }
-                runtime.cancel();
-                let ending = async {
-                    while events.next().await.is_some() {}
-                    runtime.close().await;
-                };
-                let _ = timeout(SIGNAL_GRACE, ending).await;
+                abandon(&runtime, events).await;
                 return Err(Failure::answer_lost(error));
             }
             Step::Signal(signal) => {
                 runtime.cancel();
                 tokio::select! {
                     () = wind_down(&runtime, events, report, output) => {}
-                    // The second signal does not wait for anything to wind down.
+                    // A second signal ends the process immediately.
                     _ = signals.next() => {}
                 }
                 return Ok(ExitCode::from(signal.exit_code()));
             }
         }
     }
+    report.progress.clear();
     warn(report.warnings());
     if format == Format::Text {
         report.finish(&mut output)?;
     }
-    // A reader who waits for the answer or for `done` need not wait for extensions to end.
+    // A reader who waits for the answer or for `done` does not have to wait for extensions to end.
     let written = tokio::select! {
         written = output.flush() => written,
         signal = signals.next() => return Ok(ExitCode::from(signal.exit_code())),
@@ -130,12 +130,22 @@ fn refuse_confirmations(runtime: &Runtime, format: Format) {
         ApprovalScope::Tools(names) => format!("calls of {} are", names.join(", ")),
     };
     warn(&[format!(
-        "{mode} cannot ask for confirmation: {tools} refused (--no-yolo or --confirm was given)"
+        "{mode} cannot ask for confirmation, so {tools} refused (because of --no-yolo or --confirm)"
     )]);
     runtime.refuse_confirmations_because(
-        "refused: the user wants to confirm this tool's calls, but cannot be asked in this mode. Do \
-         not try again: go on without the call, or say what it would have done",
+        "refused: the user wants to confirm calls of this tool, but cannot be asked in this mode. Do \
+         not try again: continue without the call, or describe what it would have done",
     );
+}
+
+/// Cancels a run whose output nobody reads.
+async fn abandon(runtime: &Runtime, mut events: EventStream) {
+    runtime.cancel();
+    let ending = async {
+        while events.next().await.is_some() {}
+        runtime.close().await;
+    };
+    let _ = timeout(SIGNAL_GRACE, ending).await;
 }
 
 /// Reports the remaining events of a cancelled run, as far as the reader accepts them.
@@ -147,7 +157,7 @@ async fn wind_down(
 ) {
     let ending = async {
         while let Some(event) = events.next().await {
-            // Only a serialisation bug fails here, and nobody is left to report it to.
+            // Only a bug in serialisation can fail here, and the run ends anyway.
             let _ = report.add(event, &mut output);
         }
         runtime.close().await;
@@ -172,6 +182,7 @@ async fn next_step(
     events: &mut EventStream,
     output: &mut Output,
     signals: &mut EndSignals,
+    progress: &mut ProgressLine,
 ) -> Step {
     let open = !output.is_full();
     tokio::select! {
@@ -179,12 +190,14 @@ async fn next_step(
         event = events.next(), if open => Step::Event(event),
         notice = runtime.next_notice(), if open => Step::Notice(notice),
         result = output.drive() => Step::Written(result),
+        never = progress.keep_drawing() => match never {},
     }
 }
 
 /// Turns events into output.
 struct Report {
     format: Format,
+    progress: ProgressLine,
     filter: EventFilter,
     /// The text of the last assistant message.
     answer: String,
@@ -196,14 +209,18 @@ struct Report {
     error: Option<ErrorReport>,
     /// How the last turn ended.
     last_stop: Option<TurnStop>,
-    /// Where in the output `done` was written.
+    /// The position of `done` in the output.
     done_mark: Option<Mark>,
 }
 
 impl Report {
-    fn new(format: Format) -> Self {
+    fn new(format: Format, runtime: &Runtime) -> Self {
         Self {
             format,
+            progress: match format {
+                Format::Text => ProgressLine::on_terminal(runtime.model()),
+                Format::Json => ProgressLine::hidden(),
+            },
             filter: EventFilter::with_details(),
             answer: String::new(),
             partial: String::new(),
@@ -215,6 +232,7 @@ impl Report {
     }
 
     fn add(&mut self, event: AgentEvent, output: &mut Output) -> io::Result<()> {
+        self.progress.observe(&event);
         match &event {
             AgentEvent::TurnStarted { .. } => self.partial.clear(),
             AgentEvent::AssistantMessage(message) => {
@@ -225,16 +243,21 @@ impl Report {
                 self.has_answer_in_turn = false;
                 self.last_stop = Some(*stop);
             }
-            // A reader of the answer alone should know which model gave it.
+            // The answer does not show which model wrote it.
             AgentEvent::FellBack { from, to, error } => {
                 if std::mem::take(&mut self.has_answer_in_turn) {
                     self.partial.clone_from(&self.answer);
                 }
                 if self.format == Format::Text {
-                    warn(&[format!("{from} failed ({}); {to} goes on", error.message)]);
+                    self.progress.clear();
+                    warn(&[format!(
+                        "{from} failed ({}); {to} takes over",
+                        error.message
+                    )]);
                 }
             }
             AgentEvent::Notice(message) if self.format == Format::Text => {
+                self.progress.clear();
                 warn(std::slice::from_ref(message));
             }
             AgentEvent::Failed(report) => {
@@ -264,15 +287,16 @@ impl Report {
         }
     }
 
-    /// Whether the reader has gone away after it received `done`.
+    /// Returns whether the reader closed the pipe after it received `done`.
     fn may_lose(&self, error: &io::Error, output: &Output) -> bool {
         error.kind() == io::ErrorKind::BrokenPipe
             && self.done_mark.is_some_and(|end| output.has_written(end))
     }
 
     /// Shows a notice of an extension: among the events, or on standard error.
-    fn note(&self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
-        // When even standard error is gone, nobody can be told.
+    fn note(&mut self, notice: ExtensionNotice, output: &mut Output) -> io::Result<()> {
+        self.progress.clear();
+        // If standard error is closed, there is nowhere else to report it.
         match &notice {
             ExtensionNotice::Problem(problem) => {
                 let _ = writeln!(zot_terminal::stderr(), "{problem}");
@@ -292,7 +316,7 @@ impl Report {
         self.write(wire::notice(notice), output)
     }
 
-    /// Warnings about the answer.
+    /// Returns warnings about the answer.
     fn warnings(&self) -> &'static [&'static str] {
         if self.error.is_some() {
             &[]

@@ -1,5 +1,5 @@
 //! `zot sessions`: lists, shows, searches, exports, forks and deletes sessions, and undoes the
-//! changes of their tools.
+//! changes their tools made.
 
 mod export;
 mod list;
@@ -22,12 +22,13 @@ use crate::output::{Format, say, say_json};
 
 pub(crate) use list::Columns;
 
-/// Manages the sessions on this machine. Without a command, lists those of this directory.
+/// List, show, search, export, fork, undo and delete sessions
 #[derive(Parser)]
 #[command(
     name = "zot sessions",
     bin_name = "zot sessions",
-    after_help = "Name a session by its id, the beginning of its id, or the path of its file.\n\
+    after_help = "Without a command: the sessions of this directory.\n\
+                  Name a session by its id, the beginning of its id, or the path of its file.\n\
                   To resume one: zot -p --continue PROMPT, or zot -p --resume ID PROMPT.\n\n\
                   Exit codes: 0 done, 1 failed or nothing found, 2 usage."
 )]
@@ -52,15 +53,18 @@ enum Action {
     List(ListArguments),
     /// Show the messages of a session, with a number for each prompt
     Show {
+        /// The session
         id: String,
         /// Show only the metadata, not the messages
         #[arg(long, conflicts_with = "json")]
         summary: bool,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Find messages that contain all these words
     Search {
+        /// What to look for
         #[arg(required = true)]
         words: Vec<String>,
         /// Search only the sessions of this directory
@@ -69,6 +73,7 @@ enum Action {
         /// Show at most N messages
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -76,16 +81,20 @@ enum Action {
     Export(export::Arguments),
     /// Import a .zotsession file as a session of this directory
     Import {
+        /// The file to import
         file: PathBuf,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Start a new session with the messages of another, up to a prompt or all of them
     Fork {
+        /// The session to copy
         id: String,
         /// Copy only the messages before this prompt, numbered as in `show`
         #[arg(long, value_name = "N")]
         at: Option<usize>,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -95,8 +104,10 @@ enum Action {
     Undo(undo::Arguments),
     /// Delete sessions and the files kept with them
     Delete {
+        /// The sessions to delete
         #[arg(required = true)]
         ids: Vec<String>,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -121,7 +132,7 @@ pub(crate) fn of_directory(cwd: Option<&Path>) -> Vec<Summary> {
 
 /// Lists sessions on standard error, for a user who has to name one.
 pub(crate) fn offer(summaries: &[Summary], columns: Columns) {
-    // When even standard error is gone, the exit code is all that is left to say.
+    // If standard error is closed, only the exit code can report the problem.
     let _ = list::write_table(&mut zot_terminal::stderr(), summaries, columns);
 }
 

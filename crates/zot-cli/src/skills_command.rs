@@ -11,19 +11,20 @@ use zot_sdk::skills::{self, Skill, SkillHome, SkillSource};
 use crate::failure::Failure;
 use crate::output::{Format, say, say_json};
 
-/// Skills: instructions for particular tasks, which the model loads when it needs them.
+/// List, show and create skills: instructions that the model loads when it needs them
 #[derive(Parser)]
 #[command(
     name = "zot skills",
     bin_name = "zot skills",
-    after_help = "A skill is a directory with a SKILL.md. They are found in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills,\n\
+    after_help = "Without a command: list.\n\
+                  A skill is a directory with a SKILL.md. zot looks for skills in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills, \
                   ~/.claude/skills, ./.agents/skills and ~/.agents/skills; if two have the same name, the first wins.\n\
                   Without --with-skills, zot offers only the built-in skills.\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Subcommand)]
@@ -36,6 +37,7 @@ enum Action {
     },
     /// Show the instructions of a skill
     Show {
+        /// The name of the skill
         name: String,
         /// Print JSON
         #[arg(long)]
@@ -43,6 +45,7 @@ enum Action {
     },
     /// Create a skill in ./.zot/skills
     New {
+        /// The name of the skill
         name: String,
         /// Create it in $ZOT_HOME/skills instead, for all projects
         #[arg(long)]
@@ -58,7 +61,7 @@ enum Action {
 
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let workspace = &Workspace::of_process();
-    match arguments.action {
+    match arguments.action.unwrap_or(Action::List { json: false }) {
         Action::List { json } => list::run(&skills::list(workspace), Format::of(json)),
         Action::Show { name, json } => {
             show::run(&skills::show(workspace, &name)?, Format::of(json))

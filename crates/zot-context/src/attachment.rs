@@ -5,6 +5,7 @@ mod parts;
 mod tests;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -52,6 +53,9 @@ const MAX_MENTIONED_DIRECTORY_ENTRIES: usize = 500;
 /// A NUL in the first bytes of a file makes it binary.
 const SNIFF_BYTES: usize = 8 * 1024;
 
+/// A longer ending of a name is not taken for the extension of a file.
+const MAX_EXTENSION_LENGTH: usize = 8;
+
 /// What is attached to a prompt.
 #[derive(Debug, Default)]
 pub struct Attached {
@@ -60,6 +64,8 @@ pub struct Attached {
     pub images: Vec<Image>,
     /// What was mentioned and exists, but could not be attached. `text` also tells the model.
     pub problems: Vec<Problem>,
+    /// Mentions that look like paths but name nothing that exists. They stay plain text.
+    pub missing: Vec<String>,
     /// Everything that was mentioned, in order, with its outcome; includes what does not exist,
     /// which `text` does not mention.
     pub parts: Vec<Part>,
@@ -75,10 +81,13 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attac
     let mut seen = HashSet::new();
     for mention in mentions(text) {
         let Some((shown, path)) = resolve(&mention, cwd, home) else {
-            // Without the punctuation after it.
-            attached
-                .parts
-                .extend(mention.candidates.last().map(|name| Part::missing(name)));
+            // The last candidate has no punctuation after it.
+            if let Some(name) = mention.candidates.last() {
+                attached.parts.push(Part::missing(name));
+                if looks_like_path(name, cwd) {
+                    attached.missing.push((*name).to_owned());
+                }
+            }
             continue;
         };
         let before = attached.text.len();
@@ -118,6 +127,27 @@ fn resolve<'a>(
     });
     let mut there = readings.filter(|(_, path)| path.symlink_metadata().is_ok());
     there.next()
+}
+
+/// Returns whether a mention of something that does not exist is probably a mistyped path, and not a
+/// user's handle, a decorator or the name of a package.
+fn looks_like_path(name: &str, cwd: &Path) -> bool {
+    if name.contains(['(', ')', '[', ']', '{', '}', '<', '>', '=', '$']) {
+        return false;
+    }
+    let path = Path::new(name);
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let has_extension = (1..=MAX_EXTENSION_LENGTH).contains(&extension.len())
+        && extension
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric())
+        && extension.contains(|character: char| character.is_ascii_alphabetic());
+    let is_anchored = ["/", "./", "../", "~/"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let is_in_directory = !parent.as_os_str().is_empty() && cwd.join(parent).is_dir();
+    has_extension || is_anchored || is_in_directory || name.contains(' ')
 }
 
 /// Returns the path without links, unless its links lead out of the project.

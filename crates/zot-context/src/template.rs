@@ -151,6 +151,17 @@ impl Templates {
         Ok(Some(expanded))
     }
 
+    /// Returns the name of the template that `text` asks for, if there is no such template: `text`
+    /// begins with `/name`, which is not a file either.
+    pub fn missing<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let (name, ..) = command(text)?;
+        let is_missing = !self.directories.is_empty()
+            && check_skill_name(name).is_ok()
+            && matches!(self.find(name), Ok(None))
+            && !Path::new("/").join(name).exists();
+        is_missing.then_some(name)
+    }
+
     fn read(
         &self,
         name: &str,

@@ -16,7 +16,9 @@ pub use zot_context::{
 /// The context that every request of an agent begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextReport {
+    /// The parts, in the order in which they are sent.
     pub parts: Vec<ContextPart>,
+    /// Problems with the configuration or with extensions.
     pub warnings: Vec<String>,
 }
 
@@ -34,9 +36,11 @@ pub struct PromptDraft {
 /// A prompt that is ready to be sent.
 #[derive(Debug, Clone)]
 pub struct PreparedPrompt {
+    /// The text of the prompt, with attached files.
     pub text: String,
+    /// The images of attached files.
     pub images: Vec<Image>,
-    /// Why mentioned files could not be attached.
+    /// Why mentioned files could not be attached, and which template does not exist.
     pub problems: Vec<String>,
 }
 
@@ -58,10 +62,12 @@ pub async fn measure(config: Config) -> Result<ContextReport, AssemblyError> {
 }
 
 impl ContextReport {
+    /// Returns the size of all parts.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
+    /// Returns the estimated number of tokens of all parts.
     pub fn tokens(&self) -> u64 {
         self.parts.iter().map(|part| part.tokens).sum()
     }
@@ -91,6 +97,12 @@ impl Runtime {
             typed_after,
         } = draft;
         let attached = self.attach_mentions([typed.as_str(), &typed_after].join("\n").trim());
+        let missing = attached.missing.iter();
+        let mut problems: Vec<String> = missing
+            .map(|name| format!("@{name}: no such file or directory; sent as text"))
+            .chain(attached.problems.iter().map(ToString::to_string))
+            .collect();
+        problems.extend(self.missing_template(&typed));
         let expanded = self.expand_template(&typed)?;
         let parts = [
             Some(expanded.unwrap_or(typed)),
@@ -103,7 +115,7 @@ impl Runtime {
         Ok(PreparedPrompt {
             text: parts.join("\n\n"),
             images: attached.images,
-            problems: attached.problems.iter().map(ToString::to_string).collect(),
+            problems,
         })
     }
 }

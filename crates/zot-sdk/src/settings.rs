@@ -8,8 +8,8 @@ use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
 use zot_session::Durability;
 
 impl Config {
-    /// Fills in what has not been given. `config.json` is not read for an embedding program; one that
-    /// wants it passes the settings of [`configuration::layers`](crate::configuration::layers).
+    /// Fills in what is not set. An embedding program that wants to honour `config.json` passes the
+    /// settings of [`configuration::layers`](crate::configuration::layers).
     pub fn fill_in(&mut self, settings: Settings) {
         self.model.preferred = PreferredModel {
             provider: settings.provider,

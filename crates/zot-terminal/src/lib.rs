@@ -7,6 +7,7 @@
 mod characters;
 mod filter;
 mod print;
+mod status_line;
 mod utf8;
 
 pub use characters::{is_deceptive, is_obeyed};
@@ -14,3 +15,4 @@ pub use filter::{Filter, Layout, clean};
 pub use print::{
     Buffered, Content, Print, Printer, buffered_stdout, escape_json, json_stdout, stderr, stdout,
 };
+pub use status_line::StatusLine;

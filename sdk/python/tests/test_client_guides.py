@@ -1,4 +1,4 @@
-"""The examples of the guides run as printed, except for the model and the prompts."""
+"""Runs the examples of the guides: those of the offline model unchanged, the others with a scripted model."""
 
 import contextlib
 import io
@@ -16,7 +16,6 @@ GUIDES = [ROOT / "README.md", DOCS / "embedding.md", DOCS / "embedding" / "pytho
 # The prompt for the scripted model in place of each prompt of the guides.
 DIRECTIVES = {
     "Count the lines in notes.txt.": 'texttool:bash:{\\"command\\":\\"wc -l notes.txt\\"}',
-    "And the words?": "say:2",
     "What is 17 + 25?": 'tool:add:{\\"a\\":17,\\"b\\":25}',
     "What is the weather in Oslo?": 'tool:weather:{\\"city\\":\\"Oslo\\"}',
     "When is high tide in Oslo?": 'tool:tides:{\\"city\\":\\"Oslo\\"}',
@@ -26,7 +25,7 @@ DIRECTIVES = {
 }
 # What an example prints, by a piece of its text.
 PRINTED = {
-    '"And the words?"': "let me look. all donealpha beta  end",
+    'provider="offline"': "notes.txt has 2 lines.`wc -w notes.txt` ended with exit code 0 and printed:\n\n    4 notes.txt end",
     "zot.ToolResult": "2 notes.txt",
     'import zot\n\nwith zot.Client(provider="anthropic") as client:\n    for': "let me look. all done",
     "17 + 25": "all done Usage(",
@@ -67,8 +66,9 @@ class Guides(ScriptedTest):
     def run_example(self, example):
         model = f'provider="openai", model="gpt-5", base_url="{self.url}", api_key="key"'
         code = example.replace('provider="anthropic"', model)
-        for question, directive in DIRECTIVES.items():
-            code = code.replace(f'"{question}"', f'"{directive}"')
+        if code != example:
+            for question, directive in DIRECTIVES.items():
+                code = code.replace(f'"{question}"', f'"{directive}"')
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, "example", "exec"), {"__name__": "example"})

@@ -1,4 +1,4 @@
-use super::{complaints, relative_targets};
+use super::{problems, relative_targets};
 
 #[test]
 fn targets_are_found_in_prose_only() {
@@ -33,10 +33,10 @@ fn a_link_is_resolved_from_its_document() {
         "[up](../README.md#top) [root](/README.md) [bad](README.md)",
     );
     assert_eq!(
-        complaints(&workdir.path()).unwrap(),
+        problems(&workdir.path()).unwrap(),
         [
             "README.md:1: there is no docs/gone.md",
-            "docs/guide.md:1: there is no README.md"
+            "docs/guide.md:1: missing file README.md"
         ]
     );
 }

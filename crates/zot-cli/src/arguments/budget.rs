@@ -5,11 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use zot_sdk::Budget;
 
-use super::values;
+use super::{heading, values};
 
 #[derive(Args)]
+#[command(next_help_heading = heading::LIMITS)]
 pub(super) struct BudgetArguments {
-    /// The most model calls this process may make
+    /// The most model calls of this process
     #[arg(long, value_name = "N")]
     max_process_steps: Option<u64>,
     /// The most money this process may spend
@@ -18,7 +19,7 @@ pub(super) struct BudgetArguments {
     /// The most tokens this process may use
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// The longest this process may work
+    /// The longest time this process may work
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
 }

@@ -1,14 +1,17 @@
-//! The flags about what the model is told about the project.
+//! The flags that choose which instructions and skills the model gets.
 
 use clap::Args;
 use zot_sdk::{ContextSearch, SkillSearch};
 
+use super::heading;
+
 #[derive(Args)]
+#[command(next_help_heading = heading::CONTEXT)]
 pub(super) struct ContextArguments {
-    /// Offer the skills of the project and the user, not only the built-in ones
+    /// Offer your own and the project's skills in addition to the built-in ones
     #[arg(long, alias = "with-skill")]
     with_skills: bool,
-    /// Offer no skills and no `skill` tool, overriding --with-skills
+    /// Offer no skills at all, even with --with-skills
     #[arg(long, alias = "no-skills")]
     no_skill: bool,
     /// Do not read AGENTS.md, CLAUDE.md and .zot/instructions.md

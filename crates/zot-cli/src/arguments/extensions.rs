@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 use zot_sdk::ExtensionSearch;
 
-use super::values;
+use super::{heading, values};
 
 #[derive(Args)]
+#[command(next_help_heading = heading::EXTENSIONS)]
 pub(super) struct ExtensionArguments {
-    /// Also load this extension (repeatable); it wins over an installed one of the same name
+    /// Also load the extension in this directory, instead of an installed one of the same name (repeatable)
     #[arg(short, long, value_name = "DIR", value_parser = values::path())]
     ext: Vec<PathBuf>,
-    /// Load no extensions except those of --ext
+    /// Load only the extensions given with --ext
     #[arg(long, alias = "no-extensions", action = ArgAction::SetTrue)]
     no_ext: bool,
 }

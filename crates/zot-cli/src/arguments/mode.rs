@@ -5,61 +5,52 @@ use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 
-use super::Arguments;
+use super::first_word::intended_command;
 use super::resume::Resume;
-use super::values;
+use super::{Arguments, heading, values};
 use zot_sdk::context::PromptDraft;
 use zot_sdk::doctor::Depth;
 
 use crate::failure::Failure;
 use crate::prompt_input::{self, StandardInput};
-use crate::warn;
-
-/// The words that are commands when they come first.
-const COMMANDS: [&str; 13] = [
-    "rpc",
-    "doctor",
-    "ext",
-    "cassette",
-    "config",
-    "login",
-    "logout",
-    "auth",
-    "completions",
-    "man",
-    "context",
-    "skills",
-    "sessions",
-];
+use crate::{subcommands, warn};
 
 #[derive(Args)]
+#[command(next_help_heading = heading::MODEL)]
 pub(super) struct ModeArguments {
-    /// Print the final answer only (of -p, --json and --rpc the last one counts)
-    #[arg(short, long, overrides_with_all = ["json", "rpc"])]
+    /// Print the answer to a prompt and exit
+    #[arg(short, long, overrides_with_all = ["json", "rpc"], help_heading = heading::COMMON, display_order = 1)]
     print: bool,
-    /// Print one event per line as JSON
-    #[arg(long, overrides_with_all = ["print", "rpc"])]
+    /// Like -p, but print every event as a line of JSON
+    #[arg(long, overrides_with_all = ["print", "rpc"], help_heading = heading::COMMON, display_order = 2)]
     pub(super) json: bool,
-    /// Serve the rpc protocol on standard input and output (same as `zot rpc`)
-    #[arg(long, overrides_with_all = ["print", "json"])]
-    rpc: bool,
-    /// Do not read standard input: for -p and --json in `while read` loops and cron jobs
-    #[arg(short, long)]
-    pub(super) no_stdin: bool,
-    /// List the known models and their prices
+    /// List the known models with their prices
     #[arg(long)]
     list_models: bool,
-    /// With --list-models: ask the providers for their models first
+    /// With --list-models: first ask the providers which models they have
     #[arg(long, requires = "list_models")]
     pub(super) refresh: bool,
 }
 
 #[derive(Args)]
+#[command(next_help_heading = heading::STREAMS)]
+pub(super) struct StreamArguments {
+    /// Do not read standard input: for -p and --json in `while read` loops and cron jobs
+    #[arg(short, long)]
+    pub(super) no_stdin: bool,
+    /// The same as `zot rpc`
+    #[arg(long, overrides_with_all = ["print", "json"])]
+    rpc: bool,
+}
+
+/// The options of `zot doctor`.
+#[derive(Args)]
+#[command(next_help_heading = heading::DOCTOR)]
 pub(super) struct DoctorArguments {
-    /// With `zot doctor`: show which hosts would be contacted
+    /// Also show which hosts a run would contact
     #[arg(long)]
     network: bool,
-    /// With `zot doctor`: try to reach them, without sending a request
+    /// Also try to reach these hosts, without sending a request
     #[arg(long)]
     probe: bool,
 }
@@ -70,7 +61,7 @@ pub(crate) enum Mode {
     /// In the terminal.
     Chat {
         prompt: Option<String>,
-        /// Which conversation to go on with is to be picked first.
+        /// Whether the user first picks the session to continue.
         picks_session: bool,
     },
     Print {
@@ -84,10 +75,37 @@ pub(crate) enum Mode {
     Doctor(Depth),
 }
 
+/// A subcommand that takes the options of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunCommand {
+    Rpc,
+    Context,
+    Doctor,
+}
+
+impl RunCommand {
+    fn named(word: &str) -> Option<Self> {
+        match word {
+            "rpc" => Some(Self::Rpc),
+            "context" => Some(Self::Context),
+            "doctor" => Some(Self::Doctor),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rpc => "rpc",
+            Self::Context => "context",
+            Self::Doctor => "doctor",
+        }
+    }
+}
+
 impl Arguments {
     pub(crate) fn mode(&mut self) -> Result<Mode, Failure> {
         if self.experimental_oauth {
-            warn(&["--experimental-oauth changes nothing: `zot login` needs no flag"]);
+            warn(&["--experimental-oauth has no effect: `zot login` needs no flag"]);
         }
         if let Some(cwd) = &self.cwd {
             values::check_directory(cwd)?;
@@ -95,89 +113,120 @@ impl Arguments {
         if self.mode.list_models {
             return Ok(Mode::ListModels);
         }
-        self.settle_resumption()?;
-        let mode = self.wanted_mode()?;
-        if self.mode.no_stdin && matches!(mode, Mode::Rpc) {
-            return Err(Failure::usage(
-                "--no-stdin leaves standard input alone, but rpc reads its commands from it"
-                    .to_owned(),
-            ));
+        self.resolve_resume()?;
+        if let Some(command) = self.run_command() {
+            let words = self.words.get(1..).unwrap_or_default();
+            return self.command_mode(command, words);
         }
-        Ok(mode)
+        if self.streams.rpc {
+            return self.command_mode(RunCommand::Rpc, &self.words);
+        }
+        if self.mode.json || self.mode.print {
+            self.pick_session()?;
+            let prompt = self.prompt()?;
+            return Ok(match self.mode.json {
+                true => Mode::Json { prompt },
+                false => Mode::Print { prompt },
+            });
+        }
+        self.chat_mode()
     }
 
-    fn wanted_mode(&mut self) -> Result<Mode, Failure> {
-        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-        // As the first argument the word is a command, not a prompt that someone pays for.
-        let command = env::args()
-            .nth(1)
-            .filter(|word| COMMANDS.contains(&word.as_str()));
-        if command.as_deref() == Some("context") && !self.mode.print {
-            return match self.words.get(1) {
-                None => Ok(Mode::Context),
-                Some(word) => Err(Failure::usage(format!(
-                    "context takes no prompt ({word:?}): it shows what comes before one"
-                ))),
-            };
-        }
-        let is_doctor = command.as_deref() == Some("doctor");
-        if let (Some(command), true) = (command, self.mode.print || self.mode.json && !is_doctor) {
+    /// Returns the subcommand: the first argument, or the first word of a command line that does not ask
+    /// for the answer to a prompt.
+    fn run_command(&self) -> Option<RunCommand> {
+        let first = env::args().nth(1).unwrap_or_default();
+        let takes_prompt = self.mode.print || self.mode.json || self.is_marked_prompt;
+        RunCommand::named(&first).or_else(|| match self.words.first() {
+            Some(word) if !takes_prompt => RunCommand::named(word),
+            _ => None,
+        })
+    }
+
+    /// Returns the mode of a subcommand; `words` follow its name.
+    fn command_mode(&self, command: RunCommand, words: &[String]) -> Result<Mode, Failure> {
+        let name = command.name();
+        if self.mode.print || self.mode.json && command == RunCommand::Rpc {
             return Err(Failure::usage(format!(
-                "{command} cannot be combined with -p or --json"
+                "{name} cannot be combined with -p or --json"
             )));
         }
-        if self.mode.json && !is_doctor {
-            self.pick_session()?;
-            let prompt = self.prompt()?;
-            return Ok(Mode::Json { prompt });
+        if let Some(word) = words.first() {
+            let hint = match command {
+                RunCommand::Rpc => ": send a prompt as a command on standard input",
+                RunCommand::Context | RunCommand::Doctor => "",
+            };
+            return Err(Failure::usage(format!(
+                "unexpected argument {word:?}: zot {name} takes only options{hint}"
+            )));
         }
-        if self.mode.print {
-            self.pick_session()?;
-            let prompt = self.prompt()?;
-            return Ok(Mode::Print { prompt });
+        match command {
+            RunCommand::Context => Ok(Mode::Context),
+            RunCommand::Doctor => Ok(Mode::Doctor(
+                match (self.doctor.network, self.doctor.probe) {
+                    (_, true) => Depth::Probe,
+                    (true, false) => Depth::Network,
+                    (false, false) => Depth::Configuration,
+                },
+            )),
+            RunCommand::Rpc if self.session.resumes == Resume::Pick => Err(self.unnamed_session()),
+            RunCommand::Rpc if self.streams.no_stdin => Err(Failure::usage(
+                "--no-stdin cannot be combined with rpc, which reads commands from standard input",
+            )),
+            RunCommand::Rpc => Ok(Mode::Rpc),
         }
-        let is_rpc = self.mode.rpc || self.words.first().is_some_and(|word| word == "rpc");
-        if self.session.resumes == Resume::Pick && (is_rpc || !at_terminal) {
+    }
+
+    fn chat_mode(&self) -> Result<Mode, Failure> {
+        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let picks_session = self.session.resumes == Resume::Pick;
+        if picks_session && !at_terminal {
             return Err(self.unnamed_session());
         }
+        if !self.is_marked_prompt {
+            let prefix = if at_terminal { "zot --" } else { "zot -p" };
+            self.check_first_word(prefix)?;
+        }
         match self.words.as_slice() {
-            [] if self.mode.rpc => Ok(Mode::Rpc),
-            [word] if word == "rpc" => Ok(Mode::Rpc),
-            [word] if word == "doctor" => Ok(Mode::Doctor(match (self.doctor.network, self.doctor.probe) {
-                (_, true) => Depth::Probe,
-                (true, false) => Depth::Network,
-                (false, false) => Depth::Configuration,
-            })),
-            [first, second, ..] if first == "rpc" || self.mode.rpc => Err(Failure::usage(format!(
-                "rpc takes no prompt on the command line ({second:?}): send it as a prompt command"
-            ))),
-            words if at_terminal && words.iter().any(|word| word == "-") => {
-                Err(Failure::usage(
-                    "the word - stands for standard input, which is the chat's keyboard: use it \
-                     with -p or --json"
-                        .to_owned(),
-                ))
-            }
+            words if at_terminal && words.iter().any(|word| word == "-") => Err(Failure::usage(
+                "the word - stands for standard input, which is the keyboard here: use it with -p or \
+                 --json",
+            )),
             words if at_terminal => Ok(Mode::Chat {
                 prompt: (!words.is_empty()).then(|| words.join(" ")),
-                picks_session: self.session.resumes == Resume::Pick,
+                picks_session,
             }),
             [word, ..] => Err(Failure::usage(format!(
-                "{word:?} is not a command ({}); to run a prompt use -p PROMPT for the answer or \
+                "{word:?} is not a command ({}); to run a prompt, use -p PROMPT for the answer or \
                  --json PROMPT for events (the chat needs a terminal)",
-                COMMANDS.join(", ")
+                subcommands::NAMES.join(", ")
             ))),
             [] => Err(Failure::usage(
                 "the chat needs a terminal: use -p PROMPT for the answer, --json PROMPT for events, \
-                 or rpc; see --help"
-                    .to_owned(),
+                 or rpc; see zot --help",
             )),
         }
     }
 
-    /// The words of the command line and what is piped in.
+    /// Fails if the prompt is probably meant as a subcommand; after `prefix` it would be sent.
+    fn check_first_word(&self, prefix: &str) -> Result<(), Failure> {
+        let (Some(command), Some(word)) = (intended_command(&self.words), self.words.first())
+        else {
+            return Ok(());
+        };
+        let problem = match subcommands::is_known(word) {
+            true => format!("the command must come before the options: try `{command}`"),
+            false => format!("{word:?} is not a command: try `{command}`"),
+        };
+        let prompt = self.words.join(" ");
+        Err(Failure::usage(format!(
+            "{problem}, or `{prefix} {prompt}` to send it as a prompt"
+        )))
+    }
+
+    /// Returns the words of the command line and what is piped in.
     fn prompt(&self) -> Result<PromptDraft, Failure> {
-        let stdin = match self.mode.no_stdin {
+        let stdin = match self.streams.no_stdin {
             true => StandardInput::LeaveAlone,
             false => StandardInput::Read,
         };

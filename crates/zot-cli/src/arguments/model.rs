@@ -4,28 +4,29 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use zot_sdk::{ModelChoice, OpenAiWire, PreferredModel};
 
+use super::heading;
 use super::values::{trim_names, unset_empty};
 
 #[derive(Args)]
+#[command(next_help_heading = heading::MODEL)]
 pub(super) struct ModelArguments {
-    /// anthropic, openai, openai-responses, gemini, deepseek, kimi, ollama, openrouter, groq, xai,
-    /// mistral, together, fireworks, cerebras, lmstudio, vllm, offline, replay, or one of
-    /// providers.json
-    #[arg(long, value_name = "NAME")]
+    /// Who runs the model: anthropic, openai, gemini, ollama, openrouter, … (`zot --list-models`), one of
+    /// your providers.json, or offline, a stand-in that needs no key
+    #[arg(long, value_name = "NAME", help_heading = heading::COMMON, display_order = 5)]
     pub(super) provider: Option<String>,
-    /// The model's id; see --list-models
-    #[arg(long, value_name = "ID")]
+    /// The model (`zot --list-models`)
+    #[arg(long, value_name = "ID", help_heading = heading::COMMON, display_order = 6)]
     model: Option<String>,
-    /// Models that take over when the provider fails: provider/model, or a provider for its default model
+    /// Backup models, in order: provider/model, or a provider for its default model
     #[arg(long, value_name = "A/M,B", value_delimiter = ',')]
     fallback: Vec<String>,
-    /// The provider's key, visible to all processes (better: its variable, or `zot login`)
+    /// The provider's key; other users can see it, so prefer a variable or `zot login`
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     api_key: Option<String>,
-    /// Use a compatible server instead of the provider's own
+    /// The address of a compatible server to use instead of the provider's own
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Which of OpenAI's two wires to use [default: the one that the model needs]
+    /// Which of OpenAI's two APIs to use [default: the one the model needs]
     #[arg(long, value_name = "WIRE", value_parser = PossibleValuesParser::new(OpenAiWire::NAMES))]
     wire: Option<String>,
 }

@@ -7,18 +7,21 @@ use clap::builder::PossibleValuesParser;
 use zot_sdk::recordings::{ReplayMode, ReplayPace};
 use zot_sdk::{Recording, Replay};
 
+use super::heading;
+
 #[derive(Args)]
+#[command(next_help_heading = heading::RECORDINGS)]
 pub(super) struct RecordingArguments {
-    /// Record all model exchanges to a cassette; FILE must be new or empty
+    /// Record all model exchanges in a cassette, a new or empty file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Answer from a cassette, without network or key (--provider replay)
+    /// Replay a cassette instead of calling a model (implies --provider replay)
     #[arg(long, value_name = "FILE")]
     cassette: Option<PathBuf>,
-    /// strict: a request that differs from the recorded one fails; by-order: answer whatever is asked
+    /// strict: fail if a request differs from the recorded one; by-order: ignore differences
     #[arg(long, value_name = "MODE", requires = "cassette", value_parser = PossibleValuesParser::new(["strict", "by-order"]))]
     replay_mode: Option<String>,
-    /// Replay at the recorded speed instead of full speed
+    /// Replay at the recorded speed
     #[arg(long, requires = "cassette")]
     realtime: bool,
 }

@@ -1,5 +1,4 @@
-//! `--resume`: with the id of a session, or as the original has it, without one and perhaps with the
-//! prompt behind it.
+//! `--resume`: with the id of a session or, as in the original, without one; the prompt may follow it.
 
 #[cfg(test)]
 mod tests;
@@ -18,36 +17,36 @@ use crate::prompt_input::stdin_speaks;
 use crate::sessions_command::{self, Columns};
 use crate::warn;
 
-/// A line with the number of a session is not longer than this.
+/// The longest line that is read as the number of a session.
 ///
 /// Limit: `-p --resume`: the line is not a session number.
 const MAX_SESSION_NUMBER_BYTES: usize = 64;
 
-/// Which session to go on with.
+/// Which session to continue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Resume {
     #[default]
     New,
-    /// One that is picked from a list.
+    /// One the user picks from a list.
     Pick,
     /// The one with this id or path.
     Session(String),
 }
 
-/// Where on the command line the words and the values of `--resume` stand.
+/// The positions of the words and of the values of `--resume` on the command line.
 #[derive(Debug, Default)]
 pub(super) struct Positions {
     words: Vec<usize>,
     resumed: Vec<usize>,
 }
 
-/// What somebody meant by a value of `--resume`.
+/// What a value of `--resume` means.
 #[derive(Debug, PartialEq, Eq)]
 enum Meaning {
     Session,
     /// Part of the prompt.
     Prompt,
-    /// Nothing that could be told from a session's id or path with a mistake in it.
+    /// Probably a mistyped id or path.
     Mistake,
 }
 
@@ -60,8 +59,8 @@ impl Arguments {
         };
     }
 
-    /// Tells sessions from words of the prompt, and flags that overrule each other apart.
-    pub(super) fn settle_resumption(&mut self) -> Result<(), Failure> {
+    /// Separates sessions from words of the prompt, and applies the precedence of the session flags.
+    pub(super) fn resolve_resume(&mut self) -> Result<(), Failure> {
         if let Some(values) = self.session.resume.take() {
             self.session.resumes = Resume::Pick;
             self.take_resumed(values)?;
@@ -70,15 +69,12 @@ impl Arguments {
         let is_elsewhere = self.session.continue_newest || self.session.session.is_some();
         if is_named && is_elsewhere && !self.session.no_session {
             return Err(Failure::usage(
-                "--resume ID names one session, and --continue or --session another: give only one \
-                 of them"
-                    .to_owned(),
+                "--resume ID cannot be combined with --continue or --session: each chooses a session",
             ));
         }
         if self.session.fork && !is_elsewhere && self.session.resumes == Resume::New {
             return Err(Failure::usage(
-                "--fork needs a session to copy: add --continue, --resume ID or --session PATH"
-                    .to_owned(),
+                "--fork needs a session to copy: add --continue, --resume ID or --session PATH",
             ));
         }
         if self.session.no_session || is_elsewhere {
@@ -104,38 +100,37 @@ impl Arguments {
                 }
                 Meaning::Mistake => {
                     return Err(Failure::usage(format!(
-                        "there is no session {value:?} (`zot sessions list --all` shows all there \
-                         are); if it begins the prompt, put -- before the prompt"
+                        "there is no session {value:?}: `zot sessions list --all` lists them; if it is \
+                         the start of the prompt, put -- before the prompt"
                     )));
                 }
             }
         }
         words.sort_by_key(|(position, _)| *position);
         self.words = words.into_iter().map(|(_, word)| word).collect();
-        // An empty value stands for none, and an empty word says nothing.
+        // An empty value means that none was given.
         self.words.retain(|word| !word.is_empty());
         Ok(())
     }
 
-    /// Lets the user pick the session to go on with, as the original does: by a number on standard
-    /// input.
+    /// Lets the user pick the session to continue by a number on standard input, as in the original.
     pub(super) fn pick_session(&mut self) -> Result<(), Failure> {
         if self.session.resumes != Resume::Pick {
             return Ok(());
         }
         let summaries = sessions_command::of_directory(self.cwd.as_deref());
         if summaries.is_empty() {
-            warn(&["there is no session in this directory yet: this is the first"]);
+            warn(&["there is no session in this directory yet: starting the first one"]);
             self.session.resumes = Resume::New;
             return Ok(());
         }
-        let asks = io::stdin().is_terminal() && !self.mode.no_stdin;
+        let asks = io::stdin().is_terminal() && !self.streams.no_stdin;
         if asks {
             sessions_command::offer(&summaries, Columns::Numbered);
-            // When even standard error is gone, the number can still be given.
+            // If standard error is closed, the number can still be typed.
             let _ = write!(zot_terminal::stderr(), "number: ");
         }
-        let number = match self.mode.no_stdin {
+        let number = match self.streams.no_stdin {
             true => None,
             false => read_number()?,
         };
@@ -150,7 +145,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Shows which sessions there are where none can be picked.
+    /// Lists the sessions where the user cannot pick one, and returns the error.
     pub(super) fn unnamed_session(&self) -> Failure {
         let summaries = sessions_command::of_directory(self.cwd.as_deref());
         sessions_command::offer(&summaries, Columns::Here);
@@ -158,22 +153,22 @@ impl Arguments {
     }
 
     fn unpicked(&self) -> Failure {
-        // It may have been meant as a name.
+        // Perhaps it was meant as an id.
         let mistaken = self.resumed_words.iter().map(|word| {
-            format!("there is no session {word:?}, so that is part of the prompt, and ")
+            format!("there is no session {word:?}, so this word is part of the prompt; ")
         });
         Failure::usage(format!(
-            "{}which session? Name it with --resume ID (the beginning is enough), or take the newest \
-             of this directory with --continue",
+            "{}which session? Name it with --resume ID (the beginning of the id is enough), or use \
+             --continue for the newest of this directory",
             mistaken.collect::<String>()
         ))
     }
 }
 
-/// A mistyped id must not reach a model, which would answer it for money; a prompt should.
+/// Tells a mistyped id, which must not be sent to a model, from a prompt.
 fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
     match problem {
-        // One that is ambiguous, or cannot be looked for, is reported where it is opened.
+        // An ambiguous or unreadable session is reported when it is opened.
         None | Some(FindError::Ambiguous { .. }) => Meaning::Session,
         Some(_) if value.trim().is_empty() || value.contains(char::is_whitespace) => {
             Meaning::Prompt
@@ -194,12 +189,12 @@ fn meaning(value: &str, problem: Option<&FindError>) -> Meaning {
     }
 }
 
-/// Reads one line, and not a byte of what follows it: that is part of the prompt.
+/// Reads one line, and not a byte more: the rest is part of the prompt.
 fn read_number() -> io::Result<Option<usize>> {
     let is_terminal = io::stdin().is_terminal();
     let mut line = Vec::new();
     let mut byte = [0];
-    // Not through the standard handle, which reads ahead.
+    // The standard handle would read ahead.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     while line.len() < MAX_SESSION_NUMBER_BYTES && (is_terminal || stdin_speaks()?) {
         if stdin.read(&mut byte)? == 0 || byte[0] == b'\n' {

@@ -6,33 +6,31 @@ use clap::{ArgAction, Args};
 use zot_sdk::{Durability, Persistence, Resumption, SessionChoice};
 
 use super::resume::Resume;
-use super::values;
+use super::{heading, values};
 
 #[derive(Args)]
+#[command(next_help_heading = heading::SESSIONS)]
 pub(super) struct SessionArguments {
-    /// Neither read nor write a session file, overriding all other session flags (rpc writes one only
-    /// if asked to)
+    /// Neither read nor write a session file, whatever the other session options say
     #[arg(long, conflicts_with_all = ["fork", "durable"])]
     pub(super) no_session: bool,
     /// Continue the newest session of this directory
-    #[arg(short, long = "continue")]
+    #[arg(short, long = "continue", help_heading = heading::COMMON, display_order = 3)]
     pub(super) continue_newest: bool,
-    /// Resume this session; the beginning of its id is enough. Without an id, pick one from a list. A
-    /// value that is neither an id nor a path starts the prompt
-    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, action = ArgAction::Append)]
+    /// Resume a session by its id or the beginning of it; without an id, choose one from a list
+    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, action = ArgAction::Append, help_heading = heading::COMMON, display_order = 4)]
     pub(super) resume: Option<Vec<String>>,
-    /// Keep the conversation in this file: continue it, or create it. Takes precedence over
-    /// --continue, and that over --resume
+    /// Continue the session in this file, or create it (overrides --continue and --resume)
     #[arg(long, value_name = "PATH", value_parser = values::path())]
     pub(super) session: Option<PathBuf>,
-    /// With --continue, --resume or --session: continue in a copy and leave the original unchanged
+    /// Continue in a copy of the session and leave the session itself unchanged
     #[arg(long)]
     pub(super) fork: bool,
-    /// Sync to disk after every turn, so that a session survives a power failure
+    /// Sync the session to disk after every turn, so that it survives a power failure
     #[arg(long)]
     durable: bool,
 
-    /// What `--resume` means, once that is settled.
+    /// What `--resume` means, once it is resolved.
     #[arg(skip)]
     pub(super) resumes: Resume,
 }

@@ -3,9 +3,11 @@
 use clap::Args;
 use zot_sdk::SystemPrompt;
 
+use super::heading;
 use super::values::unset_empty;
 
 #[derive(Args)]
+#[command(next_help_heading = heading::CONTEXT)]
 pub(super) struct SystemPromptArguments {
     /// Replace the system prompt
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

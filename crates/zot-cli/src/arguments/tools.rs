@@ -6,37 +6,41 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use zot_sdk::{ApprovalPolicy, ApprovalScope, ToolChoice, ToolDialect, ToolSelection};
 
+use super::heading;
 use super::values::trim_names;
 
 #[derive(Args)]
+#[command(next_help_heading = heading::TOOLS)]
 pub(super) struct ToolArguments {
-    /// Give the model no built-in tools, whatever --tools says; those of extensions stay (--no-ext)
+    /// Give the model no built-in tools; those of extensions stay (see --no-ext)
     #[arg(long)]
     no_tools: bool,
-    /// Give the model only these built-in tools; -NAME removes a tool, also one of an extension
+    /// Give the model only these built-in tools; -NAME removes a tool, even one of an extension
     #[arg(long, value_name = "A,-B", value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
     tools: Option<Vec<String>>,
-    /// How the model makes tool calls: its own way, or <tool_call> blocks in its text
+    /// How the model makes tool calls: with its API, or as <tool_call> blocks in its text
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
     tool_dialect: Option<String>,
     /// Confine read, write, edit and bash to the working directory
-    #[arg(long)]
+    #[arg(long, help_heading = heading::COMMON, display_order = 9)]
     jail: bool,
-    /// Ask before running a tool: all tools, or those named. With -p and --json nobody can be asked, so
-    /// these tools are refused
+    /// Ask before running these tools, or any tool if none is named (-p and --json cannot ask: they
+    /// refuse)
     #[arg(
         long,
         value_name = "A,B",
         value_delimiter = ',',
         num_args = 0..,
-        require_equals = true
+        require_equals = true,
+        help_heading = heading::COMMON,
+        display_order = 10
     )]
     confirm: Option<Vec<String>>,
-    /// The same as --confirm for all tools
+    /// Ask before running any tool, like --confirm without names
     #[arg(long)]
     no_yolo: bool,
-    /// How long to wait for a confirmation before it counts as no [default: 300; 60 for an rpc client
-    /// that has not announced that it confirms]
+    /// How long to wait for a confirmation before the tool is refused [default: 300, or 60 in rpc until
+    /// the client announces confirmations]
     #[arg(long, value_name = "SECONDS")]
     pub(super) confirm_timeout: Option<u64>,
 }

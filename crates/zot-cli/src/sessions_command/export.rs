@@ -14,6 +14,7 @@ use crate::warn;
 
 #[derive(Args)]
 pub(super) struct Arguments {
+    /// The session
     id: String,
     /// The format; by default, that of the output file's extension
     #[arg(long, short)]
@@ -31,7 +32,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Portable: can be imported elsewhere, without your working directory
+    /// A portable file that can be imported elsewhere; does not name your working directory
     Zotsession,
     /// Markdown
     Md,

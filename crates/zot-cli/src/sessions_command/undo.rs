@@ -18,9 +18,10 @@ pub(super) struct Arguments {
     /// The session; by default, the newest of this directory
     #[arg(long, value_name = "ID|PATH")]
     session: Option<String>,
-    /// Also restore files that were changed since; their current content is kept
+    /// Also restore files that have changed since; a copy of their current content is kept
     #[arg(long)]
     force: bool,
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

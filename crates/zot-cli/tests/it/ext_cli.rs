@@ -111,7 +111,7 @@ pub(crate) fn write_program(path: &Path, script: &str) {
 fn wrong_use_exits_with_2() {
     let bench = Bench::new();
     for arguments in [
-        &[][..],
+        &["lst"][..],
         &["upgrade"],
         &["install"],
         &["remove"],

@@ -335,7 +335,7 @@ fn words_around_flags_are_one_prompt() {
                 && ran
                     .ended
                     .stderr
-                    .contains("--experimental-oauth changes nothing")
+                    .contains("--experimental-oauth has no effect")
         }),
     ]);
 }

@@ -3,6 +3,7 @@
 mod again;
 mod approvals;
 mod chips;
+mod first_words;
 mod jail;
 mod keys;
 mod leaving;
@@ -11,6 +12,7 @@ mod models;
 mod original_commands;
 mod pickers;
 mod plain;
+mod progress;
 mod reading;
 mod resizing;
 
@@ -312,7 +314,7 @@ fn two_calls_side_by_side_are_both_asked_about() {
     );
     for path in ["a.txt", "b.txt"] {
         let question = format!(
-            "may zot run read?\n  it asks before every tool (/confirm)\n  {{\"path\":\"{path}\"}}"
+            "may zot run read?\n  zot asks before every tool (/confirm)\n  {{\"path\":\"{path}\"}}"
         );
         terminal.wait_until(&question, |screen| screen.contains(&question));
         terminal.press("y");
@@ -361,7 +363,7 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
     terminal.type_line("/theme bad");
     terminal.wait_for("unknown role \"akcent\"");
     terminal.type_line("/theme none");
-    terminal.wait_for("known are dark, light, bad, mine");
+    terminal.wait_for("expected one of dark, light, bad, mine");
     terminal.type_line("/theme mine");
     let begun = Instant::now();
     loop {
@@ -451,7 +453,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.type_line("/login openai");
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
-    terminal.wait_for("zot login openai was cancelled");
+    terminal.wait_for("login to openai cancelled");
     terminal.wait_for("❯");
     // One that was not for the chat does not count as the first of two.
     terminal.press("C-c");

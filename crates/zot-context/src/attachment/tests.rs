@@ -224,3 +224,31 @@ fn what_became_of_every_mention_is_told_and_read_back() {
         );
     }
 }
+
+#[test]
+fn a_mistyped_path_is_told_from_other_words_with_an_at_sign() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    fs::create_dir(root.join("src")).unwrap();
+    let missing = |text: &str| attach(text, root, None, root).missing;
+    for (text, name) in [
+        ("see @mian.rs.", "mian.rs"),
+        ("see @src/mian", "src/mian"),
+        ("see @./mian", "./mian"),
+        ("see @/no/such/file", "/no/such/file"),
+        ("see @\"a b\"", "a b"),
+    ] {
+        assert_eq!(missing(text), [name], "{text}");
+    }
+    for text in [
+        "ask @ada",
+        "write to ada@example.org",
+        "use @angular/core",
+        "the @dataclass decorator",
+        "@app.route(\"/\") is wrong",
+        "@v1.2",
+        "@src",
+    ] {
+        assert_eq!(missing(text), Vec::<String>::new(), "{text}");
+    }
+}

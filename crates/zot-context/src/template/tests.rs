@@ -105,3 +105,20 @@ fn a_template_of_a_project_stays_in_it() {
     assert!(templates.expand("/leak").is_err());
     assert!(templates.expand("/a").unwrap().is_some());
 }
+
+#[test]
+fn a_template_that_does_not_exist_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let templates = templates(directory.path(), &[("home/prompts/review.md", "x")]);
+    assert_eq!(templates.missing("/reviw a b\nc"), Some("reviw"));
+    for text in [
+        "/review a",
+        "see /reviw",
+        "/no/such/file is gone",
+        "/tmp is full",
+        "/",
+        "hi",
+    ] {
+        assert_eq!(templates.missing(text), None, "{text}");
+    }
+}

@@ -47,6 +47,21 @@ impl Runtime {
         self.templates.expand(text)
     }
 
+    /// Returns a warning if `text` starts with the name of a template that does not exist.
+    pub(crate) fn missing_template(&self, text: &str) -> Option<String> {
+        let name = self.templates.missing(text)?;
+        let (known, _) = self.templates.list();
+        let known: Vec<String> = known
+            .iter()
+            .map(|template| format!("/{}", template.name))
+            .collect();
+        let known = match known.is_empty() {
+            true => String::new(),
+            false => format!(" (there are {})", known.join(", ")),
+        };
+        Some(format!("there is no template /{name}{known}; sent as text"))
+    }
+
     /// Reads the files and directories that a text mentions as `@path`, to be appended to it. Only for
     /// text typed by a user: other text could mention files that its author must not see.
     pub fn attach_mentions(&self, text: &str) -> Attached {

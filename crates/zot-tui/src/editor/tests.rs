@@ -76,7 +76,7 @@ fn words_end_at_punctuation_and_ctrl_w_deletes_to_a_blank() {
     assert_eq!(right(".rs: x"), ".rs");
     assert_eq!(right("  two words"), "  two");
     assert_eq!(right("你好"), "你");
-    let cut = |text: &str| with(text, &[Edit::DeleteUnbrokenLeft]).content();
+    let cut = |text: &str| with(text, &[Edit::DeleteToSpaceLeft]).content();
     assert_eq!(cut("see src/main.rs  "), "see ");
     assert_eq!(cut("one\n"), "one");
     assert_eq!(cut("one\n two"), "one\n ");
@@ -88,7 +88,7 @@ fn a_chip_is_one_word_and_one_step() {
     let mut editor = written("see");
     editor.apply(Edit::Paste("line\n".repeat(20)));
     editor.apply(Edit::Insert("it".to_owned()));
-    editor.apply(Edit::DeleteUnbrokenLeft);
+    editor.apply(Edit::DeleteToSpaceLeft);
     assert_eq!(
         editor.layout(40, &Theme::DARK).rows[0].text(),
         "see[pasted 20 lines]"
@@ -193,9 +193,9 @@ fn a_paste_of_any_size_adds_no_work_to_later_keys() {
         assert!(draft.text.len() == mark + typed);
         assert!(Arc::ptr_eq(&draft.chips[0].text, &pasted));
     }
-    let kept: usize = editor.undo.iter().map(|step| step.text.len()).sum();
+    let kept: usize = editor.undo_steps.iter().map(|step| step.text.len()).sum();
     assert!(
-        kept <= editor.undo.len() * (mark + KEYS),
+        kept <= editor.undo_steps.len() * (mark + KEYS),
         "{kept} bytes can be undone"
     );
     assert_eq!(editor.content().len(), pasted.len() + KEYS);
@@ -315,7 +315,7 @@ fn no_sequence_of_edits_breaks_it() {
         TextStart,
         TextEnd,
         Transpose,
-        DeleteUnbrokenLeft,
+        DeleteToSpaceLeft,
         DeleteWordLeft,
         DeleteWordRight,
         KillToLineEnd,

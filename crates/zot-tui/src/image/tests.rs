@@ -4,13 +4,16 @@ mod sixels;
 use super::*;
 use files::{gif, halves, noise, png};
 
-const EASEL: Easel = Easel {
+const ENCODER: ImageEncoder = ImageEncoder {
     protocol: Protocol::Sixel,
     cell: Some((10, 20)),
 };
 
-fn easel(protocol: Protocol) -> Easel {
-    Easel { protocol, ..EASEL }
+fn encoder(protocol: Protocol) -> ImageEncoder {
+    ImageEncoder {
+        protocol,
+        ..ENCODER
+    }
 }
 
 /// A file that claims a size and has nothing in it.
@@ -43,7 +46,7 @@ fn sizes_are_read() {
 #[test]
 fn an_image_fits_and_keeps_its_shape() {
     let fit = |width, height, rows| {
-        let fit = EASEL.fit(width, height, 80, rows).unwrap();
+        let fit = ENCODER.fit(width, height, 80, rows).unwrap();
         (fit.columns, fit.rows, fit.pixels)
     };
     assert_eq!(fit(100, 100, 24), (10, 5, (100, 100)));
@@ -51,13 +54,13 @@ fn an_image_fits_and_keeps_its_shape() {
     assert_eq!(fit(1_000, 4_000, 10), (5, 10, (50, 200)));
     assert_eq!(fit(1, 1, 24), (1, 1, (1, 1)));
     assert_eq!(fit(100_000, 1, 24), (60, 1, (600, 1)));
-    assert_eq!(EASEL.fit(1, 1, 80, 0), None);
+    assert_eq!(ENCODER.fit(1, 1, 80, 0), None);
 }
 
 #[test]
 fn every_format_is_drawn_in_its_colours() {
     for (name, file) in halves() {
-        let drawing = EASEL.draw(&file, 80, 24, 1).expect(name);
+        let drawing = ENCODER.draw(&file, 80, 24, 1).expect(name);
         assert_eq!((drawing.columns, drawing.rows), (4, 1), "{name}");
         let image = sixels::parse(&drawing.sequence);
         assert_eq!((image.width, image.height), (32, 16), "{name}");
@@ -77,7 +80,7 @@ fn a_photograph_is_turned_as_its_camera_was() {
     for (orientation, red) in (1_u8..).zip(expected) {
         for is_little in [true, false] {
             let file = files::turned(upright, orientation, is_little);
-            let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
+            let drawing = ENCODER.draw(&file, 80, 24, 1).unwrap();
             let image = sixels::parse(&drawing.sequence);
             let (size, place) = match red {
                 "left" => ((32, 16), (4, 8)),
@@ -91,13 +94,13 @@ fn a_photograph_is_turned_as_its_camera_was() {
         }
     }
     let file = files::turned(upright, 9, true);
-    assert_eq!(EASEL.draw(&file, 80, 24, 1).unwrap().columns, 4);
+    assert_eq!(ENCODER.draw(&file, 80, 24, 1).unwrap().columns, 4);
 }
 
 #[test]
 fn a_large_image_is_scaled_down_faithfully() {
     let file = noise(900, 700);
-    let drawing = EASEL.draw(&file, 40, 10, 1).unwrap();
+    let drawing = ENCODER.draw(&file, 40, 10, 1).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (26, 10));
     let image = sixels::parse(&drawing.sequence);
     assert_eq!((image.width, image.height), (257, 200));
@@ -127,20 +130,20 @@ fn transparent_pixels_are_left_out() {
         rgba.extend([10, 200, 30, if column < 10 { 255 } else { 0 }]);
     }
     let file = png(20, 1, png::ColorType::Rgba, &rgba);
-    let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
+    let drawing = ENCODER.draw(&file, 80, 24, 1).unwrap();
     assert!(drawing.sequence.starts_with("\x1b7\x1bP0;1;0q"));
     let image = sixels::parse(&drawing.sequence);
     sixels::assert_near(image.at(9, 0).unwrap(), [10, 200, 30], 3, "left");
     assert_eq!(image.at(10, 0), None);
     let nothing = png(8, 8, png::ColorType::Rgba, &[0; 256]);
-    let drawing = EASEL.draw(&nothing, 80, 24, 1).unwrap();
+    let drawing = ENCODER.draw(&nothing, 80, 24, 1).unwrap();
     assert_eq!(sixels::parse(&drawing.sequence).at(3, 3), None);
 }
 
 #[test]
 fn a_frame_inside_an_image_has_nothing_around_it() {
     let image = sixels::parse(
-        &EASEL
+        &ENCODER
             .draw(&gif(8, 8, (2, 3, 4, 2)), 80, 24, 1)
             .unwrap()
             .sequence,
@@ -155,7 +158,7 @@ fn a_frame_inside_an_image_has_nothing_around_it() {
 
 #[test]
 fn bombs_and_damaged_files_are_not_drawn() {
-    let drawn = |protocol, file: &[u8]| easel(protocol).draw(file, 80, 24, 1);
+    let drawn = |protocol, file: &[u8]| encoder(protocol).draw(file, 80, 24, 1);
     for protocol in [Protocol::Sixel, Protocol::Kitty, Protocol::Iterm] {
         assert_eq!(drawn(protocol, &claim(60_000, 60_000)), None);
         assert_eq!(drawn(protocol, &claim(u32::MAX, u32::MAX)), None);
@@ -185,16 +188,16 @@ fn bombs_and_damaged_files_are_not_drawn() {
 
 #[test]
 fn kitty_gets_chunks_and_draws_by_number() {
-    let drawing = easel(Protocol::Kitty)
+    let drawing = encoder(Protocol::Kitty)
         .draw(&claim(100, 100), 80, 24, 7)
         .unwrap();
     assert_eq!((drawing.columns, drawing.rows), (10, 5));
     let start = "\x1b_Ga=t,f=100,q=2,i=7,m=1;";
-    assert!(drawing.first.starts_with(start), "{}", drawing.first);
-    assert_eq!(drawing.first.matches("\x1b_G").count(), 2);
-    assert!(drawing.first.contains("\x1b_Gm=0;"));
+    assert!(drawing.preamble.starts_with(start), "{}", drawing.preamble);
+    assert_eq!(drawing.preamble.matches("\x1b_G").count(), 2);
+    assert!(drawing.preamble.contains("\x1b_Gm=0;"));
     assert_eq!(&*drawing.sequence, "\x1b_Ga=p,q=2,i=7,C=1,c=10,r=5\x1b\\");
-    assert_eq!(drawing.copy().first, "");
+    assert_eq!(drawing.redrawn().preamble, "");
 }
 
 #[test]
@@ -203,9 +206,9 @@ fn kitty_gets_other_formats_as_png() {
     use base64::engine::general_purpose::STANDARD;
 
     for (name, file) in halves() {
-        let drawing = easel(Protocol::Kitty).draw(&file, 80, 24, 7).expect(name);
+        let drawing = encoder(Protocol::Kitty).draw(&file, 80, 24, 7).expect(name);
         let chunks = drawing
-            .first
+            .preamble
             .split("\x1b\\")
             .filter_map(|one| one.split_once(';'));
         let encoded: String = chunks.map(|(_, chunk)| chunk).collect();
@@ -223,15 +226,15 @@ fn kitty_gets_other_formats_as_png() {
 #[test]
 fn placeholders_are_text_and_the_image_goes_around_tmux() {
     let number = number(4_711, 0);
-    let drawing = easel(Protocol::Placeholders);
+    let drawing = encoder(Protocol::Placeholders);
     let drawing = drawing.draw(&claim(30, 40), 80, 24, number).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (3, 2));
     let start = format!("\x1bPtmux;\x1b\x1b_Ga=T,U=1,f=100,q=2,i={number},c=3,r=2,m=1;");
-    assert!(drawing.first.starts_with(&start), "{}", drawing.first);
-    assert!(drawing.first.ends_with("\x1b\x1b\\\x1b\\"));
+    assert!(drawing.preamble.starts_with(&start), "{}", drawing.preamble);
+    assert!(drawing.preamble.ends_with("\x1b\x1b\\\x1b\\"));
     // Only what is doubled gets through.
     let inner = drawing
-        .first
+        .preamble
         .replace("\x1bPtmux;", "")
         .replace("\x1b\x1b", "");
     assert_eq!(inner.matches('\x1b').count(), 2);
@@ -252,7 +255,7 @@ fn numbers_differ_and_fit_their_marks() {
         for image in [0, 1, 254, 255, u32::MAX] {
             let number = number(process, image);
             assert!(
-                (1..placeholder::MARKS).contains(&(number >> 24)),
+                (1..placeholder::MARK_COUNT).contains(&(number >> 24)),
                 "{number:x}"
             );
             assert_eq!(number & 0x00ff_ff00, 0, "{number:x}");
@@ -266,35 +269,38 @@ fn numbers_differ_and_fit_their_marks() {
 #[test]
 fn the_environment_determines_how_images_are_shown() {
     let detect = |entries: &[(&str, &str)]| {
-        Surroundings::detect(|name| {
+        ImageEnvironment::detect(|name| {
             let entry = entries.iter().find(|(known, _)| *known == name);
             entry.map(|(_, value)| (*value).to_owned())
         })
     };
     assert_eq!(
         detect(&[("TERM", "xterm-256color")]),
-        Surroundings::Terminal
+        ImageEnvironment::Terminal
     );
-    let kitty = Surroundings::Known(Protocol::Kitty);
+    let kitty = ImageEnvironment::Known(Protocol::Kitty);
     assert_eq!(detect(&[("TERM", "xterm-kitty")]), kitty);
-    let iterm = Surroundings::Known(Protocol::Iterm);
+    let iterm = ImageEnvironment::Known(Protocol::Iterm);
     assert_eq!(detect(&[("TERM_PROGRAM", "iTerm.app")]), iterm);
     let in_tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")];
-    assert_eq!(detect(&in_tmux), Surroundings::Tmux);
+    assert_eq!(detect(&in_tmux), ImageEnvironment::Tmux);
     let in_screen = [("TERM", "xterm-kitty"), ("STY", "1.x")];
-    assert_eq!(detect(&in_screen), Surroundings::Closed);
+    assert_eq!(detect(&in_screen), ImageEnvironment::Blocked);
 }
 
 #[test]
 fn kitty_is_reached_through_tmux_if_passthrough_is_on() {
     let placeholders = Some(Protocol::Placeholders);
-    assert_eq!(in_tmux("on\txterm-kitty\t\n"), placeholders);
+    assert_eq!(protocol_in_tmux("on\txterm-kitty\t\n"), placeholders);
     assert_eq!(
-        in_tmux("all\txterm-256color\tkitty(0.38.0)\n"),
+        protocol_in_tmux("all\txterm-256color\tkitty(0.38.0)\n"),
         placeholders
     );
-    assert_eq!(in_tmux("on\txterm-ghostty\tghostty 1.1\n"), placeholders);
-    assert_eq!(in_tmux("off\txterm-kitty\tkitty(0.38.0)\n"), None);
-    assert_eq!(in_tmux("on\txterm-256color\tfoot(1.16)\n"), None);
-    assert_eq!(in_tmux(""), None);
+    assert_eq!(
+        protocol_in_tmux("on\txterm-ghostty\tghostty 1.1\n"),
+        placeholders
+    );
+    assert_eq!(protocol_in_tmux("off\txterm-kitty\tkitty(0.38.0)\n"), None);
+    assert_eq!(protocol_in_tmux("on\txterm-256color\tfoot(1.16)\n"), None);
+    assert_eq!(protocol_in_tmux(""), None);
 }

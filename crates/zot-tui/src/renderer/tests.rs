@@ -134,7 +134,7 @@ fn an_image_has_its_rows_between_the_lines() {
             Drawing {
                 rows: 2,
                 columns: 4,
-                first: "\x1b_Ga=t;AAAA\x1b\\".to_owned(),
+                preamble: "\x1b_Ga=t;AAAA\x1b\\".to_owned(),
                 sequence: "\x1b_Ga=p\x1b\\".into(),
             },
         )],

@@ -13,7 +13,7 @@ impl Bench<'_> {
     pub(in super::super) fn service_start(&self) -> anyhow::Result<Vec<Row>> {
         let place = Place::new(self, "start")?;
         let (mut together, mut apart, mut floors) = (Vec::new(), Vec::new(), Vec::new());
-        // Interleaved, so that all see the same weather.
+        // Interleaved, so that all run under the same conditions.
         for _ in 0..self.rounds(50) {
             place.remove_sockets()?;
             let start = Instant::now();

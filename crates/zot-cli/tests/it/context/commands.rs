@@ -190,7 +190,8 @@ fn the_list_names_what_is_hidden_and_what_is_broken() {
             .stderr
             .contains("there are: one, write-zot-extension")
     );
-    assert_eq!(place.zot(&["skills"]).code, Some(2));
+    assert_eq!(place.zot(&["skills"]).stdout, list.stdout);
+    assert_eq!(place.zot(&["skills", "lst"]).code, Some(2));
 }
 
 #[test]

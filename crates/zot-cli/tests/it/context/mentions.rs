@@ -42,6 +42,23 @@ fn what_names_no_file_stays_text() {
     }
 }
 
+/// Nothing fails: the sign may mean anything in a prompt.
+#[test]
+fn a_missing_file_is_named_before_the_prompt_is_sent() {
+    let place = Place::new();
+    let run = place.print(&["compare @a.txt, @mian.rs and @ada"]);
+    assert_eq!(run.code, Some(0));
+    assert_eq!(
+        run.stderr,
+        "zot: warning: @mian.rs: no such file or directory; sent as text\n"
+    );
+    let prompt = place.last_request().prompt();
+    assert!(
+        prompt.starts_with("compare @a.txt, @mian.rs and @ada\n\n[a.txt"),
+        "{prompt}"
+    );
+}
+
 #[test]
 fn binary_files_are_named_and_special_ones_warned_about() {
     let place = Place::new();

@@ -42,6 +42,20 @@ fn a_leading_name_expands() {
 }
 
 #[test]
+fn a_missing_template_is_named_before_the_prompt_is_sent() {
+    let place = Place::new();
+    place.write(".zot/prompts/review.md", REVIEW);
+    let run = place.print(&["/reviw a b"]);
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (
+            Some(0),
+            "zot: warning: there is no template /reviw (there are /review); sent as text\n"
+        )
+    );
+}
+
+#[test]
 fn a_broken_one_is_not_paid_for() {
     let place = Place::new();
     place.write(".zot/prompts/bad.md", "---\nopen: [\n---\nx");

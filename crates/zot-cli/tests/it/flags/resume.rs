@@ -129,6 +129,6 @@ fn two_sessions_at_once_are_a_mistake() {
         arguments.extend(others);
         arguments.push("hi");
         let ran = run_in(workdir, &arguments, "");
-        assert_refused(&ran, "give only one");
+        assert_refused(&ran, "cannot be combined");
     }
 }

@@ -122,7 +122,7 @@ fn a_path_that_is_typed_out_is_the_one_that_is_chosen() {
     let mut chat = Chat::new(100, 30);
     chat.write("see @");
     let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
-    chat.input(Input::Listed(Listed::Files(FileList::whole(
+    chat.input(Input::Listed(Listed::Files(FileList::complete(
         Choices::named(files),
     ))));
     chat.write("src/lib.rs");
@@ -145,7 +145,7 @@ fn tab_goes_into_a_directory_and_enter_takes_it() {
     let mut chat = Chat::new(100, 30);
     chat.write("@");
     let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
-    chat.input(Input::Listed(Listed::Files(FileList::whole(
+    chat.input(Input::Listed(Listed::Files(FileList::complete(
         Choices::named(files),
     ))));
     chat.write("sr");
@@ -240,7 +240,7 @@ fn a_list_leaves_the_editor_its_rows() {
     }
     chat.write("@");
     let files = (1..=30).map(|number| format!("file{number}"));
-    let effects = chat.input(Input::Listed(Listed::Files(FileList::whole(
+    let effects = chat.input(Input::Listed(Listed::Files(FileList::complete(
         Choices::named(files),
     ))));
     chat.show(effects, |_| prose(&["fact"], "text"));
@@ -532,7 +532,7 @@ fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
     chat.write("@");
     let path = "crates/zot-tui/src/app/tests/some/deep/directory/picker.rs";
     let files = Choices::named([path, "other.txt"]);
-    chat.input(Input::Listed(Listed::Files(FileList::whole(files))));
+    chat.input(Input::Listed(Listed::Files(FileList::complete(files))));
     chat.write("picker");
     let selected = chat.selected();
     assert!(

@@ -139,7 +139,7 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
     );
     let rows = chat.rows();
     assert!(rows.contains(&"╰ exit code 2".to_owned()), "{rows:?}");
-    let note = "goes with the next prompt: [!make test 2 lines] · ctrl+x drops it".to_owned();
+    let note = "attached to the next prompt: [!make test 2 lines] · ctrl+x drops it".to_owned();
     assert!(rows.contains(&note), "{rows:?}");
     chat.write("why?");
     let effects = chat.press(KeyCode::Enter);

@@ -20,7 +20,7 @@ fn no_file_is_replaced_and_the_name_chooses_the_format() {
     fs::write(directory.path().join("there.md"), "").unwrap();
     assert_eq!(
         wanted("there.md").unwrap_err(),
-        "there.md exists already: choose another name"
+        "there.md already exists: choose another name"
     );
     assert!(wanted("x.pdf").unwrap_err().contains("NAME.html"));
     assert!(wanted("plain").unwrap_err().contains("NAME.html"));
@@ -30,6 +30,6 @@ fn no_file_is_replaced_and_the_name_chooses_the_format() {
 #[test]
 fn a_path_may_begin_at_home() {
     let home = std::env::home_dir().unwrap();
-    assert_eq!(expanded("~/notes/a.md"), home.join("notes/a.md"));
-    assert_eq!(expanded("~other/a.md"), Path::new("~other/a.md"));
+    assert_eq!(expand("~/notes/a.md"), home.join("notes/a.md"));
+    assert_eq!(expand("~other/a.md"), Path::new("~other/a.md"));
 }

@@ -28,7 +28,7 @@ fn sources(themes: Option<PathBuf>) -> Sources {
 }
 
 fn preview(sources: &Sources, subject: Subject) -> Preview {
-    match sources.answer(subject.clone()) {
+    match sources.preview(subject.clone()) {
         Input::Preview {
             subject: of,
             preview,
@@ -57,13 +57,13 @@ async fn previews_of_prompts_and_models_describe_them() {
         "{second:?}"
     );
     let gone = said(&preview(&sources, Subject::Prompt(2)));
-    assert_eq!(gone, ["no longer there"]);
+    assert_eq!(gone, ["no longer exists"]);
     let model = said(&preview(&sources, Subject::Model("offline".to_owned())));
     assert_eq!(
         model[1..],
         [
-            "context 32,768 tokens · answers up to 4,096",
-            "does not think",
+            "context 32,768 tokens · up to 4,096 out",
+            "cannot think",
             "price unknown"
         ]
     );

@@ -19,7 +19,7 @@ fn decoded(bytes: &[u8]) -> Vec<Decoded> {
 fn all(decoder: &mut Decoder) -> Vec<Decoded> {
     let mut found = Vec::new();
     loop {
-        match decoder.next().or_else(|| decoder.give_up()) {
+        match decoder.next().or_else(|| decoder.finish()) {
             Some(decoded) => found.push(decoded),
             None => return found,
         }
@@ -234,7 +234,7 @@ fn an_answer_that_stops_half_way_is_not_typed() {
     let mut decoder = Decoder::default();
     decoder.push(b"\x1b[?6");
     assert_eq!(decoder.next(), None);
-    assert_eq!(decoder.give_up(), None);
+    assert_eq!(decoder.finish(), None);
     decoder.push(b"2;4c");
     assert_eq!(decoder.next(), Some(Decoded::Attributes { sixel: true }));
 }
