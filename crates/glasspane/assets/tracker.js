@@ -286,7 +286,7 @@ const EVENTS = {
     const tool = openTool(agent, id);
     if (!tool) {
       // All arguments at once only repeat what was told before.
-      if (!event.arguments || !event.whole) violation(agent, `tool ${id} goes on but was not started`);
+      if (!event.arguments || !event.whole) violation(agent, `tool ${id} continues but was not started`);
     } else if (event.arguments) {
       takeArguments(agent, event);
     } else if (tool.waits) {
@@ -316,7 +316,7 @@ const EVENTS = {
     else if (agent.work.approvals > 0) {
       agent.work.approvals -= 1;
       answered(agent, event.tool_id);
-    } else violation(agent, 'an approval ended that was not asked for');
+    } else violation(agent, 'an approval ended that was not requested');
     settle(agent, 'thinking', at);
   },
   retry(agent, event, at) {

@@ -1,4 +1,4 @@
-//! Extensions for tests: a program that follows a script and notes every frame.
+//! Extensions for tests: a program that follows a script and logs every frame.
 
 #[cfg(test)]
 mod tests;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::{Transcript, Workdir, poll_until};
 
-/// What runs. Its head says what a script can ask for.
+/// The program. Its header documents the scripts.
 const PROGRAM: &str = include_str!("extension/scripted.py");
 
-/// An extension that does as it is told. Made in a directory by [`ScriptedExtension::install`].
+/// An extension that follows a script. [`ScriptedExtension::install`] writes it to a directory.
 #[derive(Debug, Clone)]
 pub struct ScriptedExtension {
     name: String,
@@ -21,7 +21,7 @@ pub struct ScriptedExtension {
     script: Value,
 }
 
-/// A scripted extension in its directory.
+/// A scripted extension in a directory.
 #[derive(Debug, Clone)]
 pub struct InstalledExtension {
     name: String,
@@ -29,7 +29,7 @@ pub struct InstalledExtension {
 }
 
 impl ScriptedExtension {
-    /// One that says hello, then does `registrations`, then says ready.
+    /// Creates one that sends hello, then `registrations`, then ready.
     pub fn new(name: &str, registrations: impl IntoIterator<Item = Value>) -> Self {
         let hello = json!({
             "type": "hello", "name": name, "version": "1.0.0", "capabilities": ["commands", "tools"]
@@ -40,7 +40,7 @@ impl ScriptedExtension {
         Self::starting_with(name, start)
     }
 
-    /// One that begins with exactly these steps.
+    /// Creates one that starts with exactly these steps.
     pub fn starting_with(name: &str, steps: impl IntoIterator<Item = Value>) -> Self {
         Self {
             name: name.to_owned(),
@@ -71,16 +71,16 @@ impl ScriptedExtension {
         self
     }
 
-    /// What happens when `tool` is called.
+    /// Sets the reaction to a call of `tool`.
     pub fn tool(mut self, tool: &str, steps: Value) -> Self {
         self.script["tools"][tool] = steps;
         self
     }
 
-    /// Puts it into a directory of its own in `parent`, in the place of an older one.
+    /// Writes it to a directory in `parent`, replacing an older one.
     pub fn install(&self, parent: &Path) -> InstalledExtension {
         let directory = parent.join(&self.name);
-        fs::create_dir_all(&directory).expect("make the directory of an extension");
+        fs::create_dir_all(&directory).expect("create the directory of an extension");
         let manifest = self.manifest.to_string();
         let script = self.script.to_string();
         for (file, text) in [
@@ -97,17 +97,17 @@ impl ScriptedExtension {
     }
 }
 
-/// A tool that takes any object and returns its arguments.
+/// Returns the registration of a tool that accepts any object.
 pub fn echo_tool(name: &str) -> Value {
     register_tool(name, json!({"type": "object"}))
 }
 
-/// The frame that registers a tool.
+/// Returns the frame that registers a tool.
 pub fn register_tool(name: &str, schema: Value) -> Value {
     json!({"type": "register_tool", "name": name, "description": "a tool", "schema": schema})
 }
 
-/// The answer to a call of a tool.
+/// Returns a tool result with this text.
 pub fn tool_text(text: &str) -> Value {
     json!({"type": "tool_result", "content": [{"type": "text", "text": text}]})
 }
@@ -130,24 +130,24 @@ impl InstalledExtension {
         fs::remove_file(self.directory.join(file)).expect("remove a file of an extension");
     }
 
-    /// What went over its pipes so far: `> ` was sent to it, `< ` came from it, `# ` is a remark.
+    /// Returns the log of its pipes: `> ` was sent to it, `< ` came from it, `# ` is a remark.
     pub fn notes(&self) -> Vec<String> {
         let text = fs::read_to_string(self.directory.join("frames.log")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The notes as a run to compare with a recording.
+    /// Returns the log in a form that can be compared with a recording.
     pub fn transcript(&self) -> Transcript {
         Transcript::from_notes(self.notes())
     }
 
-    /// The frames of a type that were sent to it.
-    pub fn told(&self, kind: &str) -> Vec<Value> {
+    /// Returns the frames of this type that it received.
+    pub fn received(&self, kind: &str) -> Vec<Value> {
         self.frames("> ", kind)
     }
 
-    /// The frames of a type that it sent.
-    pub fn said(&self, kind: &str) -> Vec<Value> {
+    /// Returns the frames of this type that it sent.
+    pub fn sent(&self, kind: &str) -> Vec<Value> {
         self.frames("< ", kind)
     }
 
@@ -157,18 +157,18 @@ impl InstalledExtension {
         poll_until(&remark, || self.notes().contains(&remark));
     }
 
-    /// Waits until it was told this many frames of a type.
-    pub fn wait_until_told(&self, kind: &str, count: usize) -> Vec<Value> {
-        poll_until(kind, || self.told(kind).len() >= count);
-        self.told(kind)
+    /// Waits until it received this many frames of this type.
+    pub fn wait_until_received(&self, kind: &str, count: usize) -> Vec<Value> {
+        poll_until(kind, || self.received(kind).len() >= count);
+        self.received(kind)
     }
 
-    /// Makes a file that a `wait_for` step waits for.
+    /// Creates the file that a `wait_for` step waits for.
     pub fn release(&self, file: &str) {
         self.write(file, "");
     }
 
-    /// Whether a `touch` step made this file.
+    /// Returns whether a `touch` step created this file.
     pub fn has(&self, file: &str) -> bool {
         self.directory.join(file).exists()
     }
@@ -182,13 +182,13 @@ impl InstalledExtension {
 }
 
 impl Workdir {
-    /// Where extensions are that are named on the command line; recordings show the directory above
-    /// as `<exts>`.
+    /// Returns the directory of extensions that are named on the command line; recordings show its
+    /// parent as `<exts>`.
     pub fn extensions(&self) -> PathBuf {
         self.extension_directories().join(self.name())
     }
 
-    /// What zot and the extension itself have logged about an extension.
+    /// Returns the log of an extension.
     pub fn extension_log(&self, name: &str) -> String {
         let path = self.zot_home().join("logs").join(format!("ext-{name}.log"));
         fs::read_to_string(path).unwrap_or_default()

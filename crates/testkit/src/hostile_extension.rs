@@ -1,7 +1,7 @@
-//! An extension with one way to misbehave per name.
+//! Misbehaving extensions, selected by name.
 //!
-//! Those that answer wrongly are polite until their tool `bad` is called, so that a test decides when
-//! they start; floods and strange lives begin at once. `good` is the well-behaved neighbour.
+//! Those with wrong responses behave until their tool `bad` is called, so that a test decides when they
+//! start; floods and odd lifecycles start immediately. `good` behaves well.
 
 mod answers;
 mod flood;
@@ -11,12 +11,12 @@ mod peer;
 
 use peer::Peer;
 
-/// Behaves as `behaviour` names it until zot ends this process, or the behaviour does.
+/// Runs the named behaviour until it ends or zot ends this process.
 pub fn run(behaviour: &str) {
     let peer = Peer::default();
     let known = flood::run(behaviour, &peer)
         || answers::run(behaviour, &peer)
         || frames::run(behaviour, &peer)
         || life::run(behaviour, &peer);
-    assert!(known, "no behaviour {behaviour:?}");
+    assert!(known, "unknown behaviour {behaviour:?}");
 }

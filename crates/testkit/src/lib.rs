@@ -1,11 +1,11 @@
-//! What zot's tests run against: a scripted model server, scripted extensions, the `zot` binary
-//! over real pipes, and the recorded sessions of the original with the comparison that replays them.
+//! Test support: a scripted model server, scripted extensions, the `zot` binary over real pipes, and
+//! recorded sessions of the original with the comparison that replays them.
 //!
-//! Nothing here may know how zot works inside: it speaks to zot over sockets and pipes only.
+//! Nothing here depends on zot's internals: it talks to zot through sockets and pipes only.
 #![expect(
     clippy::expect_used,
     clippy::panic,
-    reason = "a test kit reports what it finds by failing the test"
+    reason = "test support reports problems by failing the test"
 )]
 
 mod extension;

@@ -1,10 +1,10 @@
-//! Facts about running processes. Read from `/proc`, so only Linux has them: elsewhere figures are
-//! `None` and process lists empty, and tests that need them are for Linux only.
+//! Information about running processes from `/proc`. On systems other than Linux, figures are `None` and
+//! process lists are empty.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Scheduler run time over all threads; finer than the tick counter.
+/// Returns the CPU time of all threads from the scheduler, which is finer than the tick counter.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     let mut nanoseconds = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
@@ -19,12 +19,12 @@ pub fn cpu_time(pid: u32) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// Memory in use now, in bytes.
+/// Returns the memory in use, in bytes.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
     status_kilobytes(pid, "VmRSS:")
 }
 
-/// The most memory that was ever in use, in bytes.
+/// Returns the peak memory use, in bytes.
 pub fn peak_resident_bytes(pid: u32) -> Option<u64> {
     status_kilobytes(pid, "VmHWM:")
 }
@@ -36,7 +36,7 @@ fn status_kilobytes(pid: u32, field: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Children, their children and so on, zombies excluded.
+/// Returns all descendants except zombies.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let processes: Vec<Process> = running();
     let mut family = vec![pid];
@@ -49,12 +49,12 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     family.split_off(1)
 }
 
-/// Whether the process exists and is no zombie.
+/// Returns whether the process exists and is not a zombie.
 pub fn is_running(pid: u32) -> bool {
     read(pid).is_some()
 }
 
-/// Processes whose command line contains `marker`.
+/// Returns the processes whose command line contains `marker`.
 pub fn with_command_line(marker: &str) -> Vec<u32> {
     let pids = running().into_iter().map(|process| process.pid);
     pids.filter(|pid| {
@@ -94,12 +94,13 @@ fn read(pid: u32) -> Option<Process> {
 /// How many processes [`orphans`] leaves behind.
 pub const ORPHANS: usize = 15;
 
-/// A script that leaves processes behind in as many ways; each is a `sleep` of `marker` seconds.
+/// Returns a script that leaves processes behind in [`ORPHANS`] ways; each is a `sleep` of `marker`
+/// seconds.
 pub fn orphans(marker: &str) -> String {
     include_str!("orphans.sh").replace("MARKER", marker)
 }
 
-/// The processes of [`orphans`] that are there.
+/// Counts the living processes of [`orphans`].
 pub fn living_orphans(marker: &str) -> usize {
     let wanted = format!("sleep\0{marker}\0");
     let pids = running().into_iter().map(|process| process.pid);
@@ -126,10 +127,10 @@ pub fn wait_until_group_is_gone(group: &str) {
     }
 }
 
-/// The `/proc/*/stat` lines of the processes of `group` that are not zombies.
+/// Returns the `/proc/*/stat` lines of the processes of `group` that are not zombies.
 fn living_members(group: &str) -> Vec<String> {
     std::fs::read_dir("/proc")
-        .expect("/proc is there")
+        .expect("read /proc")
         .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
         .filter(|stat| {
             let fields = stat.rsplit(')').next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Recorded sessions of the original zot, and the comparison of ours with them.
+//! Recorded sessions of the original zot, and their comparison with ours.
 //!
 //! A recording is a text file: `> ` lines were sent, `< ` lines received, `# ` lines are remarks
-//! (exit code, standard error, files left behind). Where ours deviates on purpose,
-//! `<name>.ours.jsonl` beside it says why in its first line and holds what is expected instead.
+//! (exit code, standard error, files left behind). For an intended deviation, `<name>.ours.jsonl` gives
+//! the reason in its first line and then the expected run.
 
 mod normalise;
 #[cfg(test)]
@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 use crate::Workdir;
 use normalise::{Masks, normalise};
 
-/// Set to write what a run showed into the `.ours.jsonl` files. The change is to be reviewed.
+/// Set this variable to update the `.ours.jsonl` files from a run; review the changes.
 const UPDATE: &str = "UPDATE_FIXTURES";
 const DEVIATES: &str = "# deviates: ";
-const REASON_MISSING: &str = "say why, with the number of the decision";
+const REASON_MISSING: &str = "give a reason, with the number of the decision";
 /// Lines shown on each side of the first difference.
 const CONTEXT: usize = 4;
 
-/// What went over the pipes of one run, in order.
+/// The lines that went through the pipes of one run, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript(Vec<String>);
 
 impl Transcript {
-    /// What went over the pipes of something else, in the notation of recordings.
+    /// Creates a transcript from lines in the notation of recordings.
     pub(crate) fn from_notes(notes: Vec<String>) -> Self {
         Self(notes)
     }
@@ -57,7 +57,7 @@ impl Transcript {
         &self.0
     }
 
-    /// Leaves out what was sent, for runs whose recording does not show it.
+    /// Removes sent lines, for runs whose recording does not contain them.
     pub fn without_sent(mut self) -> Self {
         self.0.retain(|line| !line.starts_with("> "));
         self
@@ -69,11 +69,11 @@ impl Transcript {
 pub enum Pace {
     /// Nothing: the order of frames is compared.
     Steady,
-    /// How much was streamed before something else happened, and where responses fall between
-    /// events. Both are made uniform.
+    /// The amount streamed before another event, and the position of responses between events. Both are
+    /// made uniform.
     Racy,
-    /// These are the frames of an extension. The original sends events in no order, so they come
-    /// last and sorted; the greeting comes first, whenever it was read.
+    /// The order of an extension's frames. The original sends events in any order, so they are sorted and
+    /// come last; the greeting comes first.
     Extension,
 }
 
@@ -88,21 +88,21 @@ impl Fixtures {
         Self { directory }
     }
 
-    /// The names of all recordings, sorted.
+    /// Returns the names of all recordings, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.files().filter(|n| !n.ends_with(".ours")).collect();
         names.sort();
         names
     }
 
-    /// What is wrong with the `.ours.jsonl` files: no recording beside them, or no reason given.
-    pub fn complaints(&self) -> Vec<String> {
+    /// Returns the problems of the `.ours.jsonl` files: no recording, or no reason.
+    pub fn problems(&self) -> Vec<String> {
         let ours = self.files().filter(|name| name.ends_with(".ours"));
         ours.filter_map(|name| {
             let recorded = name.strip_suffix(".ours")?;
             let reason = self.reason(recorded).unwrap_or_default();
             if !self.path(recorded).exists() {
-                Some(format!("{name}: there is no recording {recorded}"))
+                Some(format!("{name}: the recording {recorded} is missing"))
             } else if reason.is_empty() || reason == REASON_MISSING {
                 Some(format!(
                     "{name}: its first line must be `{DEVIATES}<reason>`"
@@ -114,7 +114,7 @@ impl Fixtures {
         .collect()
     }
 
-    /// The lines that were sent, in order, without the mark.
+    /// Returns the sent lines, in order, without the mark.
     pub fn sent_lines(&self, name: &str) -> Vec<String> {
         let lines = self.lines(name).into_iter();
         lines
@@ -122,8 +122,7 @@ impl Fixtures {
             .collect()
     }
 
-    /// Compares the run called `workdir.name()` with its recording and fails the test when they
-    /// differ.
+    /// Compares the run named `workdir.name()` with its recording and fails the test if they differ.
     pub fn check(&self, workdir: &Workdir, pace: Pace, run: &Transcript) {
         self.check_as(workdir.name(), workdir, pace, run);
     }
@@ -171,7 +170,7 @@ impl Fixtures {
     fn lines(&self, name: &str) -> Vec<String> {
         let path = self.path(name);
         let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        // One recording shows bytes that were sent and are not UTF-8.
+        // One recording contains sent bytes that are not UTF-8.
         let text = String::from_utf8_lossy(&text);
         // Not `lines()`: U+2028 and a lone CR are part of a line.
         let text = text.strip_suffix('\n').unwrap_or(&text);
@@ -203,7 +202,7 @@ fn first_difference(expected: &[String], actual: &[String]) -> Option<String> {
             let _ = writeln!(report, "{side}  {line}");
         }
         if lines.len() <= index {
-            let _ = writeln!(report, "{side}  nothing more");
+            let _ = writeln!(report, "{side}  (end)");
         }
     }
     Some(report)

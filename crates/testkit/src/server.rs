@@ -1,8 +1,8 @@
-//! A model server that does what the prompt tells it to, on every wire of [`Wire`].
+//! A model server that follows directives in the prompt, on every wire of [`Wire`].
 //!
-//! The last real user message is the directive (see [`directive`]); a server made by
-//! [`ModelServer::with_script`] answers from a list instead. HTTP is written by hand, because a
-//! proper server library cannot misbehave.
+//! The last real user message is the directive (see [`directive`]); a server created by
+//! [`ModelServer::with_script`] responds from a list instead. HTTP is handwritten, because a proper
+//! server library cannot misbehave.
 
 mod anthropic;
 mod connection;
@@ -32,7 +32,7 @@ use tokio::task::JoinSet;
 pub use reply::{RecordedRequest, Reply, Wire};
 pub use rules::refusal;
 
-/// Requests kept for assertions; the oldest go first. Enough for any test, too few to hurt a bench.
+/// How many requests are kept for assertions, the oldest being dropped first.
 const KEPT_REQUESTS: usize = 4096;
 
 /// A running server; dropping it closes every connection and ends its thread.
@@ -46,36 +46,36 @@ pub struct ModelServer {
 /// The wire, the model and the number of words.
 type BlobKey = (Wire, String, usize);
 
-/// What the connections of one server have in common.
+/// The state that the connections of a server share.
 #[derive(Default)]
 struct Shared {
     requests: Mutex<VecDeque<RecordedRequest>>,
-    /// How often each directive that counts its attempts was asked for.
+    /// How often each directive that counts attempts was requested.
     attempts: Mutex<HashMap<String, u32>>,
     script: Option<Mutex<VecDeque<Reply>>>,
-    /// Whether requests that a real provider refuses are refused.
+    /// Whether to refuse requests that a real provider refuses.
     strict: bool,
     /// Prebuilt `say:N` bodies.
     blobs: Mutex<HashMap<BlobKey, Arc<[u8]>>>,
-    /// The only path below which anything is known; without it every path is.
+    /// The only path below which routes exist; `None` accepts every path.
     root: Option<String>,
     in_progress: AtomicUsize,
     answered: AtomicU64,
 }
 
 impl ModelServer {
-    /// Starts a server that obeys directives, on a free port.
+    /// Starts a server that follows directives, on a free port.
     pub fn start() -> Self {
         Self::start_on(0).expect("bind a loopback port for the model server")
     }
 
-    /// Starts a server that obeys directives; port 0 picks a free one.
+    /// Starts a server that follows directives; port 0 picks a free one.
     pub fn start_on(port: u16) -> io::Result<Self> {
         Self::run(port, Shared::default())
     }
 
-    /// Starts a server that answers the model requests it gets with `script`, in order. A request
-    /// beyond its end is answered with status 500.
+    /// Starts a server that responds to model requests with `script`, in order. A request beyond its end
+    /// gets status 500.
     pub fn with_script(script: impl IntoIterator<Item = Reply>) -> Self {
         let shared = Shared {
             script: Some(Mutex::new(script.into_iter().collect())),
@@ -84,8 +84,8 @@ impl ModelServer {
         Self::run(0, shared).expect("bind a loopback port for the model server")
     }
 
-    /// Starts a server that obeys directives below the path `root` (for example `/v1`) and answers
-    /// 404 everywhere else, as real ones do.
+    /// Starts a server that follows directives below the path `root` (for example `/v1`) and responds
+    /// with 404 everywhere else, like real ones.
     pub fn below(root: &str) -> Self {
         let shared = Shared {
             root: Some(root.to_owned()),
@@ -94,7 +94,7 @@ impl ModelServer {
         Self::run(0, shared).expect("bind a loopback port for the model server")
     }
 
-    /// Starts a server that obeys directives, but refuses with status 400 what [`refusal`] finds.
+    /// Starts a server that follows directives, but responds with status 400 to what [`refusal`] finds.
     pub fn strict() -> Self {
         let shared = Shared {
             strict: true,
@@ -103,7 +103,7 @@ impl ModelServer {
         Self::run(0, shared).expect("bind a loopback port for the model server")
     }
 
-    /// Scheme, host and port, without a path.
+    /// Returns scheme, host and port, without a path.
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -129,7 +129,7 @@ impl ModelServer {
         })
     }
 
-    /// The base URL a client of `wire` is configured with.
+    /// Returns the base URL for clients of `wire`.
     pub fn url(&self, wire: Wire) -> String {
         match wire {
             Wire::OpenAi | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
@@ -141,18 +141,18 @@ impl ModelServer {
         self.address.port()
     }
 
-    /// The model requests so far, in the order they arrived.
+    /// Returns the model requests so far, in order.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared.requests).iter().cloned().collect()
     }
 
-    /// Answers that are being sent or withheld right now. A client that cancels a request closes
-    /// its connection, which brings this down.
-    pub fn answers_in_progress(&self) -> usize {
+    /// Returns the number of unfinished responses. A client that cancels a request closes its connection,
+    /// which decreases this.
+    pub fn responses_in_progress(&self) -> usize {
         self.shared.in_progress.load(Ordering::SeqCst)
     }
 
-    /// Forgets recorded requests and counted attempts.
+    /// Clears recorded requests and counted attempts.
     pub fn reset(&self) {
         self.shared.reset();
     }
@@ -169,8 +169,8 @@ impl Drop for ModelServer {
 }
 
 impl Shared {
-    /// Whether a strict server knows nothing at `path`.
-    fn is_elsewhere(&self, path: &str) -> bool {
+    /// Returns whether the server has no route for `path`.
+    fn is_unknown(&self, path: &str) -> bool {
         let Some(root) = &self.root else {
             return false;
         };
@@ -196,7 +196,7 @@ impl Shared {
         requests.push_back(request);
     }
 
-    /// Counts one more attempt of `directive` and returns which one it is, from 1.
+    /// Counts an attempt of `directive` and returns its number, from 1.
     fn attempt(&self, directive: &str) -> u32 {
         let mut attempts = lock(&self.attempts);
         let count = attempts.entry(directive.to_owned()).or_default();
@@ -221,7 +221,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: oneshot
     connections.shutdown().await;
 }
 
-/// Locks `mutex`; its data stays usable when another test thread panicked while holding it.
+/// Locks `mutex`, even if another test thread panicked while holding it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Tests that this machine cannot run. They count as skipped, by name, not as passed.
+//! Reports tests that this machine cannot run as skipped, not as passed.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,11 +6,10 @@ use std::io::Write as _;
 /// The file to which every skipped test adds a line; `scripts/test` reads it.
 const LIST_VARIABLE: &str = "ZOT_SKIPPED_TESTS";
 
-/// Features that count as missing, separated by spaces: what `scripts/test` says then can be tried on
-/// a machine that has them.
+/// Features that count as missing, separated by spaces, to try out how `scripts/test` reports them.
 const HIDDEN_VARIABLE: &str = "ZOT_HIDDEN_FEATURES";
 
-/// What a test can need of the kernel.
+/// A kernel feature that a test may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelFeature {
     /// Confinement of files.
@@ -22,7 +21,7 @@ pub enum KernelFeature {
 }
 
 impl KernelFeature {
-    /// The name that `scripts/test` knows it by.
+    /// Returns its name in `scripts/test`.
     fn name(self) -> &'static str {
         match self {
             Self::Landlock => "landlock",
@@ -31,21 +30,21 @@ impl KernelFeature {
         }
     }
 
-    /// Whether the feature is to be treated as missing.
+    /// Returns whether to treat the feature as missing.
     pub fn is_hidden(self) -> bool {
         let hidden = std::env::var(HIDDEN_VARIABLE).unwrap_or_default();
         hidden.split_whitespace().any(|name| name == self.name())
     }
 }
 
-/// Notes that the test of this thread is skipped because the kernel lacks `feature`. The run as a
-/// whole fails if the kernel has it.
+/// Records that this thread's test is skipped because the kernel lacks `feature`. The whole run fails if
+/// the kernel has it.
 pub fn skip_without(feature: KernelFeature, reason: &str) {
     note(feature.name(), reason);
 }
 
-/// Notes that the test of this thread, or a part of it, is skipped for another reason: a program is not
-/// installed, or the machine does not allow what is tested.
+/// Records that this thread's test, or a part of it, is skipped for another reason: a missing program, or
+/// a restriction of the machine.
 pub fn skip(reason: &str) {
     note("other", reason);
 }

@@ -1,4 +1,4 @@
-//! Programs whose standard output and standard error are terminals, a pseudo terminal each.
+//! Runs programs with pseudoterminals as standard output and standard error.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,7 +7,7 @@ use std::thread;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// What a program has written to its terminals until its end.
+/// The output of a program on its terminals.
 #[derive(Debug)]
 pub struct AtTerminal {
     pub code: Option<i32>,
@@ -15,7 +15,7 @@ pub struct AtTerminal {
     pub errors: Vec<u8>,
 }
 
-/// Runs `command` to its end, with a terminal for each of its output streams and nothing as input.
+/// Runs `command` to its end, with a terminal for each output stream and no input.
 pub fn run_at_terminal(mut command: Command) -> AtTerminal {
     let (output, for_output) = terminal();
     let (errors, for_errors) = terminal();
@@ -25,7 +25,7 @@ pub fn run_at_terminal(mut command: Command) -> AtTerminal {
         .stderr(for_errors)
         .spawn()
         .expect("start the program");
-    // The command holds the program's ends of the terminals, which then would not end.
+    // The command holds the program's ends of the terminals, which would stay open.
     drop(command);
     let errors = thread::spawn(move || read_all(errors));
     let output = read_all(output);
@@ -52,11 +52,11 @@ fn terminal() -> (File, File) {
     (File::from(master), program_end)
 }
 
-/// What was written, with line ends as the program wrote them.
+/// Reads everything, with line ends as the program wrote them.
 fn read_all(mut master: File) -> Vec<u8> {
     let mut read = Vec::new();
     let mut buffer = [0; 1 << 16];
-    // A terminal ends with an error once nobody has its other end open.
+    // Reading fails once the other end is closed.
     while let Ok(count @ 1..) = master.read(&mut buffer) {
         read.extend_from_slice(&buffer[..count]);
     }
@@ -69,7 +69,7 @@ fn read_all(mut master: File) -> Vec<u8> {
     unix
 }
 
-/// Fails if there is anything in `shown` that a terminal obeys or that reorders or hides text.
+/// Fails if `shown` contains characters that a terminal obeys or that reorder or hide text.
 pub fn assert_harmless(what: &str, shown: &[u8]) {
     let text = String::from_utf8(shown.to_vec())
         .unwrap_or_else(|_| panic!("{what}: not UTF-8: {:?}", String::from_utf8_lossy(shown)));

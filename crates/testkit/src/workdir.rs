@@ -1,4 +1,4 @@
-//! A temporary place for one run: a working directory, a home, nothing of the user's.
+//! Temporary directories for one run: a working directory and a home.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub const IMAGE: [u8; 73] = [
 /// [`IMAGE`] as prompts carry it.
 pub const IMAGE_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR42mP4z8AARAwQCgAf7gP9Y167WwAAAABJRU5ErkJggg==";
 
-/// Removed with everything in it when dropped.
+/// Temporary directories, removed when dropped.
 pub struct Workdir {
     root: PathBuf,
     name: String,
@@ -24,7 +24,7 @@ pub struct Workdir {
 }
 
 impl Workdir {
-    /// An empty working directory called `name`.
+    /// Creates an empty working directory named `name`.
     pub fn new(name: &str) -> Self {
         let temporary = tempfile::Builder::new()
             .prefix("zot-test-")
@@ -46,7 +46,7 @@ impl Workdir {
         workdir
     }
 
-    /// The working directory the recordings were made in.
+    /// Creates the working directory of the recordings.
     pub fn with_files(name: &str) -> Self {
         let workdir = Self::new(name);
         workdir.write("a.txt", "one\ntwo\nthree\nfour\n");
@@ -65,17 +65,17 @@ impl Workdir {
         &self.name
     }
 
-    /// Where the program works.
+    /// Returns the working directory.
     pub fn path(&self) -> PathBuf {
         self.parent().join(&self.name)
     }
 
-    /// The directory that holds [`Workdir::path`]; recordings show it as `<cwd>`.
+    /// Returns the parent of [`Workdir::path`]; recordings show it as `<cwd>`.
     pub fn parent(&self) -> PathBuf {
         self.root.join("cwd")
     }
 
-    /// The directory that holds [`Workdir::home`]; recordings show it as `<home>`.
+    /// Returns the parent of [`Workdir::home`]; recordings show it as `<home>`.
     pub fn homes(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -84,7 +84,7 @@ impl Workdir {
         self.homes().join(&self.name)
     }
 
-    /// The directory that holds the extensions of runs; recordings show it as `<exts>`.
+    /// Returns the directory of the extensions of runs; recordings show it as `<exts>`.
     pub(crate) fn extension_directories(&self) -> PathBuf {
         self.root.join("exts")
     }
@@ -102,7 +102,7 @@ impl Workdir {
         fs::write(path, content).expect("write a file of the working directory");
     }
 
-    /// The text of a file below the working directory, if there is one.
+    /// Reads a text file below the working directory, if it exists.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.path().join(path)).ok()
     }

@@ -18,8 +18,8 @@ use crate::process;
 use crate::recording::Transcript;
 use pipes::Pipes;
 
-/// How long anything may take that should happen at once. Generous, because test machines are
-/// busy; nothing waits for it when all is well.
+/// The time limit for anything that should happen immediately. Generous, because test machines are busy;
+/// a passing test never waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running `zot`; killed when dropped.
@@ -27,7 +27,7 @@ pub struct Zot {
     child: Child,
     stdin: Option<ChildStdin>,
     pipes: Pipes,
-    /// Frames that `wait_for` has passed.
+    /// The number of frames that were consumed.
     consumed: usize,
 }
 
@@ -53,7 +53,7 @@ impl Zot {
         self.send_bytes(format!("{line}\n").as_bytes());
     }
 
-    /// Sends bytes as they are. A closed pipe is no failure: the exit code tells more.
+    /// Sends raw bytes. A closed pipe is not a failure: the exit code is more informative.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.pipes.note_sent(bytes);
         if let Some(stdin) = &mut self.stdin {
@@ -79,14 +79,14 @@ impl Zot {
         self.wait_for(|frame| frame["type"] == "response" && frame["id"] == id)
     }
 
-    /// The first frame not yet passed for which `wanted` holds; passes all before it. Fails the
-    /// test when zot ends or goes silent first.
+    /// Returns the next frame that `wanted` accepts and consumes all before it. Fails the test if zot ends
+    /// or falls silent first.
     pub fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut frames = self.collect_until(wanted);
         frames.pop().expect("collect_until ends with a match")
     }
 
-    /// Like [`Zot::wait_for`], returning every frame it passed, the match last.
+    /// Like [`Zot::wait_for`], but returns every consumed frame, the match last.
     pub fn collect_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
         match self.try_collect_until(wanted, PATIENCE) {
             Ok(frames) => frames,
@@ -94,8 +94,8 @@ impl Zot {
         }
     }
 
-    /// Like [`Zot::collect_until`] with a time limit; the error says what happened instead. Frames
-    /// passed in vain stay passed.
+    /// Like [`Zot::collect_until`] with a time limit; the error is the reason. Frames stay consumed even
+    /// if none matches.
     pub fn try_collect_until(
         &mut self,
         wanted: impl Fn(&Value) -> bool,
@@ -119,14 +119,14 @@ impl Zot {
         self.wait_for(|frame| frame["type"] == kind)
     }
 
-    /// Frames that have arrived and were not passed yet; passes them.
+    /// Returns and consumes all frames that have arrived.
     pub fn take_pending(&mut self) -> Vec<Value> {
         let pending = self.pipes.frames_from(self.consumed);
         self.consumed += pending.len();
         pending
     }
 
-    /// The lines of standard output so far, as they came.
+    /// Returns the lines of standard output so far.
     pub fn lines(&self) -> Vec<String> {
         self.pipes.stdout_lines()
     }
@@ -149,12 +149,12 @@ impl Zot {
         self.child.id()
     }
 
-    /// Processor time used so far, where the system tells.
+    /// Returns the CPU time used so far, if the system reports it.
     pub fn cpu_time(&self) -> Option<Duration> {
         process::cpu_time(self.pid())
     }
 
-    /// Memory in use, in bytes, where the system tells.
+    /// Returns the memory in use in bytes, if the system reports it.
     pub fn resident_bytes(&self) -> Option<u64> {
         process::resident_bytes(self.pid())
     }
@@ -204,11 +204,11 @@ impl Drop for Zot {
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Polls until `condition` holds; fails the test when it does not within [`PATIENCE`].
+/// Polls until `condition` holds; fails the test after [`PATIENCE`].
 pub fn poll_until(what: &str, condition: impl FnMut() -> bool) {
     let (mut condition, deadline) = (condition, Instant::now() + PATIENCE);
     while !condition() {
-        assert!(Instant::now() < deadline, "never happened: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }

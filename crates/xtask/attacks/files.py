@@ -327,7 +327,7 @@ def full_disk(place):
             code, out, err, _ = place.run(["zot", *OFFLINE, "--session", session, "say hello"])
             if code != 0 or "damaged" in err or "not a record" in err:
                 raise Broken(f"the session of {size} bytes cannot be gone on with: {err}")
-    return f"{runs} sizes of disk, {failed} prompts failed, {told_count} messages told, all of them in the file"
+    return f"{runs} sizes of disk, {failed} prompts failed, {told_count} messages reported, all of them in the file"
 
 
 # ---- who may look -------------------------------------------------------------------------------

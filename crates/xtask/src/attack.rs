@@ -14,33 +14,33 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-/// The programs under attack.
+/// The programs to attack.
 pub(crate) struct Targets {
     directory: PathBuf,
 }
 
 impl Targets {
-    /// `program` (`zot`, `zino` or `glasspane`) in the directory that was given.
+    /// Returns the path of `zot`, `zino` or `glasspane`.
     fn program(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 }
 
-/// One attack and the promise that it tries to break.
+/// An attack and the promise that it tries to break.
 struct Attack {
     /// The item of docs/security.md, such as `core-dump`.
     name: &'static str,
     /// What must not happen, in one sentence.
     promise: &'static str,
-    /// Tries it. An error means that the attack itself could not be carried out.
+    /// Runs the attack. An error means that the attack itself failed to run.
     run: fn(&Targets) -> anyhow::Result<Outcome>,
 }
 
-/// How an attack went.
+/// The outcome of an attack.
 enum Outcome {
-    /// Nothing was broken; the figure says how it was held off.
+    /// The promise was kept; the text has the figure.
     Held(String),
-    /// The promise was broken; the text says how.
+    /// The promise was broken; the text explains how.
     Broken(String),
 }
 

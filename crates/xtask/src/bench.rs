@@ -25,7 +25,7 @@ use programs::Programs;
 use report::Row;
 use scenarios::Bench;
 
-/// How long to take.
+/// How thorough a bench is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Full,
@@ -56,8 +56,7 @@ pub(crate) fn rpc(effort: Effort) -> anyhow::Result<()> {
     print(bench.replay()?)
 }
 
-/// Measures what extensions cost. The host runs in this process for some of it, so that is built
-/// as zot is.
+/// Measures extensions. For some figures the host runs in this process, which is built like zot.
 pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
@@ -106,7 +105,7 @@ pub(crate) fn terminal(effort: Effort) -> anyhow::Result<()> {
     print(bench.long_transcripts()?)
 }
 
-/// Measures the services of zino. The clients run in this process and must not be what is slow.
+/// Measures the services of zino. The clients run in this process, which must not be the bottleneck.
 pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
@@ -151,7 +150,7 @@ fn print_heading(bench: &str, program: &str, effort: Effort) -> anyhow::Result<(
     Ok(())
 }
 
-/// Shows figures as soon as they are known.
+/// Prints figures as soon as they are known.
 fn print(rows: Vec<Row>) -> anyhow::Result<()> {
     let mut out = io::stdout();
     for row in rows {

@@ -1,10 +1,10 @@
-//! Every foreign crate has its reason in ARCHITECTURE.md.
+//! Checks that ARCHITECTURE.md lists every external crate.
 
 #[cfg(test)]
 mod tests;
 
-/// The crates of `manifest`'s `[workspace.dependencies]` that come from elsewhere.
-pub fn foreign_crates(manifest: &str) -> Vec<&str> {
+/// Returns the external crates in `[workspace.dependencies]` of `manifest`.
+pub fn external_crates(manifest: &str) -> Vec<&str> {
     manifest
         .lines()
         .skip_while(|line| line.trim() != "[workspace.dependencies]")
@@ -16,10 +16,10 @@ pub fn foreign_crates(manifest: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The crates that `architecture` does not name, as code, in a section about dependencies.
-pub fn complaints(manifest: &str, architecture: &str) -> Vec<String> {
+/// Returns the crates that no section about dependencies of `architecture` names.
+pub fn problems(manifest: &str, architecture: &str) -> Vec<String> {
     let section = dependency_sections(architecture);
-    let missing = foreign_crates(manifest).into_iter().filter(|name| {
+    let missing = external_crates(manifest).into_iter().filter(|name| {
         let name = format!("`{name}`");
         !section.iter().any(|line| line.contains(&name))
     });
@@ -33,7 +33,7 @@ pub fn complaints(manifest: &str, architecture: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines below headings that speak of dependencies, down to the next heading of their level.
+/// Returns the lines below headings about dependencies, up to the next heading of the same level.
 fn dependency_sections(document: &str) -> Vec<&str> {
     let mut inside: Option<usize> = None;
     let mut lines = Vec::new();

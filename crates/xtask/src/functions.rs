@@ -1,4 +1,4 @@
-//! How long a function may be.
+//! Checks the length of functions.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +8,14 @@ use std::path::Path;
 
 use crate::repository::{files, has_extension, shown};
 
-/// The most lines a function may have, from its signature to its closing brace.
+/// The longest function, in lines from its signature to its closing brace.
 pub const MAX_FUNCTION_LINES: usize = 80;
 
-/// Begins a comment inside a longer function that is one flat list, such as a `match` whose arms
-/// hold one expression each, and says what is listed.
+/// Starts a comment in a longer function that is one flat list, such as a `match` with one expression per
+/// arm.
 const MARK: &str = "// Flat table: ";
 
-/// A function as it stands in a file.
+/// A function in a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Function {
     name: String,
@@ -26,8 +26,8 @@ struct Function {
 }
 
 /// Returns the functions below `root` that are too long.
-pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
-    let mut complaints = Vec::new();
+pub fn problems(root: &Path) -> io::Result<Vec<String>> {
+    let mut problems = Vec::new();
     for path in files(root, |path| has_extension(path, &["rs"]))? {
         let file = shown(root, &path);
         let text = std::fs::read_to_string(&path)?;
@@ -38,20 +38,20 @@ pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
             if function.lines <= MAX_FUNCTION_LINES || function.is_flat_table {
                 continue;
             }
-            complaints.push(format!(
+            problems.push(format!(
                 "{file}:{}: {} has {} lines: split it, {MAX_FUNCTION_LINES} is the most",
                 function.line, function.name, function.lines
             ));
         }
     }
-    Ok(complaints)
+    Ok(problems)
 }
 
 /// Returns the functions of a source text that have a body, in the order they end.
 fn functions(text: &str) -> Vec<Function> {
     let code = without_literals(text);
     let mut found = Vec::new();
-    // For every brace that is open, the function whose body it begins.
+    // For every open brace, the function whose body it starts.
     let mut open: Vec<Option<Function>> = Vec::new();
     let mut signature: Option<Function> = None;
     let mut line = 1;
@@ -97,7 +97,7 @@ struct Words {
 }
 
 impl Words {
-    /// Returns a word and the one before it when `character` ends it.
+    /// Returns a word and its predecessor if `character` ends the word.
     fn push(&mut self, character: char) -> Option<(String, String)> {
         if character.is_alphanumeric() || character == '_' {
             self.word.push(character);
@@ -124,8 +124,7 @@ impl Words {
     }
 }
 
-/// Returns `text` with everything inside of comments, strings and characters blanked out, its lines
-/// kept.
+/// Returns `text` with comments, strings and characters blanked out, with the same lines.
 fn without_literals(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;

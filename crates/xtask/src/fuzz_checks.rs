@@ -1,7 +1,7 @@
-//! Properties that must hold for every input. Each takes arbitrary bytes and panics when its
-//! property is broken; the targets of `fuzz/` and ordinary tests call the same functions.
+//! Properties that must hold for every input. Each function takes arbitrary bytes and panics if its
+//! property is violated; the targets of `fuzz/` and ordinary tests call the same functions.
 //!
-//! Inputs carry their own cuts: see `pieces`.
+//! An input also says how it is split: see `pieces`.
 
 mod arguments;
 mod hermes;
@@ -15,8 +15,8 @@ pub use hermes::hermes_blocks;
 pub use rpc_line::rpc_line;
 pub use sse::sse_decoder;
 
-/// Splits `data` into a content and where to cut it: the first byte says how many of the bytes
-/// behind it are lengths of pieces. What the lengths do not cover is the last piece.
+/// Splits `data` into content and pieces of it: the first byte is the number of bytes after it that are
+/// lengths of pieces. The rest of the content is the last piece.
 fn pieces(data: &[u8]) -> (&[u8], Vec<&[u8]>) {
     let Some((&count, rest)) = data.split_first() else {
         return (data, Vec::new());
@@ -33,7 +33,7 @@ fn pieces(data: &[u8]) -> (&[u8], Vec<&[u8]>) {
     (content, pieces)
 }
 
-/// Cuts `text` near the ends of `pieces`, between characters.
+/// Splits `text` near the ends of `pieces`, between characters.
 fn in_characters<'a>(text: &'a str, pieces: &[&[u8]]) -> Vec<&'a str> {
     let mut cut = Vec::new();
     let (mut from, mut end) = (0, 0);
@@ -43,12 +43,12 @@ fn in_characters<'a>(text: &'a str, pieces: &[&[u8]]) -> Vec<&'a str> {
         cut.push(&text[from..to]);
         from = to;
     }
-    // Bytes that were no UTF-8 became longer.
+    // Invalid UTF-8 became longer.
     cut.push(&text[from..]);
     cut
 }
 
-/// An input for the checks: `content`, to be cut into pieces of these lengths.
+/// Creates an input: `content`, to be split into pieces of these lengths.
 pub fn input(lengths: &[u8], content: &[u8]) -> Vec<u8> {
     let lengths = &lengths[..lengths.len().min(usize::from(u8::MAX))];
     let mut input = vec![lengths.len() as u8];

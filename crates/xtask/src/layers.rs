@@ -1,4 +1,4 @@
-//! Which crate may depend on which: the table of the architecture, and its check.
+//! Checks the dependencies between crates against the table of layers.
 
 #[cfg(test)]
 mod tests;
@@ -9,53 +9,52 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 
-/// Where a crate stands. A crate may depend on lower layers only.
+/// The position of a crate. A crate may depend on lower layers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Layer(u8),
-    /// Stands in this layer, and may depend on `zot-wire` alone: what an extension links is all
-    /// that its authors pay for.
+    /// In this layer, and may depend on `zot-wire` only: authors of extensions link it.
     WireOnly(u8),
-    /// Shows how: may depend on this one crate, which is what other people have.
+    /// An example, which may depend on this crate only.
     Example(&'static str),
-    /// For tests, and outside the product: may not know it.
+    /// For tests; may not depend on the product.
     TestOnly,
     /// For tests; may depend on everything.
     Checks,
 }
 
-const TABLE: [(&str, Place); 31] = [
-    ("zot-conversation", Place::Layer(0)),
-    ("zot-wire", Place::Layer(0)),
-    ("zot-process", Place::Layer(0)),
-    ("zot-files", Place::Layer(0)),
-    ("zot-terminal", Place::Layer(0)),
-    ("zot-http-server", Place::Layer(0)),
-    ("zot-provider", Place::Layer(1)),
-    ("zot-cassette", Place::Layer(1)),
-    ("zot-offline", Place::Layer(1)),
-    ("zot-hermes", Place::Layer(1)),
-    ("zot-auth", Place::Layer(1)),
-    ("zot-config", Place::Layer(1)),
-    ("zot-agent", Place::Layer(1)),
-    ("zot-tools", Place::Layer(1)),
-    ("zot-session", Place::Layer(1)),
-    ("zot-context", Place::Layer(1)),
-    ("zot-stdio", Place::Layer(1)),
-    ("zot-extension-contract", Place::Layer(1)),
-    ("zot-extension-host", Place::Layer(2)),
-    ("zot-extension-store", Place::Layer(2)),
-    ("zot-extension-check", Place::Layer(2)),
-    ("zot-sdk", Place::Layer(3)),
-    ("zot-rpc", Place::Layer(4)),
-    ("zot-tui", Place::Layer(4)),
-    ("zino", Place::Layer(4)),
-    ("glasspane", Place::Layer(4)),
-    ("zot-ext", Place::WireOnly(4)),
-    ("zot-cli", Place::Layer(5)),
-    ("zot-example-hello", Place::Example("zot-ext")),
-    ("zot-example-sdk", Place::Example("zot-sdk")),
-    ("testkit", Place::TestOnly),
+const TABLE: [(&str, Position); 31] = [
+    ("zot-conversation", Position::Layer(0)),
+    ("zot-wire", Position::Layer(0)),
+    ("zot-process", Position::Layer(0)),
+    ("zot-files", Position::Layer(0)),
+    ("zot-terminal", Position::Layer(0)),
+    ("zot-http-server", Position::Layer(0)),
+    ("zot-provider", Position::Layer(1)),
+    ("zot-cassette", Position::Layer(1)),
+    ("zot-offline", Position::Layer(1)),
+    ("zot-hermes", Position::Layer(1)),
+    ("zot-auth", Position::Layer(1)),
+    ("zot-config", Position::Layer(1)),
+    ("zot-agent", Position::Layer(1)),
+    ("zot-tools", Position::Layer(1)),
+    ("zot-session", Position::Layer(1)),
+    ("zot-context", Position::Layer(1)),
+    ("zot-stdio", Position::Layer(1)),
+    ("zot-extension-contract", Position::Layer(1)),
+    ("zot-extension-host", Position::Layer(2)),
+    ("zot-extension-store", Position::Layer(2)),
+    ("zot-extension-check", Position::Layer(2)),
+    ("zot-sdk", Position::Layer(3)),
+    ("zot-rpc", Position::Layer(4)),
+    ("zot-tui", Position::Layer(4)),
+    ("zino", Position::Layer(4)),
+    ("glasspane", Position::Layer(4)),
+    ("zot-ext", Position::WireOnly(4)),
+    ("zot-cli", Position::Layer(5)),
+    ("zot-example-hello", Position::Example("zot-ext")),
+    ("zot-example-sdk", Position::Example("zot-sdk")),
+    ("testkit", Position::TestOnly),
 ];
 
 /// This crate, which checks the others.
@@ -68,51 +67,51 @@ pub struct Member {
     pub dependencies: Vec<String>,
 }
 
-/// What is wrong with the dependencies of `members`.
-pub fn complaints(members: &[Member]) -> Vec<String> {
-    let mut complaints = Vec::new();
+/// Returns the forbidden dependencies of `members`.
+pub fn problems(members: &[Member]) -> Vec<String> {
+    let mut problems = Vec::new();
     for member in members {
         let name = &member.name;
-        let Some(place) = place(name) else {
-            complaints.push(format!(
+        let Some(own) = position(name) else {
+            problems.push(format!(
                 "{name} is in no layer: add it to the table in ARCHITECTURE.md and in xtask"
             ));
             continue;
         };
         for dependency in &member.dependencies {
-            // A crate without a place is complained about on its own account.
-            let Some(below) = self::place(dependency) else {
+            // A crate that is missing from the table is reported itself.
+            let Some(below) = position(dependency) else {
                 continue;
             };
-            if let Some(reason) = refusal(place, dependency, below) {
-                complaints.push(format!("{name} may not depend on {dependency}: {reason}"));
+            if let Some(reason) = refusal(own, dependency, below) {
+                problems.push(format!("{name} may not depend on {dependency}: {reason}"));
             }
         }
     }
-    complaints
+    problems
 }
 
-fn place(name: &str) -> Option<Place> {
+fn position(name: &str) -> Option<Position> {
     if name == CHECKS {
-        return Some(Place::Checks);
+        return Some(Position::Checks);
     }
     let row = TABLE.iter().find(|(row, _)| *row == name);
-    row.map(|(_, place)| *place)
+    row.map(|(_, position)| *position)
 }
 
-fn refusal(place: Place, dependency: &str, below: Place) -> Option<&'static str> {
-    match (place, below) {
-        (Place::Checks, _) => None,
-        (_, Place::Checks | Place::TestOnly) => Some("it is for tests only"),
-        (Place::TestOnly, _) => Some("the test kit meets zot over sockets and pipes only"),
-        (_, Place::Example(_)) => Some("it is an example"),
-        (Place::Example(only), _) if dependency == only => None,
-        (Place::Example(_), _) => Some("an example has what other people have: one crate"),
-        (Place::WireOnly(_), _) if dependency == "zot-wire" => None,
-        (Place::WireOnly(_), _) => Some("it may use zot-wire and nothing else"),
-        (Place::Layer(own), Place::Layer(other) | Place::WireOnly(other)) => {
+fn refusal(position: Position, dependency: &str, below: Position) -> Option<&'static str> {
+    match (position, below) {
+        (Position::Checks, _) => None,
+        (_, Position::Checks | Position::TestOnly) => Some("it is for tests only"),
+        (Position::TestOnly, _) => Some("testkit talks to zot through sockets and pipes only"),
+        (_, Position::Example(_)) => Some("it is an example"),
+        (Position::Example(only), _) if dependency == only => None,
+        (Position::Example(_), _) => Some("an example may depend on one crate only"),
+        (Position::WireOnly(_), _) if dependency == "zot-wire" => None,
+        (Position::WireOnly(_), _) => Some("it may depend on zot-wire only"),
+        (Position::Layer(own), Position::Layer(other) | Position::WireOnly(other)) => {
             if own == other {
-                Some("crates of one layer do not meet; the layer above introduces them")
+                Some("crates of the same layer may not depend on each other")
             } else if own < other {
                 Some("it is in a higher layer")
             } else {
@@ -122,7 +121,7 @@ fn refusal(place: Place, dependency: &str, below: Place) -> Option<&'static str>
     }
 }
 
-/// The members of the workspace at `root`, as cargo sees them.
+/// Returns the members of the workspace at `root`.
 pub fn members(root: &Path) -> anyhow::Result<Vec<Member>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -1,7 +1,7 @@
 //! Repository checks, and the properties that fuzz targets and ordinary tests both check.
 //!
-//! A check looks at plain data and returns what is wrong as sentences; an empty list means that
-//! all is well. The tests of this crate run every check on this repository.
+//! A check examines plain data and returns the problems as sentences. The tests of this crate run every
+//! check on this repository.
 
 pub mod dependencies;
 pub mod functions;

@@ -1,8 +1,7 @@
-//! The limits of the programs: read from the constants, written to `docs/limits.md`, and their names
-//! checked.
+//! Generates `docs/limits.md` from the constants of the programs, and checks their names.
 //!
-//! A constant is a limit when its documentation has a paragraph that begins with `Limit:` and says
-//! what happens when the limit is reached.
+//! A constant is a limit if its documentation has a paragraph that starts with `Limit:` and says what
+//! happens when the limit is reached.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +15,7 @@ use std::path::Path;
 use crate::repository::{files, has_extension, shown};
 use value::Constants;
 
-/// Where the table is, below the root.
+/// The path of the table, relative to the root.
 pub const DOCUMENT: &str = "docs/limits.md";
 
 const INTRODUCTION: &str = "# Limits
@@ -29,7 +28,7 @@ How much is done before other work gets a turn (`EVENTS_PER_TURN`), what one rea
 constants as well. They are not listed: nothing is refused or lost there.
 ";
 
-/// Words that say what is counted, but not of what. A name needs at least one other word.
+/// Words for a unit or quantity. A name needs at least one other word that says what is limited.
 const GENERIC_WORDS: [&str; 28] = [
     "ALL",
     "ATTEMPTS",
@@ -61,7 +60,7 @@ const GENERIC_WORDS: [&str; 28] = [
     "TIMEOUT",
 ];
 
-/// Crates that no program contains.
+/// Crates that are not part of any program.
 const DEVELOPMENT: [&str; 2] = ["testkit", "xtask"];
 
 /// A numeric constant of the programs.
@@ -72,11 +71,11 @@ struct Constant {
     file: String,
     name: String,
     expression: String,
-    /// What happens when it is reached, if the documentation says so.
+    /// What happens when it is reached, from the documentation.
     consequence: Option<String>,
 }
 
-/// Returns what [`DOCUMENT`] has to hold.
+/// Returns the content of [`DOCUMENT`].
 pub fn document(root: &Path) -> io::Result<String> {
     let constants = read_constants(root)?;
     let values = Constants::new(
@@ -93,7 +92,7 @@ pub fn document(root: &Path) -> io::Result<String> {
     }
     let mut text = INTRODUCTION.to_owned();
     for (crate_name, mut rows) in crates {
-        // By name: moving a constant to another file leaves the table as it is.
+        // By name, so that moving a constant to another file does not change the table.
         rows.sort_by_key(|(constant, _)| &constant.name);
         let _ = write!(
             text,
@@ -110,14 +109,14 @@ pub fn document(root: &Path) -> io::Result<String> {
 }
 
 /// Returns the limits without a noun in their name, and those whose name is defined twice.
-pub fn name_complaints(root: &Path) -> io::Result<Vec<String>> {
-    Ok(complaints(&read_constants(root)?))
+pub fn name_problems(root: &Path) -> io::Result<Vec<String>> {
+    Ok(problems(&read_constants(root)?))
 }
 
-fn complaints(constants: &[Constant]) -> Vec<String> {
-    let mut complaints = Vec::new();
+fn problems(constants: &[Constant]) -> Vec<String> {
+    let mut problems = Vec::new();
     let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    // The page's scripts mirror constants of the program under their names.
+    // The page's scripts repeat constants of the program under the same names.
     let in_rust = |constant: &&Constant| constant.file.ends_with(".rs");
     for constant in constants.iter().filter(in_rust) {
         if constant
@@ -125,14 +124,14 @@ fn complaints(constants: &[Constant]) -> Vec<String> {
             .split('_')
             .all(|word| GENERIC_WORDS.contains(&word))
         {
-            complaints.push(format!(
+            problems.push(format!(
                 "{}: {} does not say what it limits",
                 constant.file, constant.name
             ));
         }
         if is_limit(constant) {
             let files = places.entry(&constant.name).or_default();
-            // Alternatives for different systems stand side by side.
+            // Alternatives for different systems are in the same file.
             if !files.contains(&constant.file.as_str()) {
                 files.push(&constant.file);
             }
@@ -140,13 +139,13 @@ fn complaints(constants: &[Constant]) -> Vec<String> {
     }
     for (name, files) in places {
         if files.len() > 1 {
-            complaints.push(format!(
+            problems.push(format!(
                 "{name} is defined in {}: use one constant, or names that differ",
                 files.join(", ")
             ));
         }
     }
-    complaints
+    problems
 }
 
 fn is_limit(constant: &Constant) -> bool {
@@ -158,7 +157,7 @@ fn is_limit(constant: &Constant) -> bool {
             .any(|suffix| name.ends_with(suffix))
 }
 
-/// Reads the numeric constants of all programs, tests excepted, in the order of their files.
+/// Reads the numeric constants of all programs, except tests, in the order of their files.
 fn read_constants(root: &Path) -> io::Result<Vec<Constant>> {
     let directory = root.join("crates");
     let is_source = |path: &Path| {
@@ -216,7 +215,7 @@ fn constants_of(crate_name: &str, file: &str, text: &str) -> Vec<Constant> {
     constants
 }
 
-/// Returns the name of the numeric constant that a line defines, and the beginning of its expression.
+/// Returns the name of the numeric constant that a line defines, and the start of its expression.
 fn definition(line: &str) -> Option<(&str, &str)> {
     let (before, rest) = line.split_once("const ")?;
     let is_visibility = before.is_empty()

@@ -1,5 +1,4 @@
-//! `cargo xtask`: what is done to this repository now and then. The checks that have to hold
-//! always are tests.
+//! `cargo xtask`: occasional tasks of this repository. Permanent checks are tests.
 
 mod attack;
 mod bench;

@@ -1,7 +1,7 @@
-//! The protocol of `zot rpc` against the sessions that were captured of it.
+//! Checks the protocol of `zot rpc` against captured sessions.
 //!
-//! What the protocol has is read from its JSON Schema, so a new command, event or response that no
-//! capture shows is noticed without anybody remembering to list it.
+//! The parts of the protocol come from its JSON Schema, so a new command, event or response without a
+//! capture is reported.
 
 mod captures;
 mod round_trip;
@@ -15,17 +15,17 @@ use serde_json::Value;
 
 pub use captures::{Capture, Direction, read_captures};
 
-/// What is missing from `captures` or does not fit them.
-pub fn complaints(schema: &Value, captures: &[Capture]) -> Vec<String> {
-    let mut complaints = uncaptured(schema, captures);
-    complaints.extend(unanswered_commands(schema));
+/// Returns what is missing from `captures` or does not match them.
+pub fn problems(schema: &Value, captures: &[Capture]) -> Vec<String> {
+    let mut problems = uncaptured(schema, captures);
+    problems.extend(commands_without_response(schema));
     for capture in captures {
-        complaints.extend(misfits(schema, capture));
+        problems.extend(misfits(schema, capture));
     }
-    complaints
+    problems
 }
 
-/// The variants of `definition`, by the constant of their `field`.
+/// Returns the variants of `definition`, by the constant of their `field`.
 fn variants(schema: &Value, definition: &str, field: &str) -> BTreeSet<String> {
     let definition = &schema["$defs"][definition];
     let choices = definition["oneOf"]
@@ -76,8 +76,8 @@ fn uncaptured(schema: &Value, captures: &[Capture]) -> Vec<String> {
     missing
 }
 
-/// Commands for which the schema does not say what they are answered with.
-fn unanswered_commands(schema: &Value) -> Vec<String> {
+/// Returns the commands without a response in the schema.
+fn commands_without_response(schema: &Value) -> Vec<String> {
     let answered = variants(schema, "Response", "command");
     let commands = variants(schema, "Command", "type");
     let unanswered = commands.difference(&answered);
@@ -86,40 +86,40 @@ fn unanswered_commands(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The frames of `capture` that our types or our schema cannot express.
+/// Returns the frames of `capture` that do not match our types or our schema.
 fn misfits(schema: &Value, capture: &Capture) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let mut problems = Vec::new();
     for (direction, frame) in &capture.frames {
         if is_masked(frame) {
             continue;
         }
-        let mut complain = |problem: String| {
-            complaints.push(format!("{}: {problem}: {frame}", capture.name));
+        let mut report = |problem: String| {
+            problems.push(format!("{}: {problem}: {frame}", capture.name));
         };
         match direction {
             Direction::Received => {
                 match round_trip::round_trip(frame) {
                     Ok(again) if again == *frame => {}
-                    Ok(again) => complain(format!("comes back as {again}")),
-                    Err(error) => complain(error.to_string()),
+                    Ok(again) => report(format!("comes back as {again}")),
+                    Err(error) => report(error.to_string()),
                 }
                 if let Err(problem) = validator::validate(schema, frame) {
-                    complain(format!("does not fit the schema: {problem}"));
+                    report(format!("does not match the schema: {problem}"));
                 }
             }
-            // Some lines were sent to be refused, or to see what is forgiven.
+            // Some lines were sent to test refusals and leniency.
             Direction::Sent if round_trip::is_proper_command(frame) => {
                 if let Err(problem) = validator::validate(schema, frame) {
-                    complain(format!("does not fit the schema: {problem}"));
+                    report(format!("does not match the schema: {problem}"));
                 }
             }
             Direction::Sent => {}
         }
     }
-    complaints
+    problems
 }
 
-/// Whether a part that depends on timing was replaced by a placeholder of another type.
+/// Returns whether a part that depends on timing was replaced with a placeholder.
 fn is_masked(frame: &Value) -> bool {
     let placeholder = |field: &str| {
         frame[field]

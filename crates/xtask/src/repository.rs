@@ -4,18 +4,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directories that hold nothing we wrote.
+/// Directories without our own files.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "corpus", "artifacts"];
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = manifest.ancestors().nth(2);
     root.unwrap_or(manifest).to_owned()
 }
 
-/// Every file below `directory` that `wanted` holds for, sorted. Build output, dependencies and
-/// hidden directories are left out.
+/// Returns every file below `directory` that `wanted` accepts, sorted. Skips build output, dependencies and
+/// hidden directories.
 pub fn files(directory: &Path, wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut directories = vec![directory.to_owned()];
@@ -42,13 +42,13 @@ fn is_skipped(name: &str) -> bool {
         || SKIPPED.contains(&name)
 }
 
-/// Whether `path` ends in one of `extensions`.
+/// Returns whether `path` has one of `extensions`.
 pub fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// `path` as messages show it: relative to `root`.
+/// Returns `path` relative to `root`, for messages.
 pub fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-/// A file below `docs/schema` that is made from types.
+/// A file below `docs/schema` that is generated from types.
 pub struct SchemaFile {
-    /// Where it is, below the root.
+    /// Its path, relative to the root.
     pub path: &'static str,
     schema: fn() -> Value,
 }
 
-/// All of them.
+/// All generated schemas.
 pub const FILES: [SchemaFile; 2] = [
     SchemaFile {
         path: "docs/schema/rpc.schema.json",
@@ -26,14 +26,14 @@ pub const FILES: [SchemaFile; 2] = [
 ];
 
 impl SchemaFile {
-    /// What the file has to hold.
+    /// Returns the content of the file.
     pub fn text(&self) -> anyhow::Result<String> {
         let mut text = serde_json::to_string_pretty(&(self.schema)())?;
         text.push('\n');
         Ok(text)
     }
 
-    /// Writes it anew.
+    /// Writes the file.
     pub fn write(&self, root: &Path) -> anyhow::Result<PathBuf> {
         let path = root.join(self.path);
         if let Some(directory) = path.parent() {

@@ -1,4 +1,4 @@
-//! How long a source file may be, and how it may print.
+//! Checks the length of source files and how they print.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::repository::{files, has_extension, shown};
 
-/// The most lines a source file may have. Aim for half of it.
+/// The longest source file, in lines. Aim for half of it.
 pub const MAX_LINES: usize = 800;
 
 const SOURCES: [&str; 5] = ["rs", "py", "ts", "js", "mjs"];
@@ -17,22 +17,22 @@ const SOURCES: [&str; 5] = ["rs", "py", "ts", "js", "mjs"];
 /// Scripts have no extension.
 const SCRIPTS: &str = "scripts";
 
-/// The source files below `root` that are too long.
-pub fn complaints(root: &Path) -> io::Result<Vec<String>> {
-    let mut complaints = Vec::new();
+/// Returns the source files below `root` that are too long.
+pub fn problems(root: &Path) -> io::Result<Vec<String>> {
+    let mut problems = Vec::new();
     for path in source_files(root)? {
         let lines = count_lines(&fs::read(&path)?);
         if lines > MAX_LINES {
-            complaints.push(format!(
+            problems.push(format!(
                 "{} has {lines} lines: split it, {MAX_LINES} is the most",
                 shown(root, &path)
             ));
         }
     }
-    Ok(complaints)
+    Ok(problems)
 }
 
-/// Everything we wrote that is a program.
+/// Returns all source files and scripts.
 pub fn source_files(root: &Path) -> io::Result<Vec<PathBuf>> {
     let scripts = root.join(SCRIPTS);
     files(root, |path| {
@@ -40,16 +40,16 @@ pub fn source_files(root: &Path) -> io::Result<Vec<PathBuf>> {
     })
 }
 
-/// The crates that print text of others. `zot-tui` draws the screen itself, `zot-terminal` is the way.
+/// The crates that print untrusted text. `zot-tui` draws the screen itself, `zot-terminal` is the filter.
 const PRINTING: [&str; 5] = ["zot-cli", "zot-sdk", "zot-rpc", "zino", "glasspane"];
 
-/// The lines that would write to a standard stream past `zot-terminal`, which keeps text of others
-/// from commanding a terminal.
-pub fn printing_complaints(root: &Path) -> io::Result<Vec<String>> {
-    let mut complaints = Vec::new();
+/// Returns the lines that write to a standard stream without `zot-terminal`, which keeps untrusted text
+/// from controlling a terminal.
+pub fn printing_problems(root: &Path) -> io::Result<Vec<String>> {
+    let mut problems = Vec::new();
     for name in PRINTING {
         let sources = root.join("crates").join(name).join("src");
-        // What `zot ext new` writes is not part of the program.
+        // The skeletons of `zot ext new` are not part of the program.
         let is_ours = |path: &Path| {
             !path
                 .components()
@@ -68,7 +68,7 @@ pub fn printing_complaints(root: &Path) -> io::Result<Vec<String>> {
                     .any(|question| line.contains(question));
                 if names_stream && !only_asks {
                     let number: usize = number;
-                    complaints.push(format!(
+                    problems.push(format!(
                         "{}:{number} writes past zot_terminal: use its stdout() or stderr()",
                         shown(root, &path)
                     ));
@@ -76,7 +76,7 @@ pub fn printing_complaints(root: &Path) -> io::Result<Vec<String>> {
             }
         }
     }
-    Ok(complaints)
+    Ok(problems)
 }
 
 fn count_lines(content: &[u8]) -> usize {

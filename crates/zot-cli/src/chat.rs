@@ -12,7 +12,7 @@ use zot_sdk::{
     Runtime, Workspace,
 };
 use zot_stdio::executor;
-use zot_tui::{Carried, Ending, ModelChoice, Options, Waiting};
+use zot_tui::{AttachedOutput, Ending, Inherited, Options, SavedModel};
 
 use crate::arguments::Arguments;
 use crate::configuration;
@@ -31,7 +31,7 @@ pub(crate) fn run(
         config.http = Some(HttpClient::new().patient());
     }
     let mut chat = Chat {
-        is_flagged: config.model.provider.is_some() || config.model.model.is_some(),
+        is_overridden: config.model.provider.is_some() || config.model.model.is_some(),
         home: match &config.home {
             Some(home) => home.clone(),
             None => Workspace::of_process().zot_home,
@@ -48,8 +48,8 @@ pub(crate) fn run(
         match chat.run_once()? {
             Ending::Left => return Ok(ExitCode::SUCCESS),
             Ending::Signal(signal) => return Ok(ExitCode::from(signal.exit_code())),
-            Ending::TerminalGone => return Ok(ExitCode::from(129)),
-            Ending::Again { session, carried } => chat.restart_with(session, *carried)?,
+            Ending::TerminalClosed => return Ok(ExitCode::from(129)),
+            Ending::Restarted { session, inherited } => chat.restart_with(session, *inherited)?,
         }
     }
 }
@@ -60,7 +60,7 @@ struct Chat {
     settings: Settings,
     home: PathBuf,
     /// Whether the command line names a provider or a model.
-    is_flagged: bool,
+    is_overridden: bool,
     next: Start,
 }
 
@@ -69,7 +69,7 @@ struct Chat {
 struct Start {
     prompt: Option<String>,
     draft: Option<String>,
-    waiting: Waiting,
+    attached: AttachedOutput,
     picks_session: bool,
     /// A conversation that is not in a session file.
     messages: Vec<FullMessage>,
@@ -80,7 +80,7 @@ impl Chat {
         let Start {
             prompt,
             draft,
-            waiting,
+            attached,
             picks_session,
             messages,
         } = std::mem::take(&mut self.next);
@@ -88,14 +88,14 @@ impl Chat {
         let mut options = Options {
             prompt,
             draft,
-            waiting,
+            attached,
             picks_session,
             history: Some(home.join("history.jsonl")),
             theme: self.settings.theme.take(),
             themes: Some(home.join("themes")),
-            model_choice: Some(ModelChoice {
+            saved_model: Some(SavedModel {
                 home: home.to_owned(),
-                is_flagged: self.is_flagged,
+                is_overridden: self.is_overridden,
             }),
             keeps_scrollback: self.settings.keep_scrollback != Some(false),
             describes_images: self.settings.inline_images_enabled == Some(false),
@@ -117,20 +117,24 @@ impl Chat {
         })?
     }
 
-    fn restart_with(&mut self, session: Option<PathBuf>, carried: Carried) -> Result<(), Failure> {
-        let Carried {
+    fn restart_with(
+        &mut self,
+        session: Option<PathBuf>,
+        inherited: Inherited,
+    ) -> Result<(), Failure> {
+        let Inherited {
             is_jailed,
             approval,
             model,
             messages,
             prompt,
             draft,
-            waiting,
-        } = carried;
+            attached,
+        } = inherited;
         self.next = Start {
             prompt,
             draft,
-            waiting,
+            attached,
             picks_session: false,
             messages,
         };

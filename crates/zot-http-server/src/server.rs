@@ -1,5 +1,8 @@
 //! Accepts connections, as many as the limits allow, and owns their tasks.
 
+#[cfg(test)]
+mod tests;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,6 +9,7 @@ mod arguments;
 mod gemini;
 pub(crate) mod json;
 mod keys;
+mod kinds;
 mod parse;
 mod restore;
 mod schema;

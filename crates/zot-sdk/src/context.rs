@@ -16,7 +16,9 @@ pub use zot_context::{
 /// The context that every request of an agent begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextReport {
+    /// The parts, in the order in which they are sent.
     pub parts: Vec<ContextPart>,
+    /// Problems with the configuration or with extensions.
     pub warnings: Vec<String>,
 }
 
@@ -34,7 +36,9 @@ pub struct PromptDraft {
 /// A prompt that is ready to be sent.
 #[derive(Debug, Clone)]
 pub struct PreparedPrompt {
+    /// The text of the prompt, with attached files.
     pub text: String,
+    /// The images of attached files.
     pub images: Vec<Image>,
     /// Why mentioned files could not be attached, and which template does not exist.
     pub problems: Vec<String>,
@@ -58,10 +62,12 @@ pub async fn measure(config: Config) -> Result<ContextReport, AssemblyError> {
 }
 
 impl ContextReport {
+    /// Returns the size of all parts.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
+    /// Returns the estimated number of tokens of all parts.
     pub fn tokens(&self) -> u64 {
         self.parts.iter().map(|part| part.tokens).sum()
     }

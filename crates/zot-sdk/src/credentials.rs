@@ -52,9 +52,11 @@ pub enum KeyProbe {
 /// A key that was stored in `auth.json`. Displays without the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptKey {
+    /// The name of the provider.
     pub provider: String,
     /// The end of the key, enough to recognise it.
     pub shown: String,
+    /// The path of `auth.json`.
     pub file: PathBuf,
     /// The result of the check; `None` if it was skipped.
     pub check: Option<KeyCheck>,
@@ -84,10 +86,13 @@ impl fmt::Display for KeptKey {
 /// A key was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyNotKept {
+    /// The provider refused the key.
     #[error("{0}: nothing was kept")]
     Refused(KeyRefused),
+    /// The provider could not be reached.
     #[error("the key could not be tried ({0}): nothing was kept")]
     Untried(KeyRefused),
+    /// The key could not be stored.
     #[error(transparent)]
     Unwritable(#[from] AssemblyError),
 }
@@ -95,7 +100,9 @@ pub enum KeyNotKept {
 /// The credential of a provider, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialStatus {
+    /// The name of the provider.
     pub provider: String,
+    /// What it is.
     pub kind: CredentialKind,
     /// For example `$OPENAI_API_KEY`, or the path of `auth.json`.
     pub source: String,
@@ -110,20 +117,25 @@ pub struct CredentialStatus {
 /// Every credential that was found.
 #[derive(Debug)]
 pub struct CredentialReport {
+    /// The credentials, in the order they are used.
     pub credentials: Vec<CredentialStatus>,
     /// Why `auth.json` cannot be used; then only the environment was searched.
     pub problem: Option<CredentialError>,
 }
 
+/// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialKind {
+    /// An API key.
     Key,
+    /// Tokens of a login.
     Login,
     /// An entry that only another program understands.
     Foreign,
 }
 
 impl CredentialKind {
+    /// Returns the name of the kind, as in `zot auth status --json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Key => "api_key",

@@ -19,6 +19,7 @@ pub use zot_provider::network::{Plan, PlanError, ProbeStep};
 /// How much is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
+    /// Files, settings, credentials, terminal and system.
     Configuration,
     /// And which hosts would be contacted.
     Network,
@@ -29,13 +30,16 @@ pub enum Depth {
 /// Whether the program has a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Screen {
+    /// The output is a terminal.
     Terminal,
+    /// The output is a file or a pipe.
     None,
 }
 
 /// What an examination found.
 #[derive(Debug)]
 pub struct Report {
+    /// The checks, in order.
     pub checks: Vec<Check>,
     /// What would be contacted; only with [`Depth::Network`] and [`Depth::Probe`].
     pub network: Option<Plan>,
@@ -46,22 +50,29 @@ pub struct Report {
 /// One thing that was examined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
+    /// What was examined.
     pub name: &'static str,
+    /// Whether it works.
     pub state: CheckState,
+    /// What was found.
     pub found: String,
     /// What to do about it.
     pub fix: Option<String>,
 }
 
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
+    /// Works.
     Ok,
     /// Works, but not as well as it could.
     Warning,
+    /// Does not work.
     Problem,
 }
 
 impl CheckState {
+    /// Returns the name of the state, as in `zot doctor --json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",

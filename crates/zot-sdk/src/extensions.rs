@@ -1,4 +1,4 @@
-//! Extensions: list, install, remove, switch on and off, read their logs, make, test and develop them.
+//! Extensions: list, install, remove, enable, disable, create, test and develop them, and read their logs.
 //!
 //! [`Store`](store::Store) installs, removes, enables and disables; the functions here do the rest.
 

@@ -27,7 +27,7 @@ pub fn session_messages(session: &Session) -> Vec<FullMessage> {
 #[error("messages[{message}]{block}: {problem}")]
 pub struct InvalidMessage {
     message: usize,
-    /// `.content[n]`, or nothing when the message itself is at fault.
+    /// `.content[n]`, or empty if the message itself is invalid.
     block: String,
     problem: String,
 }
@@ -107,10 +107,10 @@ fn import_message(index: usize, message: FullMessage) -> Result<Message, Invalid
         .into_iter()
         .enumerate()
         .map(|(position, block)| {
-            let place = format!(".content[{position}]");
+            let position = format!(".content[{position}]");
             import_block(block)
-                .and_then(|block| fits(role, &block).map(|()| block))
-                .map_err(|problem| invalid(place, problem))
+                .and_then(|block| check_role(role, &block).map(|()| block))
+                .map_err(|problem| invalid(position, problem))
         })
         .collect::<Result<_, _>>()?;
     Ok(Message {
@@ -120,8 +120,8 @@ fn import_message(index: usize, message: FullMessage) -> Result<Message, Invalid
     })
 }
 
-/// Returns whether a message of that role may contain the block.
-fn fits(role: conversation::Role, block: &ContentBlock) -> Result<(), String> {
+/// Checks that a message of that role may contain the block.
+fn check_role(role: conversation::Role, block: &ContentBlock) -> Result<(), String> {
     use conversation::Role::{Assistant, Tool, User};
     let (kind, allowed) = match block {
         ContentBlock::Text(_) => ("text", matches!(role, User | Assistant)),
@@ -133,7 +133,7 @@ fn fits(role: conversation::Role, block: &ContentBlock) -> Result<(), String> {
     if allowed {
         Ok(())
     } else {
-        Err(format!("{kind} has no place in a message of this role"))
+        Err(format!("{kind} is not allowed in a message of this role"))
     }
 }
 
@@ -193,7 +193,7 @@ fn import_block(block: FullBlock) -> Result<ContentBlock, String> {
                 .into_iter()
                 .map(|block| match block {
                     FullBlock::Text { .. } | FullBlock::Image { .. } => import_block(block),
-                    _ => Err("a tool_result holds text and images only".to_owned()),
+                    _ => Err("a tool_result may contain only text and images".to_owned()),
                 })
                 .collect::<Result<_, _>>()?,
         }),

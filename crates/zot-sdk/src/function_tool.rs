@@ -1,4 +1,4 @@
-//! Tools made from functions and types of the embedding program.
+//! Tools from functions and types of the embedding program.
 
 #[cfg(test)]
 mod tests;
@@ -15,25 +15,38 @@ use tokio::sync::mpsc;
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
 use zot_wire::arguments;
 
-/// How many pieces of progress may wait before the function does.
+/// How many pieces of progress are buffered before the function waits.
 const PROGRESS_QUEUE: usize = 16;
 
 /// A tool cannot be offered to a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTool {
+    /// The type of the arguments is not an object.
     #[error(
-        "tool {tool:?}: the arguments have to be a struct (or an enum of structs), because models call tools with objects"
+        "tool {tool:?}: the arguments must be a struct (or an enum of structs), because models call tools with objects"
     )]
-    ArgumentsNotAnObject { tool: String },
+    ArgumentsNotAnObject {
+        /// The name of the tool.
+        tool: String,
+    },
+    /// The name is not accepted by every provider.
     #[error("tool {tool:?}: a name has 1 to 64 letters, digits, `_` and `-`")]
-    Name { tool: String },
+    Name {
+        /// The name of the tool.
+        tool: String,
+    },
+    /// The given schema is not an object.
     #[error("tool {tool:?}: the schema is not a JSON object")]
-    Schema { tool: String },
+    Schema {
+        /// The name of the tool.
+        tool: String,
+    },
 }
 
-/// A tool that is a function.
+/// A tool that calls a function.
 ///
-/// The type of the argument is the schema the model sees; its doc comments are the descriptions.
+/// The schema that the model sees is derived from the type of the argument, with its doc comments as
+/// descriptions.
 /// Arguments that do not match are refused before the function runs, with an error that names the
 /// field. When the call is cancelled, the function's future is dropped; a tool that has to clean up
 /// implements [`Tool`] itself.
@@ -74,24 +87,24 @@ pub struct ToolContext {
 impl ToolContext {
     /// Shows a piece of output while the tool runs (`tool_progress`). Waits while the reader is behind.
     pub async fn report(&self, text: impl Into<String>) {
-        // Nobody is listening once the call is over.
+        // Fails once the call is over.
         let _ = self.progress.send(text.into()).await;
     }
 }
 
-/// A tool that is a type: its fields are what it works with, its [`Arguments`](Self::Arguments)
-/// what the model gives.
+/// A tool that is a type: its fields are its state, its [`Arguments`](Self::Arguments) come from the
+/// model.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The name that the model calls.
+    /// The name of the tool.
     const NAME: &'static str;
-    /// What the model is told about the tool.
+    /// The description for the model.
     const DESCRIPTION: &'static str;
     /// Whether neighbouring calls may run in parallel.
     const READ_ONLY: bool = false;
 
-    /// What the model passes.
+    /// The arguments of a call.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// What the model gets back.
+    /// The result of a call.
     type Output: IntoToolOutput;
 
     /// Runs the tool.
@@ -103,7 +116,7 @@ pub trait TypedTool: Send + Sync + 'static {
 }
 
 impl FunctionTool {
-    /// Makes a tool that calls `function`.
+    /// Creates a tool that calls `function`.
     pub fn new<A, F, O>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -160,7 +173,7 @@ impl FunctionTool {
         })
     }
 
-    /// Makes a tool from a type.
+    /// Creates a tool from a type.
     pub fn from_type<T: TypedTool>(tool: T) -> Result<Self, InvalidTool> {
         let tool = Arc::new(tool);
         let made = Self::with_context(T::NAME, T::DESCRIPTION, move |arguments, context| {
@@ -177,7 +190,7 @@ impl FunctionTool {
         self
     }
 
-    /// Sets what is shown to someone who is asked to allow a call.
+    /// Sets the preview that a confirmation request shows.
     #[must_use]
     pub fn preview<A: DeserializeOwned>(
         mut self,
@@ -204,7 +217,7 @@ impl Tool for FunctionTool {
         Box::pin(async move {
             let mut running = match (self.function)(invocation.arguments.get(), context) {
                 Ok(running) => running,
-                Err(complaint) => return ToolOutput::error(complaint),
+                Err(error) => return ToolOutput::error(error),
             };
             let output = loop {
                 tokio::select! {
@@ -216,7 +229,7 @@ impl Tool for FunctionTool {
                     output = &mut running => break output,
                 }
             };
-            // What was reported before the end is shown before it.
+            // Progress is reported before the result.
             while let Ok(piece) = pieces.try_recv() {
                 invocation.progress.report(piece).await;
             }
@@ -235,7 +248,7 @@ fn definition(
     schema: &Value,
 ) -> Result<ToolDefinition, InvalidTool> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    // What every provider accepts.
+    // The names that every provider accepts.
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
         return Err(InvalidTool::Name { tool: name });
     }
@@ -254,10 +267,10 @@ fn definition(
     }
 }
 
-/// What a tool's function may return: text, JSON, a whole [`ToolOutput`], or a `Result` of one of
-/// them, whose error the model reads.
+/// The result types of tool functions: text, JSON, a [`ToolOutput`], or a `Result` of one of them, whose
+/// error the model reads.
 pub trait IntoToolOutput {
-    /// Converts to what the model gets.
+    /// Converts the value to the output of the tool.
     fn into_tool_output(self) -> ToolOutput;
 }
 

@@ -13,7 +13,7 @@ use zot_wire::rpc::{CommandEntry, ExtensionEntry, InvokedData};
 use crate::toolbox::ToolBox;
 use crate::wire;
 
-/// Passes the agent's hooks on to extensions.
+/// Forwards the agent's hooks to extensions.
 pub(crate) struct ExtensionHooks {
     pub(crate) host: Arc<ExtensionHost>,
     pub(crate) toolbox: Arc<ToolBox>,
@@ -101,22 +101,30 @@ fn lifecycle_event(event: &AgentEvent) -> LifecycleEvent {
     }
 }
 
-/// What the user did in a panel.
+/// A user action in a panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelAction {
     /// A key by its name, or `rune` for a character. `esc` closes the panel.
     Key {
+        /// The id of the panel.
         panel_id: String,
+        /// The name of the key.
         key: String,
         /// The text that the key produces, if any.
         text: String,
     },
+    /// The panel was resized.
     Resize {
+        /// The id of the panel.
         panel_id: String,
+        /// The new width, in columns.
         width: u32,
+        /// The new height, in lines.
         height: u32,
     },
+    /// The panel was closed.
     Close {
+        /// The id of the panel.
         panel_id: String,
     },
 }

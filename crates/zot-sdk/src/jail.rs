@@ -8,18 +8,19 @@ use zot_tools::{CommandConfinement, Jail, JailError};
 
 use crate::surroundings::Skills;
 
-/// What the built-in tools are confined to, and how well.
+/// What the built-in tools are confined to, and known gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JailReport {
     /// The working directory, with links resolved.
     pub directory: PathBuf,
+    /// How well `bash` is confined.
     pub commands: CommandConfinement,
     /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
 }
 
 impl JailReport {
-    /// Returns the gaps of the jail, a sentence each.
+    /// Returns the gaps of the jail, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let commands = match &self.commands {
             CommandConfinement::Full => None,
@@ -30,7 +31,7 @@ impl JailReport {
         };
         let own_directory = self.own_directory_inside.as_ref().map(|directory| {
             format!(
-                "zot's own directory, with keys and sessions, is inside of it: {}",
+                "zot's own directory, with keys and sessions, is inside it: {}",
                 directory.display()
             )
         });
@@ -45,7 +46,7 @@ pub(crate) struct Confines {
 }
 
 impl Confines {
-    /// Makes a jail around `cwd`, from which the user's skills can still be read.
+    /// Creates a jail around `cwd` in which the user's skills can still be read.
     pub(crate) fn new(cwd: &Path, home: &Path, skills: Option<&Skills>) -> Self {
         let skills = skills.iter().flat_map(|skills| skills.set.iter());
         let readable = skills
@@ -71,7 +72,7 @@ impl Confines {
         self.jail.open();
     }
 
-    /// The directory of the jail, while it is closed.
+    /// Returns the directory of the jail, if it is closed.
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.jail.directory()
     }
@@ -94,7 +95,7 @@ impl Confines {
     }
 }
 
-/// A project's own skills are inside, or not available.
+/// Returns whether a skill belongs to the user; those of a project are inside the jail.
 fn is_of_user(source: SkillSource) -> bool {
     matches!(
         source,

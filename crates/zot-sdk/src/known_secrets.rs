@@ -1,4 +1,4 @@
-//! All known secrets of all providers: none of them may reach a cassette.
+//! Collects all known secrets of all providers, to keep them out of cassettes.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use zot_provider::Providers;
 /// The files that may hold keys, below zot's home.
 const FILES: [&str; 3] = ["auth.json", "models.json", "providers.json"];
 
-/// More than any of the files needs.
+/// The largest file that is searched.
 ///
 /// Limit: a larger file is not searched for keys.
 const MAX_SECRETS_FILE_BYTES: u64 = 4 << 20;
@@ -42,7 +42,7 @@ pub(crate) fn known_secrets(
     secrets
 }
 
-/// Unreadable files are reported where they are used.
+/// Returns the secrets in files. Unreadable files are reported where they are used.
 fn in_files(home: &Path) -> Vec<String> {
     let mut secrets = Vec::new();
     for name in FILES {

@@ -1,4 +1,4 @@
-//! The agent runtime as a library: the one API that every front end uses, ours included.
+//! The agent runtime as a library: the API of every front end, including ours.
 //!
 //! A [`Runtime`] is a conversation with a model in a working directory. [`Runtime::prompt`] returns
 //! the stream of [`AgentEvent`]s of one prompt: deltas, tool calls and results with their images,
@@ -30,13 +30,13 @@
 //!
 //! The stream does the work: read it to its end. A second prompt meanwhile is refused as [`Busy`];
 //! [`Runtime::steer`] adds a message to the running one instead. [`Runtime::cancel`] stops it in an
-//! orderly way: keep reading until the last event, [`AgentEvent::Done`]. Dropping the stream stops it at
-//! once. Errors on the way are [`AgentEvent::Failed`] events; the runtime stays usable.
+//! orderly way: keep reading until the last event, [`AgentEvent::Done`]. Dropping the stream stops it
+//! immediately. Errors are [`AgentEvent::Failed`] events; the runtime stays usable.
 //!
 //! # Tools
 //!
 //! The agent has `read`, `write`, `edit` and `bash` ([`ToolChoice`] selects); [`FunctionTool`]
-//! makes more from closures and types, with a derived schema:
+//! creates more from closures and types, with a derived schema:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -72,7 +72,7 @@
 //! [`AgentEvent::ConfirmationRequested`] asks for it); [`Config::hooks`] observes, blocks and rewrites;
 //! [`Config::budget`] and [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
-//! # What the model is told
+//! # System prompt and project files
 //!
 //! [`Config::system_prompt`] replaces the built-in system prompt or adds to it. Files of the project
 //! (instructions, skills, prompt templates) are read only if [`Config::context`] asks for them.
@@ -82,14 +82,16 @@
 //!
 //! [`Runtime::full_messages`] and [`Runtime::set_messages`] carry a complete conversation to another
 //! runtime or process; [`Config::session`] keeps it in a session file instead, which `zot` and other
-//! runtimes can resume. Programs with many runtimes give them one [`HttpClient`].
+//! runtimes can resume. Programs with many runtimes should share one [`HttpClient`].
 //!
 //! # Beyond a runtime
 //!
-//! What the subcommands of `zot` do is in a module each: [`sessions`], [`configuration`],
+//! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
 //! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`recordings`],
-//! [`doctor`]. [`conversation`] has the types of a transcript, [`wire`] those of the pipe.
+//! [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
+#![warn(missing_docs)]
 
 mod alternatives;
 mod assembly;

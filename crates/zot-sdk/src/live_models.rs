@@ -1,5 +1,4 @@
-//! Models that a provider lists itself: looked up when the catalog lacks one, refreshed alongside the
-//! work.
+//! Models that a provider lists itself: used if the catalog lacks one, refreshed in the background.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +78,7 @@ impl LiveModels {
         } = &self.endpoint;
         let models = match live::fetch(&self.http, self.wire, &self.endpoint).await {
             Ok(models) => models,
-            // Cached as well, so that the provider is not asked over and over.
+            // Cached as well, so that the provider is not asked again and again.
             Err(LiveError::NoList { .. }) => Vec::new(),
             Err(error) => return Err(error.to_string()),
         };

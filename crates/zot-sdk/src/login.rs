@@ -1,9 +1,8 @@
-//! Logging in to a provider, and out again.
+//! Logs in to a provider, and out again.
 //!
-//! [`plan`] says how a provider is logged in to. With [`LoginPlan::Key`] the front end asks for a key,
-//! on its own or through [`take_key_on_page`], and hands it to [`Credentials::keep_checked`]. With
-//! [`LoginPlan::OAuth`], [`OAuthLogin::run`] does the work and reports each [`LoginStep`] that the user
-//! has to take.
+//! [`plan`] finds out how. With [`LoginPlan::Key`] the front end asks for a key, itself or through
+//! [`take_key_on_page`], and passes it to [`Credentials::keep_checked`]. With [`LoginPlan::OAuth`],
+//! [`OAuthLogin::run`] does the work and reports each [`LoginStep`] that the user has to take.
 
 mod browser;
 mod logout;
@@ -26,19 +25,22 @@ pub use zot_auth::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS, OAuthError};
 /// The way a user prefers to log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginPreference {
-    /// In a browser where the provider has a login, else with a key.
+    /// In a browser if the provider supports it, otherwise with a key.
     Usual,
     /// With a code that is entered on another device.
     Device,
-    /// With a key, even where the provider has a login.
+    /// With a key, even if the provider supports a login.
     Key,
 }
 
-/// How a provider is logged in to.
+/// How to log in to a provider.
 #[derive(Debug, Clone)]
 pub enum LoginPlan {
     /// The provider takes a key.
-    Key { provider: String },
+    Key {
+        /// The name of the provider.
+        provider: String,
+    },
     /// The provider issues tokens.
     OAuth(Box<OAuthLogin>),
 }
@@ -51,36 +53,50 @@ pub struct OAuthLogin {
     preference: LoginPreference,
 }
 
-/// What the user has to do now.
+/// A step that the user has to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginStep<'a> {
     /// Log in on this page.
-    OpenPage { url: &'a str },
+    OpenPage {
+        /// The address of the page.
+        url: &'a str,
+    },
     /// Enter a code on a page, on any device.
     EnterCode {
+        /// The code to enter.
         code: &'a str,
+        /// The address of the page.
         url: &'a str,
-        /// A page that knows the code already, if the provider has one.
+        /// A page that already contains the code, if the provider has one.
         complete_url: Option<&'a str>,
     },
 }
 
-/// A login that was completed and is in `auth.json` now.
+/// A login that was completed and stored in `auth.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedIn {
+    /// The name of the provider.
     pub provider: String,
 }
 
-/// A login failed; nothing was kept.
+/// A login failed; nothing was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
+    /// The provider is unknown or its entry is invalid.
     #[error(transparent)]
     Provider(#[from] AssemblyError),
+    /// The provider takes a key only.
     #[error("{provider} takes a key: describe its login under \"oauth\" in providers.json first")]
-    NoOAuth { provider: String },
+    NoOAuth {
+        /// The name of the provider.
+        provider: String,
+    },
+    /// The provider refused the login, or could not be reached.
     #[error("{provider}: {source}")]
     OAuth {
+        /// The name of the provider.
         provider: String,
+        /// The cause.
         source: OAuthError,
     },
 }
@@ -108,8 +124,8 @@ pub fn plan(
 }
 
 impl OAuthLogin {
-    /// Logs in and keeps the tokens. Calls `show` with the step that the user has to take, then waits
-    /// until the provider has seen it. Dropping the future abandons the login.
+    /// Logs in and stores the tokens. Calls `show` with the step that the user has to take, then waits
+    /// for the provider. Dropping the future cancels the login.
     pub async fn run(
         &self,
         credentials: &Credentials,
@@ -149,14 +165,14 @@ impl OAuthLogin {
                 })?;
                 credentials.finish_device(provider, login).await
             }
-            // providers.json is checked: it names one of them.
+            // Not possible: an entry of providers.json needs one of them.
             (_, None) => Ok(()),
         }
     }
 }
 
 impl LoginStep<'_> {
-    /// The page to open for this step.
+    /// Returns the page to open for this step.
     pub fn page(&self) -> &str {
         match self {
             Self::OpenPage { url } => url,
@@ -184,7 +200,7 @@ impl fmt::Display for LoggedIn {
     }
 }
 
-/// Serves `page` until a key that was entered there is kept.
+/// Serves `page` until a key that was entered there is stored.
 pub async fn take_key_on_page(
     credentials: &Credentials,
     page: KeyPage,
@@ -199,6 +215,6 @@ pub async fn take_key_on_page(
         Ok(text)
     })
     .await?;
-    // The page ends well only after a key was taken.
+    // The page succeeds only after a key was entered.
     taken.into_inner().ok_or(KeyPageError::TooLate)
 }

@@ -7,17 +7,19 @@ pub use zot_provider::catalog::{Catalog, Deprecation, Efforts, ModelInfo, Thinki
 /// The models that can be chosen.
 #[derive(Debug, Clone)]
 pub struct ModelList {
+    /// The models, by provider.
     pub models: Vec<ModelInfo>,
-    /// The day the built-in prices are from.
+    /// The date of the built-in prices.
     pub snapshot: String,
 }
 
 /// There are no models to list.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no models are listed for provider {provider:?}; servers such as ollama take any model they have"
+    "no models are listed for provider {provider:?}; servers such as ollama accept any model they have"
 )]
 pub struct NoModels {
+    /// The provider that was requested.
     pub provider: String,
 }
 

@@ -23,6 +23,7 @@ use crate::workspace::Workspace;
 /// The session file that a runtime writes to.
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
+    /// The id of the session.
     pub id: String,
     /// The absolute path of the file, which is created with the first message.
     pub path: PathBuf,

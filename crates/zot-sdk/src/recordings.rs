@@ -1,7 +1,7 @@
-//! Recordings of model exchanges: look at them, check them for secrets, take secrets out, cut them.
+//! Recordings of model exchanges: inspect them, check them for secrets, redact and trim them.
 //!
-//! Secrets are the keys known for the user of the [`Workspace`], the values of environment variables
-//! of this process that are named like one, and texts that look like keys.
+//! Secrets are the known keys of the [`Workspace`], the values of environment variables of this process
+//! whose names suggest one, and texts that look like keys.
 
 use std::env;
 use std::path::Path;
@@ -16,13 +16,14 @@ pub use zot_cassette::{
     Timing, trim,
 };
 
-/// What a check of a recording found.
+/// The result of checking a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
+    /// How many exchanges the recording has.
     pub exchanges: usize,
-    /// How many places look like secrets.
+    /// How many texts look like secrets.
     pub secrets: usize,
-    /// The numbers of the exchanges with such places.
+    /// The numbers of the exchanges with such texts.
     pub suspects: Vec<usize>,
 }
 
@@ -47,18 +48,18 @@ pub fn verify(
     })
 }
 
-/// Takes secrets and `patterns` out of a recording, and returns in how many places.
+/// Removes secrets and `patterns` from a recording and returns how many there were.
 pub fn redact(
     workspace: &Workspace,
     file: &Path,
     patterns: &[String],
 ) -> Result<usize, CassetteError> {
     let redactor = redactor(workspace, patterns);
-    let places = secrets(&zot_cassette::inspect(file, &redactor)?);
-    if places > 0 {
+    let count = secrets(&zot_cassette::inspect(file, &redactor)?);
+    if count > 0 {
         zot_cassette::redact(file, &redactor)?;
     }
-    Ok(places)
+    Ok(count)
 }
 
 fn secrets(inspection: &Inspection) -> usize {

@@ -93,14 +93,14 @@ pub fn list(workspace: &Workspace, scope: Scope) -> io::Result<Vec<Summary>> {
     }
 }
 
-/// Returns the file of the session called `name`: an id, the beginning of one, or a path.
+/// Returns the file of the session `name`: an id, the beginning of one, or a path.
 pub fn find(workspace: &Workspace, name: &str) -> Result<PathBuf, FindError> {
     library(workspace).find(name)
 }
 
-/// Deletes sessions with everything kept beside them, and returns their files.
+/// Deletes sessions with all their files, and returns the session files.
 ///
-/// Nothing is deleted unless every name stands for exactly one session.
+/// Nothing is deleted unless every name identifies exactly one session.
 pub fn delete(workspace: &Workspace, names: &[String]) -> Result<Vec<PathBuf>, DeleteError> {
     let library = library(workspace);
     let files = names
@@ -118,7 +118,7 @@ pub fn delete(workspace: &Workspace, names: &[String]) -> Result<Vec<PathBuf>, D
     Ok(deleted)
 }
 
-/// The part of a session's id that people type.
+/// Returns the part of a session's id that people type.
 pub fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
@@ -127,12 +127,12 @@ fn library(workspace: &Workspace) -> Library {
     Library::new(workspace.zot_home.join("sessions"))
 }
 
-/// `text` on one line, shortened to `most` characters.
-fn shortened_line(text: &str, most: usize) -> String {
+/// Returns `text` on one line, shortened to `limit` characters.
+fn shortened_line(text: &str, limit: usize) -> String {
     let line = text.replace(['\n', '\r', '\t'], " ");
-    if line.chars().count() <= most {
+    if line.chars().count() <= limit {
         return line;
     }
-    let kept = line.chars().take(most.saturating_sub(1));
+    let kept = line.chars().take(limit.saturating_sub(1));
     kept.chain(['…']).collect()
 }

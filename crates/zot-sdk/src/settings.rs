@@ -1,15 +1,14 @@
 //! Applies `config.json` to a configuration.
 
-use zot_config::{Dialect, Effort, Settings, WireName};
-use zot_conversation::ReasoningEffort;
+use zot_config::{Dialect, Settings, WireName};
 use zot_provider::catalog::{OpenAiWire, ToolDialect};
 
 use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
 use zot_session::Durability;
 
 impl Config {
-    /// Fills in what has not been given. `config.json` is not read for an embedding program; one that
-    /// wants it passes the settings of [`configuration::layers`](crate::configuration::layers).
+    /// Fills in what is not set. An embedding program that wants to honour `config.json` passes the
+    /// settings of [`configuration::layers`](crate::configuration::layers).
     pub fn fill_in(&mut self, settings: Settings) {
         self.model.preferred = PreferredModel {
             provider: settings.provider,
@@ -19,7 +18,7 @@ impl Config {
             self.model.fallback = settings.fallback.unwrap_or_default();
         }
         self.model.wire = self.model.wire.or(settings.wire.map(wire));
-        self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
+        self.reasoning = self.reasoning.or(settings.reasoning);
         self.steps.max_steps = self.steps.max_steps.or(settings.max_steps);
         let budget = &mut self.budget;
         budget.max_steps = budget.max_steps.or(settings.max_process_steps);
@@ -50,18 +49,6 @@ impl Config {
         if settings.durable == Some(true) {
             self.session.durability = Durability::PowerLoss;
         }
-    }
-}
-
-fn effort(effort: Effort) -> ReasoningEffort {
-    match effort {
-        Effort::None => ReasoningEffort::None,
-        Effort::Minimal => ReasoningEffort::Minimal,
-        Effort::Low => ReasoningEffort::Low,
-        Effort::Medium => ReasoningEffort::Medium,
-        Effort::High => ReasoningEffort::High,
-        Effort::Xhigh => ReasoningEffort::Xhigh,
-        Effort::Max => ReasoningEffort::Max,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Skills: instructions for particular tasks, which the model loads when it needs them.
 //!
-//! They are found in `.zot/skills` and `$ZOT_HOME/skills`, in `.claude/skills` and `.agents/skills`
+//! They are in `.zot/skills` and `$ZOT_HOME/skills`, in `.claude/skills` and `.agents/skills`
 //! below the working directory and below the user's home, and built in.
 
 mod create;
@@ -19,28 +19,43 @@ pub use zot_context::{AllowedTools, FoundSkill, Problem, ProblemCause, Skill, Sk
 /// The skills found from a working directory.
 #[derive(Debug)]
 pub struct SkillList {
-    /// All of them, those that another of the same name hides included.
+    /// All skills, including those hidden by another of the same name.
     pub found: Vec<FoundSkill>,
-    /// Those that cannot be used, and why.
+    /// Why some cannot be used.
     pub problems: Vec<Problem>,
 }
 
 /// A skill and the instructions it gives the model.
 #[derive(Debug, Clone)]
 pub struct ShownSkill {
+    /// The skill.
     pub skill: Skill,
+    /// The instructions.
     pub body: String,
 }
 
 /// A skill cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ShowError {
-    #[error("there is no skill {name:?} here; there are: {}", .known.join(", "))]
-    Unknown { name: String, known: Vec<String> },
+    /// There is no such skill.
+    #[error("unknown skill {name:?}; known: {}", .known.join(", "))]
+    Unknown {
+        /// The name that was requested.
+        name: String,
+        /// The names of all skills.
+        known: Vec<String>,
+    },
+    /// The skill is invalid.
     #[error(transparent)]
     Broken(Problem),
+    /// The skill cannot be read.
     #[error("the skill {name:?}: {cause}")]
-    Unreadable { name: String, cause: ProblemCause },
+    Unreadable {
+        /// The name that was requested.
+        name: String,
+        /// The cause.
+        cause: ProblemCause,
+    },
 }
 
 /// Finds all skills.

@@ -11,16 +11,16 @@ use zot_conversation::{AgentEvent, BoxFuture};
 use crate::alternatives::ProviderAlternatives;
 use crate::runtime::Occupation;
 
-/// How many events may wait for the reader.
+/// How many events are buffered for the reader.
 ///
 /// Limit: the agent waits for the reader.
 pub(crate) const EVENT_QUEUE_LENGTH: usize = 128;
 
-/// How many events are returned before other tasks get a turn, signals and commands included: a
+/// How many events are returned before other tasks run, such as those for signals and commands: a
 /// flooding model must not keep the user from stopping it.
 const EVENTS_PER_TURN: u32 = 128;
 
-/// What a stream does; it determines the last event.
+/// The work of a stream, which determines the last event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     Prompt,
@@ -40,7 +40,7 @@ pub struct EventStream {
     occupation: Option<Arc<Occupation>>,
     kind: Work,
     alternatives: Arc<ProviderAlternatives>,
-    /// Events taken since others had a turn.
+    /// Events returned since other tasks could run.
     taken: u32,
 }
 
@@ -79,7 +79,7 @@ impl EventStream {
         }
     }
 
-    /// Returns the event as the reader gets it.
+    /// Prepares an event for the reader.
     fn delivered(&mut self, mut event: AgentEvent) -> AgentEvent {
         if self.is_last(&event) {
             self.release();
@@ -98,7 +98,7 @@ impl EventStream {
         }
     }
 
-    /// A client that has seen the last event may start the next prompt at once.
+    /// Frees the runtime: after the last event the client may start the next prompt.
     fn release(&mut self) {
         if let Some(occupation) = self.occupation.take() {
             occupation.end();

@@ -1,4 +1,4 @@
-//! What the model is told about the project: instructions, skills, prompt templates.
+//! Finds the project's instructions, skills and prompt templates.
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! The system prompt.
 //!
-//! Parts are ordered by how often they change, so that providers can reuse their cache: what is the
-//! same everywhere comes first, then the project's parts, the day and the working directory last. The
-//! last two also follow a replaced prompt, as users of the original expect of their `SYSTEM.md`.
+//! Parts are ordered by how often they change, so that providers can reuse their cache: common parts come
+//! first, then the project's, then the date and the working directory. The last two also follow a replaced
+//! prompt, as users of the original expect.
 
 #[cfg(test)]
 mod tests;
@@ -24,17 +24,17 @@ guessing wrong would be costly, ask.";
 pub(crate) enum Base {
     /// The built-in one, which names the tools.
     BuiltIn,
-    /// What the caller gave instead.
+    /// A replacement from the caller.
     Given(String),
     /// `$ZOT_HOME/SYSTEM.md`.
     File { path: PathBuf, text: String },
 }
 
-/// What the system prompt is made from.
+/// The parts of the system prompt.
 pub(crate) struct PromptParts {
     pub(crate) base: Base,
     pub(crate) instructions: Vec<InstructionFile>,
-    /// All skills; named only to a model that can load them.
+    /// All skills; listed only for a model that can load them.
     pub(crate) skills: Option<Arc<SkillSet>>,
     pub(crate) appended: Vec<String>,
     pub(crate) cwd: PathBuf,
@@ -50,7 +50,7 @@ pub enum ContextKind {
     Skills,
     /// A file of the project.
     Instructions,
-    /// What the caller added.
+    /// Text that the caller added.
     Appended,
     /// The date and the working directory.
     Environment,
@@ -102,8 +102,8 @@ impl Section {
 }
 
 impl PromptParts {
-    /// The model is told the day of `began`, even when the session is resumed on another: caches and
-    /// signed thinking are valid only after the same prompt.
+    /// Composes the system prompt. It contains the date of `began`, even if the session is resumed later:
+    /// caches and signed thinking are valid only with the same prompt.
     pub(crate) fn compose(&self, tools: &ToolSet, began: Timestamp) -> Arc<str> {
         let sections = self.sections(tools, began);
         let texts: Vec<&str> = sections

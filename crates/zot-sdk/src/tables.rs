@@ -1,4 +1,4 @@
-//! The tables of models and providers: what is built in, and what the user's files add to it.
+//! Loads the tables of models and providers: the built-in ones and the user's files.
 
 use std::io;
 use std::path::Path;
@@ -21,19 +21,19 @@ impl Tables {
     /// a home that is not a directory is an error.
     pub(crate) fn load(home: &Path) -> Result<Self, AssemblyError> {
         let path = home.join("models.json");
-        let (catalog, mut said) = Catalog::load(Some(&path));
+        let (catalog, mut user_file) = Catalog::load(Some(&path));
         let no_directory = |problem: &mut CatalogProblem| {
             matches!(problem, CatalogProblem::Unreadable { source, .. }
                 if source.kind() == io::ErrorKind::NotADirectory)
         };
         if let Some(CatalogProblem::Unreadable { path, source }) =
-            said.problems.extract_if(.., no_directory).next()
+            user_file.problems.extract_if(.., no_directory).next()
         {
             return Err(AssemblyError::Home { path, source });
         }
         let mut providers = Providers::load(&home.join("providers.json"));
-        providers.add_user_providers(&said.providers);
-        let models = said.problems.iter().map(ToString::to_string);
+        providers.add_user_providers(&user_file.providers);
+        let models = user_file.problems.iter().map(ToString::to_string);
         let others = providers.problems().iter().map(ToString::to_string);
         Ok(Self {
             problems: models.chain(others).collect(),

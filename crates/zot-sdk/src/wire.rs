@@ -11,7 +11,7 @@ pub use zot_wire::rpc::{
     UsageData,
 };
 
-/// The source of notices that come from no extension.
+/// The source of notices that do not come from an extension.
 const NOTICE_SOURCE: &str = "zot";
 
 /// Converts an event to its wire form; `None` if the protocol has none.
@@ -114,7 +114,7 @@ pub fn event(event: AgentEvent) -> Option<Event> {
     })
 }
 
-/// Converts a notice of an extension to its wire form; `None` for those meant for people only.
+/// Converts a notice of an extension to its wire form; `None` if it is for people only.
 pub fn notice(notice: Notice) -> Option<Event> {
     Some(match notice {
         Notice::Notify {
@@ -201,7 +201,7 @@ fn block(block: &conversation::ContentBlock) -> Option<ContentBlock> {
     })
 }
 
-/// Clients always get an object: malformed arguments appear as `{}`, and the call's result names the
+/// Returns the arguments as an object: malformed ones become `{}`, and the result of the call names the
 /// problem.
 pub(crate) fn arguments(arguments: &Arguments) -> RawJson {
     match arguments.json() {

@@ -1,4 +1,4 @@
-//! The state of the chat: components, what changes them, and what follows from it.
+//! The state of the chat: its components, the inputs that change them, and the resulting effects.
 //!
 //! Pure: [`App::update`] takes an input and the time and returns effects for [`crate::run`] to carry
 //! out; [`App::frame`] returns what the screen looks like. Each component changes only its own state
@@ -66,7 +66,7 @@ pub(crate) struct App {
     pub(crate) approvals: Approvals,
     pub(crate) panels: Panels,
     pub(crate) login: Login,
-    /// Covers all of the chat.
+    /// Covers the whole chat while it is open.
     pub(crate) pager: Option<Pager>,
     commands: Commands,
 }
@@ -103,31 +103,31 @@ impl App {
         let info = &app.context.info;
         let greeting = Item::Greeting {
             version: info.version.clone(),
-            place: format!("{} · {}", info.model, info.cwd),
+            location: format!("{} · {}", info.model, info.cwd),
         };
         app.transcript.keeps_scrollback = true;
         app.transcript.add(&app.context, greeting);
         app
     }
 
-    /// Takes one input.
+    /// Processes one input and returns the effects it causes.
     pub(crate) fn update(&mut self, now_ms: u64, input: Input) -> Vec<Effect> {
         self.context.now_ms = now_ms;
         self.status.expire_remark(&self.context);
-        let mut effects = self.take(input);
+        let mut effects = self.apply(input);
         let editor_rows = self.editor_rows();
-        effects.extend(self.picker.ask_preview(&self.context, editor_rows));
+        effects.extend(self.picker.request_preview(&self.context, editor_rows));
         effects.extend(self.composer.inspect_mentions());
         effects.extend(self.panels.measure(&self.context));
         self.approvals.lay_out(&self.context, &self.composer.editor);
-        // A question must not be answered unseen.
+        // The user must see a question before answering it.
         if self.approvals.current.is_some() {
             self.pager = None;
         }
         effects
     }
 
-    fn take(&mut self, input: Input) -> Vec<Effect> {
+    fn apply(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Key(key) => return self.press(key),
             Input::Paste(text) => return self.paste(text),
@@ -139,14 +139,14 @@ impl App {
                 });
             }
             Input::Tick | Input::Cursor { .. } | Input::Line(_) | Input::Background { .. } => {}
-            Input::Agent(event) => return self.take_event(event),
+            Input::Agent(event) => return self.handle_event(event),
             Input::WorkEnded => return self.end_work(),
             Input::Aside(event) => {
                 let action = self.transcript.update_aside(&self.context, event);
                 return self.carry_out(action);
             }
             Input::AsideEnded => return self.end_aside(),
-            Input::Extension(notice) => return self.take_notice(notice),
+            Input::Extension(notice) => return self.handle_notice(notice),
             Input::Commands(commands) => return self.set_commands(commands),
             Input::Panel(input) => {
                 let actions = self.panels.update(input);
@@ -155,8 +155,8 @@ impl App {
             Input::Image(drawing) => self.transcript.add_image(&self.context, drawing),
             Input::Info(info) => self.context.set_info(info),
             Input::Approval(scope) => return self.set_approval(scope),
-            Input::Listed(listed) => return self.take_listed(listed),
-            Input::Login(input) => return self.take_login(input),
+            Input::Listed(listed) => return self.handle_listed(listed),
+            Input::Login(input) => return self.handle_login(input),
             Input::Shell(ShellInput::Progress(text)) => self.composer.shell.add_progress(&text),
             Input::Shell(ShellInput::Ended(output)) => {
                 let actions = self.composer.end_shell(&self.context, output);
@@ -182,32 +182,32 @@ impl App {
             } => return self.note(text),
             Input::Note { text, .. } => return self.error(text),
             Input::Panicked(what) => {
-                self.transcript.ask_redraw(Redraw::Screen);
-                return self.error(format!("a bug in zot, which continues: {what}"));
+                self.transcript.request_redraw(Redraw::Screen);
+                return self.error(format!("internal error, but zot keeps running: {what}"));
             }
         }
         Vec::new()
     }
 
-    fn take_listed(&mut self, listed: Listed) -> Vec<Effect> {
+    fn handle_listed(&mut self, listed: Listed) -> Vec<Effect> {
         let (kind, choices) = match listed {
             Listed::Files(files) => {
-                let FileList { files, is_whole } = files;
-                self.picker.offer_files(&self.context, files, is_whole);
+                let FileList { files, is_complete } = files;
+                self.picker.offer_files(&self.context, files, is_complete);
                 return Vec::new();
             }
             Listed::ForkPoints(prompts) => return commands::offer_fork_points(self, prompts),
             Listed::Prompts(prompts) if prompts.is_empty() => {
-                return self.remark("there are no prompts yet");
+                return self.remark("no prompts yet");
             }
             Listed::Sessions(sessions) if sessions.is_empty() => {
-                return self.note("there are no sessions of this directory yet");
+                return self.note("no sessions in this directory yet");
             }
             Listed::Skills(skills) if skills.is_empty() => {
-                return self.note("there are no skills: docs/skills.md says where to put some");
+                return self.note("no skills found: docs/skills.md explains where to put them");
             }
             Listed::Providers { providers, .. } if providers.is_empty() => {
-                return self.note("no credential is stored: there is nothing to remove");
+                return self.note("no credentials are stored: nothing to remove");
             }
             Listed::Models(models) => (PickerKind::Models, Choices::named(models)),
             Listed::Prompts(prompts) => (PickerKind::Prompts, Choices::named(prompts)),
@@ -225,8 +225,8 @@ impl App {
         self.offer(kind, choices)
     }
 
-    fn take_login(&mut self, input: LoginInput) -> Vec<Effect> {
-        if let LoginInput::KeyAsked { .. } | LoginInput::StepShown { .. } = input {
+    fn handle_login(&mut self, input: LoginInput) -> Vec<Effect> {
+        if let LoginInput::KeyRequested { .. } | LoginInput::StepShown { .. } = input {
             self.picker.close();
             self.status.clear_remark();
         }
@@ -253,8 +253,8 @@ impl App {
         }
     }
 
-    /// What the screen looks like. Finished lines and images are returned once. `above` is how many
-    /// of those returned before are still on the screen.
+    /// Returns what the screen shows. Finished lines and images are returned only once; `above` is how
+    /// many of the lines returned before are still on the screen.
     pub(crate) fn frame(&mut self, above: usize) -> Frame {
         let replaces = self.redraw(above);
         let output = self.transcript.take_output();
@@ -288,7 +288,7 @@ impl App {
         }
     }
 
-    /// What the pager shows, if it is open.
+    /// Returns what the pager shows, if it is open.
     pub(crate) fn pager_frame(&mut self) -> Option<pager::Screen> {
         let pager = self.pager.as_mut()?;
         let arriving = self.transcript.arriving(&self.context);
@@ -296,7 +296,7 @@ impl App {
         Some(pager::screen(pager, &self.context.theme))
     }
 
-    /// When the screen changes by itself next.
+    /// Returns how long until the screen changes without any input.
     pub(crate) fn next_tick_ms(&self) -> Option<u64> {
         let is_working = self.status.is_working()
             || self.transcript.aside.is_some()
@@ -312,8 +312,8 @@ impl App {
     }
 
     fn resize(&mut self, columns: usize, rows: usize) {
-        if self.transcript.clears_for(&self.context, columns) {
-            self.transcript.ask_redraw(Redraw::Everything);
+        if self.transcript.clears_scrollback_at(&self.context, columns) {
+            self.transcript.request_redraw(Redraw::Everything);
         }
         self.context.set_size(columns, rows);
         self.transcript.rewrap_aside(&self.context);
@@ -323,16 +323,16 @@ impl App {
         }
     }
 
-    /// Whether a new width clears all that the terminal remembers.
-    pub(crate) fn clears_for(&self, columns: usize) -> bool {
-        self.transcript.clears_for(&self.context, columns)
+    /// Returns whether changing to this width clears the terminal's scrollback.
+    pub(crate) fn clears_scrollback_at(&self, columns: usize) -> bool {
+        self.transcript.clears_scrollback_at(&self.context, columns)
     }
 
     fn set_theme(&mut self, theme: Theme) {
         if self.context.theme != theme {
             self.context.theme = theme;
             self.transcript.rewrap_aside(&self.context);
-            self.transcript.ask_redraw(Redraw::Visible);
+            self.transcript.request_redraw(Redraw::Visible);
         }
     }
 
@@ -347,8 +347,8 @@ impl App {
         }
     }
 
-    /// The user leaves: what is unfinished stays as it is, and nothing comes next.
-    pub(crate) fn wind_up(&mut self) {
+    /// Ends the chat: unfinished output is kept, queued prompts are dropped.
+    pub(crate) fn shut_down(&mut self) {
         self.status.cancel_work();
         self.composer.clear_queue();
         self.settle();

@@ -1,4 +1,4 @@
-//! What the user is writing: a text of several lines with a cursor, undo and a kill ring.
+//! The text editor: several lines with a cursor, undo and a kill ring.
 
 mod draft;
 mod layout;
@@ -14,16 +14,18 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use draft::Chip;
 pub(crate) use draft::Draft;
 
-/// What can be undone, in steps and in bytes.
+/// How many steps can be undone.
 ///
 /// Limit: the oldest step is forgotten.
 const MAX_UNDO_STEPS: usize = 200;
+/// How much text can be undone.
+///
 /// Limit: the oldest step is forgotten.
 const MAX_UNDO_BYTES: usize = 4 * 1024 * 1024;
 /// Limit: the oldest killed text is forgotten.
 const MAX_KILLS: usize = 20;
 
-/// A longer text from elsewhere is shown as a chip: laying it out would slow every key down.
+/// A longer text from elsewhere is shown as a chip: laying it out would slow down every key.
 ///
 /// Limit: a longer text from `$EDITOR` is shown as a chip.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
@@ -44,12 +46,12 @@ pub(crate) enum Edit {
     LineEnd,
     TextStart,
     TextEnd,
-    /// Exchanges the two clusters around the cursor.
+    /// Swaps the two clusters around the cursor.
     Transpose,
     DeleteWordLeft,
     DeleteWordRight,
-    /// Deletes back to a blank.
-    DeleteUnbrokenLeft,
+    /// Deletes back to whitespace.
+    DeleteToSpaceLeft,
     KillToLineEnd,
     KillToLineStart,
     Yank,
@@ -68,7 +70,7 @@ struct Snapshot {
 
 /// The last edit, as far as the next one depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Last {
+enum LastEdit {
     #[default]
     Other,
     Typing,
@@ -85,10 +87,10 @@ pub(crate) struct Editor {
     text: String,
     /// A byte offset, between two clusters.
     cursor: usize,
-    /// Where the cursor wants to be while it moves up and down.
-    wanted_column: Option<usize>,
-    undo: Vec<Snapshot>,
-    redo: Vec<Snapshot>,
+    /// The column to keep to while the cursor moves up and down.
+    preferred_column: Option<usize>,
+    undo_steps: Vec<Snapshot>,
+    redo_steps: Vec<Snapshot>,
     kills: Vec<String>,
     chips: Vec<Chip>,
     /// The mark of the newest chip.
@@ -96,16 +98,16 @@ pub(crate) struct Editor {
     /// The first character was pasted, so it does not begin a command.
     begins_pasted: bool,
     has_paste: bool,
-    last: Last,
+    last: LastEdit,
 }
 
 impl Editor {
-    /// The text as it is sent, with the pastes in place of their chips.
+    /// Returns the text as it is sent, with pastes instead of their chips.
     pub(crate) fn content(&self) -> String {
         self.draft().content()
     }
 
-    /// A copy of the text with its chips.
+    /// Returns a copy of the text with its chips.
     pub(crate) fn draft(&self) -> Draft {
         let used = |chip: &&Chip| self.text.contains(chip.mark);
         Draft {
@@ -123,12 +125,12 @@ impl Editor {
         self.text.trim().is_empty()
     }
 
-    /// Whether the text begins with a paste.
+    /// Returns whether the text begins with a paste.
     pub(crate) fn begins_pasted(&self) -> bool {
         self.begins_pasted
     }
 
-    /// The text before the cursor.
+    /// Returns the text before the cursor.
     pub(crate) fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
@@ -137,7 +139,7 @@ impl Editor {
         &self.text
     }
 
-    /// Replaces everything; can be undone.
+    /// Replaces everything as one undoable step.
     pub(crate) fn set(&mut self, draft: impl Into<Draft>) {
         let draft = draft.into();
         self.remember();
@@ -145,29 +147,29 @@ impl Editor {
         let marks: Vec<_> = chips
             .map(|chip| (chip.mark, self.mark_for(chip.text)))
             .collect();
-        let own = |mark: char| {
-            let found = marks.iter().find(|(theirs, _)| *theirs == mark);
-            found.map_or(Some(mark), |(_, own)| *own)
+        let renumbered = |mark: char| {
+            let found = marks.iter().find(|(old, _)| *old == mark);
+            found.map_or(Some(mark), |(_, new)| *new)
         };
-        self.text = draft.text.chars().filter_map(own).collect();
+        self.text = draft.text.chars().filter_map(renumbered).collect();
         self.begins_pasted = draft.begins_pasted;
         self.has_paste = self.begins_pasted;
         self.cursor = self.text.len();
-        self.wanted_column = None;
-        self.last = Last::Other;
+        self.preferred_column = None;
+        self.last = LastEdit::Other;
     }
 
-    /// Adds a line below, with its chips; undone together with the edit before.
+    /// Adds a line below, with its chips, as part of the previous undo step.
     pub(crate) fn append_line(&mut self, draft: Draft) {
-        let upper = self.text.clone();
+        let above = self.text.clone();
         self.set(draft);
-        self.undo.pop();
-        self.text.insert_str(0, &format!("{upper}\n"));
+        self.undo_steps.pop();
+        self.text.insert_str(0, &format!("{above}\n"));
         self.cursor = self.text.len();
     }
 
-    /// Replaces everything with an edited [`content`](Self::content). Pastes that
-    /// are still in it stay chips.
+    /// Replaces everything with an edited [`content`](Self::content). Pastes that it
+    /// still contains stay chips.
     pub(crate) fn set_edited(&mut self, mut text: String) {
         let Draft { chips, .. } = self.draft();
         for chip in &chips {
@@ -179,7 +181,7 @@ impl Editor {
             begins_pasted: false,
         };
         if draft.text.len() > MAX_INLINE_BYTES {
-            draft = paste::chip_of_all(draft.content());
+            draft = paste::single_chip(draft.content());
         }
         self.set(draft);
     }
@@ -190,7 +192,7 @@ impl Editor {
         let from = self.cursor.saturating_sub(bytes);
         self.text.replace_range(from..self.cursor, text);
         self.cursor = from + text.len();
-        self.last = Last::Other;
+        self.last = LastEdit::Other;
     }
 
     /// Takes the text and clears the editor.
@@ -210,13 +212,13 @@ impl Editor {
     }
 
     pub(crate) fn apply(&mut self, edit: Edit) {
-        self.wanted_column = None;
+        self.preferred_column = None;
         let last = std::mem::take(&mut self.last);
         match edit {
             Edit::Insert(text) => {
                 self.insert(&paste::without_marks(&text), last);
             }
-            Edit::Newline => self.insert("\n", Last::Other),
+            Edit::Newline => self.insert("\n", LastEdit::Other),
             Edit::Paste(text) => self.paste(&text),
             Edit::Backspace => self.delete(self.previous(), self.cursor, last),
             Edit::Delete => self.delete(self.cursor, self.next(), last),
@@ -231,8 +233,8 @@ impl Editor {
             Edit::Transpose => self.transpose(),
             Edit::DeleteWordLeft => self.kill(self.word_before(), self.cursor, last),
             Edit::DeleteWordRight => self.kill(self.cursor, self.word_after(), last),
-            Edit::DeleteUnbrokenLeft => {
-                let start = words::start_of_last_unbroken(self.before_cursor());
+            Edit::DeleteToSpaceLeft => {
+                let start = words::start_of_last_run(self.before_cursor());
                 self.kill(start, self.cursor, last);
             }
             Edit::KillToLineEnd => {
@@ -253,15 +255,15 @@ impl Editor {
             }
             Edit::Yank => self.yank(),
             Edit::YankOlder => self.yank_older(last),
-            Edit::Undo => self.exchange(true),
-            Edit::Redo => self.exchange(false),
+            Edit::Undo => self.undo(),
+            Edit::Redo => self.redo(),
         }
     }
 
-    fn insert(&mut self, text: &str, last: Last) {
-        // A word is undone as a whole.
+    fn insert(&mut self, text: &str, last: LastEdit) {
+        // A whole word is undone at once.
         let begins_word = text.starts_with(char::is_whitespace);
-        if last != Last::Typing || begins_word {
+        if last != LastEdit::Typing || begins_word {
             self.remember();
         }
         if self.cursor == 0 && !text.is_empty() {
@@ -270,7 +272,7 @@ impl Editor {
         self.text.insert_str(self.cursor, text);
         self.cursor += text.len();
         if text != "\n" {
-            self.last = Last::Typing;
+            self.last = LastEdit::Typing;
         }
     }
 
@@ -285,14 +287,14 @@ impl Editor {
             false => None,
         };
         let mark = mark.map(String::from);
-        self.insert(mark.as_deref().unwrap_or(&text), Last::Other);
+        self.insert(mark.as_deref().unwrap_or(&text), LastEdit::Other);
         self.begins_pasted |= is_first;
         self.has_paste = true;
-        self.last = Last::Other;
+        self.last = LastEdit::Other;
     }
 
-    /// The mark of the chip for `text`, which is created if necessary. `None` when there are too
-    /// many already.
+    /// Returns the mark of the chip for `text`, which is created if necessary, or `None` when there
+    /// are too many.
     fn mark_for(&mut self, text: Arc<str>) -> Option<char> {
         let same = |chip: &&Chip| Arc::ptr_eq(&chip.text, &text);
         if let Some(chip) = self.chips.iter().find(same) {
@@ -307,28 +309,28 @@ impl Editor {
         Some(mark)
     }
 
-    /// The chip that this cluster stands for.
+    /// Returns the chip that this cluster marks.
     fn chip_of(&self, cluster: &str) -> Option<&Chip> {
         let mark = cluster.chars().next().filter(|c| draft::is_mark(*c))?;
         self.chips.iter().find(|chip| chip.mark == mark)
     }
 
-    fn delete(&mut self, from: usize, to: usize, last: Last) {
+    fn delete(&mut self, from: usize, to: usize, last: LastEdit) {
         if from >= to {
             return;
         }
-        if last != Last::Deleting {
+        if last != LastEdit::Deleting {
             self.remember();
         }
         self.remove(from, to);
-        self.last = Last::Deleting;
+        self.last = LastEdit::Deleting;
     }
 
     fn remove(&mut self, from: usize, to: usize) {
         self.text.replace_range(from..to, "");
         self.cursor = from;
         if from == 0 {
-            // The text begins elsewhere now, and whether that was pasted is unknown.
+            // Whether the new beginning of the text was pasted is unknown.
             self.begins_pasted = self.has_paste && !self.text.is_empty();
         }
     }
@@ -344,20 +346,20 @@ impl Editor {
         }
         self.remember();
         let (before, after) = self.text[from..to].split_at(self.cursor - from);
-        let exchanged = format!("{after}{before}");
-        self.text.replace_range(from..to, &exchanged);
+        let swapped = format!("{after}{before}");
+        self.text.replace_range(from..to, &swapped);
         self.cursor = to;
     }
 
-    fn kill(&mut self, from: usize, to: usize, last: Last) {
+    fn kill(&mut self, from: usize, to: usize, last: LastEdit) {
         if from >= to {
             return;
         }
         let killed = self.text[from..to].to_owned();
-        let forward = from == self.cursor;
+        let is_forward = from == self.cursor;
         match self.kills.last_mut() {
-            // Consecutive kills are one.
-            Some(kill) if last == Last::Killing => match forward {
+            // Consecutive kills are joined.
+            Some(kill) if last == LastEdit::Killing => match is_forward {
                 true => kill.push_str(&killed),
                 false => kill.insert_str(0, &killed),
             },
@@ -370,7 +372,7 @@ impl Editor {
         }
         self.remember();
         self.remove(from, to);
-        self.last = Last::Killing;
+        self.last = LastEdit::Killing;
     }
 
     fn yank(&mut self) {
@@ -378,15 +380,15 @@ impl Editor {
             return;
         };
         let from = self.cursor;
-        self.insert(&kill, Last::Other);
-        self.last = Last::Yanking {
+        self.insert(&kill, LastEdit::Other);
+        self.last = LastEdit::Yanking {
             from,
             kill: self.kills.len() - 1,
         };
     }
 
-    fn yank_older(&mut self, last: Last) {
-        let Last::Yanking { from, kill } = last else {
+    fn yank_older(&mut self, last: LastEdit) {
+        let LastEdit::Yanking { from, kill } = last else {
             return;
         };
         let kill = kill.checked_sub(1).unwrap_or(self.kills.len() - 1);
@@ -395,15 +397,19 @@ impl Editor {
         };
         self.text.replace_range(from..self.cursor, &text);
         self.cursor = from + text.len();
-        self.last = Last::Yanking { from, kill };
+        self.last = LastEdit::Yanking { from, kill };
     }
 
     fn remember(&mut self) {
-        self.redo.clear();
-        self.undo.push(self.snapshot());
-        let mut bytes: usize = self.undo.iter().map(|kept| kept.text.len()).sum();
-        while self.undo.len() > MAX_UNDO_STEPS || bytes > MAX_UNDO_BYTES {
-            bytes -= self.undo.remove(0).text.len();
+        self.redo_steps.clear();
+        self.undo_steps.push(self.snapshot());
+        let mut bytes: usize = self
+            .undo_steps
+            .iter()
+            .map(|snapshot| snapshot.text.len())
+            .sum();
+        while self.undo_steps.len() > MAX_UNDO_STEPS || bytes > MAX_UNDO_BYTES {
+            bytes -= self.undo_steps.remove(0).text.len();
         }
     }
 
@@ -415,18 +421,24 @@ impl Editor {
         }
     }
 
-    fn exchange(&mut self, back: bool) {
-        let now = self.snapshot();
-        let (from, to) = match back {
-            true => (&mut self.undo, &mut self.redo),
-            false => (&mut self.redo, &mut self.undo),
-        };
-        if let Some(snapshot) = from.pop() {
-            to.push(now);
-            self.text = snapshot.text;
-            self.cursor = snapshot.cursor;
-            self.begins_pasted = snapshot.begins_pasted;
+    fn undo(&mut self) {
+        if let Some(snapshot) = self.undo_steps.pop() {
+            self.redo_steps.push(self.snapshot());
+            self.restore(snapshot);
         }
+    }
+
+    fn redo(&mut self) {
+        if let Some(snapshot) = self.redo_steps.pop() {
+            self.undo_steps.push(self.snapshot());
+            self.restore(snapshot);
+        }
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) {
+        self.text = snapshot.text;
+        self.cursor = snapshot.cursor;
+        self.begins_pasted = snapshot.begins_pasted;
     }
 
     fn previous(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Colours for code: words, strings, numbers and comments, found by a few rules for each
 //! family of languages.
 //!
-//! Deliberately without grammars: they cost more memory than the rest of the chat together, and a
+//! Deliberately without grammars: they take more memory than the rest of the chat, and a
 //! line must be coloured the moment it arrives.
 
 #[cfg(test)]
@@ -132,14 +132,14 @@ impl Highlighter {
         let mut rest = text;
         while !rest.is_empty() {
             let (length, style) = self.token(rest, &language, theme);
-            let (token, behind) = rest.split_at(length);
+            let (token, remaining) = rest.split_at(length);
             line.push(token, style);
-            rest = behind;
+            rest = remaining;
         }
         line
     }
 
-    /// The length of the token that `rest` begins with, and its style.
+    /// Returns the length of the token that `rest` begins with, and its style.
     fn token(&mut self, rest: &str, language: &Language, theme: &Theme) -> (usize, Style) {
         if let Some((open, close)) = language.block_comment
             && (self.in_comment || rest.starts_with(open))
@@ -187,11 +187,11 @@ impl Highlighter {
 }
 
 fn string_length(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
+    let mut is_escaped = false;
     for (index, character) in rest.char_indices().skip(1) {
         match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
             character if character == quote => return index + character.len_utf8(),
             _ => {}
         }
@@ -199,7 +199,7 @@ fn string_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// One line of a diff.
+/// Colours one line of a diff.
 pub(crate) fn diff_line(text: &str, theme: &Theme) -> Line {
     let style = match text.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => theme.muted,

@@ -1,37 +1,37 @@
-//! Images in terminals that can show them.
+//! Images for terminals that can show them.
 //!
-//! Pure: from the bytes of a file to the sequence that draws it. Where a terminal cannot, or an
-//! image is too large or damaged, the text describes the image.
+//! Pure: from the bytes of a file to the sequence that draws it. If a terminal cannot show images,
+//! or an image is too large or damaged, text describes it instead.
 
 mod decode;
 mod encode;
+mod environment;
 mod iterm;
 mod kitty;
+mod orientation;
 mod palette;
 mod placeholder;
 mod scale;
 mod sixel;
 mod size;
-mod surroundings;
 #[cfg(test)]
 mod tests;
-mod turn;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use orientation::Orientation;
 use scale::Pixels;
 use size::Format;
-use turn::Turn;
 
-pub(crate) use surroundings::{Surroundings, TMUX_FORMAT, in_tmux};
+pub(crate) use environment::{ImageEnvironment, TMUX_FORMAT, protocol_in_tmux};
 
 /// A larger file is only described.
 ///
 /// Limit: the image is only described.
 const MAX_DECODED_IMAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// A larger file is not sent to a terminal as it is.
+/// A larger file is not sent to a terminal unchanged.
 ///
 /// Limit: the image is made smaller before it is sent.
 const MAX_TERMINAL_IMAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -45,59 +45,59 @@ const MAX_COLUMNS: usize = 60;
 const MAX_ROWS: usize = 20;
 
 /// The assumed size of a cell in pixels.
-const USUAL_CELL: (usize, usize) = (9, 18);
-/// The same for sixels, from the VT340.
+const DEFAULT_CELL: (usize, usize) = (9, 18);
+/// The assumed size of a cell for sixels, from the VT340.
 const SIXEL_CELL: (usize, usize) = (10, 20);
 
-/// How a terminal takes images.
+/// How a terminal receives images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Kitty,
-    /// Kitty's, through tmux: characters stand for the parts of an image.
+    /// Kitty's through tmux: characters represent the parts of an image.
     Placeholders,
     Iterm,
     Sixel,
 }
 
-/// An image as a terminal takes it.
+/// An image as a terminal receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Drawing {
     /// Its size on the screen.
     pub columns: usize,
     pub rows: usize,
-    /// Comes before `sequence` the first time.
-    pub first: String,
-    /// Draws it at the cursor, which stays.
+    /// Precedes `sequence` the first time.
+    pub preamble: String,
+    /// Draws the image without moving the cursor.
     pub sequence: Arc<str>,
 }
 
 impl Drawing {
-    /// Whether both draw the same image.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    /// Returns whether both draw the same image.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.sequence, &other.sequence)
     }
 
-    /// A copy that is drawn again later.
-    pub(crate) fn copy(&self) -> Self {
+    /// Returns a copy for drawing the image again later.
+    pub(crate) fn redrawn(&self) -> Self {
         Self {
-            first: String::new(),
+            preamble: String::new(),
             sequence: Arc::clone(&self.sequence),
             ..*self
         }
     }
 }
 
-/// Where images are shown.
+/// Draws images for one terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Easel {
+pub(crate) struct ImageEncoder {
     pub protocol: Protocol,
-    /// Width and height of a cell in pixels, if the terminal says.
+    /// Width and height of a cell in pixels, if the terminal reports them.
     pub cell: Option<(usize, usize)>,
 }
 
-/// The number of an image in the terminal, unlike those of other images and programs.
+/// Returns a number for an image that other images and programs are unlikely to use.
 pub(crate) fn number(process: u32, image: u32) -> u32 {
-    let group = process % (placeholder::MARKS - 1) + 1;
+    let group = process % (placeholder::MARK_COUNT - 1) + 1;
     // The first sixteen colours also have other codes.
     (group << 24) | (16 + image % 240)
 }
@@ -111,8 +111,8 @@ struct Fit {
     pixels: (usize, usize),
 }
 
-impl Easel {
-    /// `None` when it cannot be shown. A terminal that keeps images knows this one by `number`.
+impl ImageEncoder {
+    /// Draws an image, or returns `None` if it cannot be shown. `number` identifies it to the terminal.
     pub(crate) fn draw(
         &self,
         file: &[u8],
@@ -127,14 +127,14 @@ impl Easel {
         if width.checked_mul(height)? > MAX_PIXELS {
             return None;
         }
-        let turn = Turn::of(file);
-        let upright = turn.size((width, height));
+        let orientation = Orientation::of(file);
+        let upright = orientation.size((width, height));
         let fit = self.fit(upright.0, upright.1, columns, rows)?;
         let pixels = || {
-            let pixels = decode::shrunk(file, (width, height), turn.size(fit.pixels))?;
-            Some(turn.apply(pixels))
+            let pixels = decode::shrunk(file, (width, height), orientation.size(fit.pixels))?;
+            Some(orientation.apply(pixels))
         };
-        let (first, sequence) = match self.protocol {
+        let (preamble, sequence) = match self.protocol {
             Protocol::Iterm if file.len() <= MAX_TERMINAL_IMAGE_BYTES => {
                 (String::new(), iterm::draw(file, fit))
             }
@@ -152,28 +152,29 @@ impl Easel {
         Some(Drawing {
             columns: fit.columns,
             rows: fit.rows,
-            first,
+            preamble,
             sequence: sequence.into(),
         })
     }
 
-    /// Its own size, or less where there is no room.
+    /// Returns the size at which an image fits, at most its own.
     fn fit(&self, width: usize, height: usize, columns: usize, rows: usize) -> Option<Fit> {
         let (cell_width, cell_height) = self.cell.unwrap_or(match self.protocol {
             Protocol::Sixel => SIXEL_CELL,
-            _ => USUAL_CELL,
+            _ => DEFAULT_CELL,
         });
-        let most_width = columns.min(MAX_COLUMNS) * cell_width;
-        let most_height = rows.min(MAX_ROWS) * cell_height;
-        if width == 0 || height == 0 || most_width == 0 || most_height == 0 {
+        let max_width = columns.min(MAX_COLUMNS) * cell_width;
+        let max_height = rows.min(MAX_ROWS) * cell_height;
+        if width == 0 || height == 0 || max_width == 0 || max_height == 0 {
             return None;
         }
-        let scale = (most_width as f64 / width as f64)
-            .min(most_height as f64 / height as f64)
+        let scale = (max_width as f64 / width as f64)
+            .min(max_height as f64 / height as f64)
             .min(1.0);
-        let scaled =
-            |pixels: usize, most: usize| ((pixels as f64 * scale).round() as usize).clamp(1, most);
-        let pixels = (scaled(width, most_width), scaled(height, most_height));
+        let scaled = |pixels: usize, limit: usize| {
+            ((pixels as f64 * scale).round() as usize).clamp(1, limit)
+        };
+        let pixels = (scaled(width, max_width), scaled(height, max_height));
         Some(Fit {
             columns: pixels.0.div_ceil(cell_width),
             rows: pixels.1.div_ceil(cell_height),
@@ -182,8 +183,8 @@ impl Easel {
     }
 }
 
-/// The image as PNG, the only format of kitty. Other formats and large files are scaled to the size
-/// on the screen.
+/// Converts an image to PNG, kitty's only format. Other formats and large files are scaled to the
+/// size on the screen.
 fn as_png(file: &[u8], pixels: impl Fn() -> Option<Pixels>) -> Option<Cow<'_, [u8]>> {
     if size::format(file) == Some(Format::Png) && file.len() <= MAX_TERMINAL_IMAGE_BYTES {
         return Some(Cow::Borrowed(file));

@@ -11,55 +11,55 @@ use crate::terminal::{Kind, Terminal};
 use crate::text::clean;
 use crate::typed_secret::TypedSecret;
 
-/// What stands for a character of the key.
+/// Shown instead of each character of the key.
 const BULLET: &str = "•";
 
 /// What the user did.
 #[derive(Debug)]
 pub enum KeyPromptEvent {
-    /// This was typed or pasted, and enter pressed.
+    /// The text that was typed or pasted before enter.
     Entered(TypedSecret),
     /// The tab key, which opens the page in a browser.
-    WantsPage,
+    PageRequested,
     /// Esc or ctrl+c.
-    GivenUp,
+    Cancelled,
     /// A signal that ends the process.
     Signal(EndSignal),
     /// The terminal is gone.
-    Gone,
+    TerminalClosed,
 }
 
-/// Whether typed characters are visible.
+/// Whether typed characters are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typed {
+pub enum Echo {
     Shown,
     Hidden,
 }
 
-/// The terminal while it asks.
+/// The terminal while it asks for a key.
 pub struct KeyPrompt {
     terminal: Terminal,
     signals: EndSignals,
     label: String,
-    typed: Typed,
+    echo: Echo,
     text: TypedSecret,
 }
 
 impl KeyPrompt {
-    /// Takes the terminal, which standard input and standard output must be. Must be called
+    /// Takes over the terminal, which must be standard input and standard output. Must be called
     /// within a tokio runtime.
     pub fn open() -> io::Result<Self> {
         Ok(Self {
             terminal: Terminal::enter(Kind::Screen)?,
             signals: EndSignals::new()?,
             label: String::new(),
-            typed: Typed::Hidden,
+            echo: Echo::Hidden,
             text: TypedSecret::default(),
         })
     }
 
     /// Prints a line above the prompt.
-    pub fn say(&self, text: &str) -> io::Result<()> {
+    pub fn print(&self, text: &str) -> io::Result<()> {
         self.terminal.write(b"\r\x1b[K")?;
         for line in text.lines() {
             self.terminal.write(clean(line).as_bytes())?;
@@ -69,9 +69,9 @@ impl KeyPrompt {
     }
 
     /// Asks for a key, with nothing typed yet.
-    pub fn ask(&mut self, label: &str, typed: Typed) -> io::Result<()> {
+    pub fn ask(&mut self, label: &str, echo: Echo) -> io::Result<()> {
         self.label = label.to_owned();
-        self.typed = typed;
+        self.echo = echo;
         self.text.clear();
         self.draw()
     }
@@ -91,7 +91,7 @@ impl KeyPrompt {
                     None
                 }
                 Some(Ok(_)) => None,
-                Some(Err(_)) | None => return Ok(KeyPromptEvent::Gone),
+                Some(Err(_)) | None => return Ok(KeyPromptEvent::TerminalClosed),
             };
             if let Some(event) = event {
                 return Ok(event);
@@ -103,10 +103,10 @@ impl KeyPrompt {
     fn press(&mut self, key: &Key) -> io::Result<Option<KeyPromptEvent>> {
         match (key.control, key.code) {
             (_, KeyCode::Escape) | (true, KeyCode::Character('c')) => {
-                return Ok(Some(KeyPromptEvent::GivenUp));
+                return Ok(Some(KeyPromptEvent::Cancelled));
             }
             (true, KeyCode::Character('d')) if self.text.is_empty() => {
-                return Ok(Some(KeyPromptEvent::GivenUp));
+                return Ok(Some(KeyPromptEvent::Cancelled));
             }
             (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm'))
                 if !self.text.is_empty() =>
@@ -115,7 +115,7 @@ impl KeyPrompt {
                 let entered = std::mem::take(&mut self.text);
                 return Ok(Some(KeyPromptEvent::Entered(entered)));
             }
-            (_, KeyCode::Tab) => return Ok(Some(KeyPromptEvent::WantsPage)),
+            (_, KeyCode::Tab) => return Ok(Some(KeyPromptEvent::PageRequested)),
             (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => self.text.pop(),
             (true, KeyCode::Character('u' | 'w')) => self.text.clear(),
             (false, KeyCode::Character(character)) if !key.alt => {
@@ -128,7 +128,7 @@ impl KeyPrompt {
 
     fn paste(&mut self, text: &str) -> io::Result<()> {
         match text.trim().lines().count() > 1 {
-            true => self.say("A key is one line: the paste was ignored."),
+            true => self.print("A key is one line: the paste was ignored."),
             false => self.write(text.trim().chars()),
         }
     }
@@ -137,7 +137,7 @@ impl KeyPrompt {
         for character in characters {
             if !self.text.push(character) {
                 self.text.clear();
-                return self.say("That is too long for a key and was ignored.");
+                return self.print("That is too long for a key and was ignored.");
             }
         }
         Ok(())
@@ -145,9 +145,9 @@ impl KeyPrompt {
 
     fn draw(&self) -> io::Result<()> {
         let room = Terminal::size().0.saturating_sub(self.label.len() + 1);
-        let shown = match self.typed {
-            Typed::Hidden => BULLET.repeat(self.text.count().min(room)),
-            Typed::Shown => clean(self.text.reveal()).chars().take(room).collect(),
+        let shown = match self.echo {
+            Echo::Hidden => BULLET.repeat(self.text.count().min(room)),
+            Echo::Shown => clean(self.text.reveal()).chars().take(room).collect(),
         };
         let line = format!("\r\x1b[K{}{shown}", self.label);
         self.terminal.write(line.as_bytes())
@@ -156,7 +156,7 @@ impl KeyPrompt {
 
 impl Drop for KeyPrompt {
     fn drop(&mut self) {
-        // The next output begins at the left.
+        // The next output begins at the left edge.
         let _ = self.terminal.write(b"\r\x1b[K");
     }
 }

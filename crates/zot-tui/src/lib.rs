@@ -17,7 +17,7 @@ mod terminal;
 mod text;
 mod typed_secret;
 
-pub use key_prompt::{KeyPrompt, KeyPromptEvent, Typed};
-pub use run::{Carried, Ending, ModelChoice, Options, Waiting, run};
+pub use key_prompt::{Echo, KeyPrompt, KeyPromptEvent};
+pub use run::{AttachedOutput, Ending, Inherited, Options, SavedModel, run};
 pub use typed_secret::TypedSecret;
 pub use zot_process::EndSignal;

@@ -1,4 +1,4 @@
-//! Markdown as lines, all at once or as it arrives.
+//! Renders Markdown as lines, as a whole or as it arrives.
 
 mod long;
 mod render;

@@ -1,6 +1,6 @@
-//! Reads the whole transcript in a screen of its own: everything unfolded, with a search.
+//! A full screen for reading the whole transcript: everything unfolded, with a search.
 //!
-//! Lines are laid out once, when they are new, and only visible ones are drawn.
+//! Each line is laid out once, and only visible ones are drawn.
 
 #[cfg(test)]
 mod tests;
@@ -12,16 +12,16 @@ use crate::text::Line;
 
 pub(crate) use view::{Screen, screen};
 
-/// A longer search finds nothing that a shorter one does not.
+/// How long a search can be.
 ///
-/// Limit: no more of a search can be typed.
+/// Limit: more of a search cannot be typed.
 const MAX_QUERY_BYTES: usize = 200;
 
-/// What a key has done.
+/// Whether the pager stays open after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    GoesOn,
-    Ends,
+    Continues,
+    Ended,
 }
 
 #[derive(Debug, Default)]
@@ -33,14 +33,14 @@ pub(crate) struct Pager {
     /// Where each item of the log begins.
     starts: Vec<usize>,
     /// How many items of the log have been laid out.
-    seen: u64,
+    laid_out: u64,
     /// What is still arriving.
     arriving: Vec<Line>,
     pub(crate) top: usize,
-    /// Follows what is new while its end is shown.
-    follows: bool,
+    /// Stays at the end when lines are added.
+    follows_end: bool,
     pub(crate) query: String,
-    /// The search that is being typed.
+    /// The search while it is being typed.
     pub(crate) typing: Option<String>,
     pub(crate) remark: Option<String>,
 }
@@ -52,42 +52,42 @@ impl Pager {
         pager.resize(log, size, theme);
         pager.arriving = arriving;
         pager.top = pager.last_top();
-        pager.follows = true;
+        pager.follows_end = true;
         pager
     }
 
-    /// Lays everything out at this size. What was at the top stays there.
+    /// Lays everything out for a new size. What was at the top stays there.
     pub(crate) fn resize(&mut self, log: &Log, (columns, rows): (usize, usize), theme: &Theme) {
         self.page = rows.saturating_sub(1).max(1);
         if columns != self.columns {
-            let thing = self.starts.partition_point(|start| *start <= self.top);
-            let from = self.starts.get(thing.wrapping_sub(1)).copied();
-            let within = self.top - from.unwrap_or(0);
+            let item = self.starts.partition_point(|start| *start <= self.top);
+            let old_start = self.starts.get(item.wrapping_sub(1)).copied();
+            let within = self.top - old_start.unwrap_or(0);
             self.columns = columns;
             self.lines.clear();
             self.starts.clear();
-            self.seen = log.total() - log.len() as u64;
+            self.laid_out = log.total() - log.len() as u64;
             self.add_new(log, theme);
-            let start = self.starts.get(thing.wrapping_sub(1)).copied();
+            let start = self.starts.get(item.wrapping_sub(1)).copied();
             self.top = start.unwrap_or(0) + within;
         }
-        self.keep_within();
+        self.limit_top();
     }
 
-    /// Adds what is new in the log.
+    /// Adds new items of the log.
     pub(crate) fn update(&mut self, log: &Log, arriving: Vec<Line>, theme: &Theme) {
         self.add_new(log, theme);
         self.arriving = arriving;
-        self.keep_within();
+        self.limit_top();
     }
 
     fn add_new(&mut self, log: &Log, theme: &Theme) {
-        let new = usize::try_from(log.total() - self.seen).unwrap_or(usize::MAX);
+        let new = usize::try_from(log.total() - self.laid_out).unwrap_or(usize::MAX);
         for index in log.len().saturating_sub(new)..log.len() {
             if let Some(entry) = log.get(index) {
                 self.starts.push(self.lines.len());
                 let lines = item_lines(&entry.item, self.columns, theme, true);
-                // Code is not wrapped on its way into the scrollback.
+                // Code is not wrapped yet: in the scrollback, the terminal does that.
                 for line in lines {
                     match line.width() > self.columns {
                         true => self.lines.extend(crate::text::wrap(&line, self.columns, 0)),
@@ -96,12 +96,12 @@ impl Pager {
                 }
             }
         }
-        self.seen = log.total();
+        self.laid_out = log.total();
     }
 
-    fn keep_within(&mut self) {
+    fn limit_top(&mut self) {
         let last = self.last_top();
-        if self.follows || self.top > last {
+        if self.follows_end || self.top > last {
             self.top = last;
         }
     }
@@ -121,7 +121,7 @@ impl Pager {
         }
     }
 
-    /// The lines on the screen.
+    /// Returns the lines on the screen.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Line> {
         let last = (self.top + self.page).min(self.count());
         (self.top..last).filter_map(|index| self.line(index))
@@ -131,28 +131,28 @@ impl Pager {
         (self.columns, self.page)
     }
 
-    /// Shows the item that is this far from the end of the log.
+    /// Shows the item this far from the end of the log.
     pub(crate) fn show(&mut self, from_end: usize) {
-        let thing = self.starts.len().checked_sub(from_end + 1);
-        let start = thing.and_then(|thing| self.starts.get(thing)).copied();
+        let item = self.starts.len().checked_sub(from_end + 1);
+        let start = item.and_then(|item| self.starts.get(item)).copied();
         self.go_to(start.unwrap_or(0));
     }
 
     fn go_to(&mut self, top: usize) {
         self.top = top.min(self.last_top());
-        self.follows = self.top == self.last_top();
+        self.follows_end = self.top == self.last_top();
     }
 
     pub(crate) fn press(&mut self, key: &Key) -> Reading {
         self.remark = None;
         if let Some(typed) = self.typing.take() {
             self.press_typing(typed, key);
-            return Reading::GoesOn;
+            return Reading::Continues;
         }
         let (top, page) = (self.top, self.page);
         let to = match (key.control, key.code) {
             (false, KeyCode::Character('q') | KeyCode::Escape)
-            | (true, KeyCode::Character('c' | 'o' | 'd')) => return Reading::Ends,
+            | (true, KeyCode::Character('c' | 'o' | 'd')) => return Reading::Ended,
             (false, KeyCode::Up | KeyCode::Character('k')) => top.saturating_sub(1),
             (false, KeyCode::Down | KeyCode::Enter | KeyCode::Character('j')) => top + 1,
             (false, KeyCode::PageUp | KeyCode::Character('b'))
@@ -163,14 +163,14 @@ impl Pager {
             (false, KeyCode::End | KeyCode::Character('G')) => usize::MAX,
             (false, KeyCode::Character('/')) => {
                 self.typing = Some(String::new());
-                return Reading::GoesOn;
+                return Reading::Continues;
             }
             (false, KeyCode::Character('n')) => return self.search(Direction::Down),
             (false, KeyCode::Character('N')) => return self.search(Direction::Up),
-            _ => return Reading::GoesOn,
+            _ => return Reading::Continues,
         };
         self.go_to(to);
-        Reading::GoesOn
+        Reading::Continues
     }
 
     fn press_typing(&mut self, mut typed: String, key: &Key) {
@@ -181,7 +181,7 @@ impl Pager {
                 if !typed.is_empty() {
                     self.query = typed;
                 }
-                // The first one may be in the top row.
+                // The first match may be in the top row.
                 match self.find(Direction::Down, self.top) {
                     Some(found) if !self.query.is_empty() => self.go_to(found),
                     _ => {
@@ -202,7 +202,7 @@ impl Pager {
         self.typing = Some(typed);
     }
 
-    /// A paste while a search is typed.
+    /// Adds a paste to the search that is being typed.
     pub(crate) fn paste(&mut self, text: &str) {
         if let Some(typed) = &mut self.typing {
             let line = text.lines().next().unwrap_or_default();
@@ -211,13 +211,13 @@ impl Pager {
         }
     }
 
-    /// The next one beyond the top row, or around the end.
+    /// Goes to the next match beyond the top row, wrapping around at the end.
     fn search(&mut self, direction: Direction) -> Reading {
         if self.query.is_empty() {
             self.remark = Some("/ searches".to_owned());
-            return Reading::GoesOn;
+            return Reading::Continues;
         }
-        let (next, around) = match direction {
+        let (next, wrapped) = match direction {
             Direction::Down => (self.find(direction, self.top + 1), 0),
             Direction::Up => {
                 let above = self.top.checked_sub(1);
@@ -226,26 +226,26 @@ impl Pager {
             }
         };
         // All of the last page is visible: its end cannot be scrolled to the top.
-        let is_seen = direction == Direction::Down && self.top == self.last_top();
-        let next = next.filter(|_| !is_seen);
+        let is_all_visible = direction == Direction::Down && self.top == self.last_top();
+        let next = next.filter(|_| !is_all_visible);
         match next.or_else(|| {
             self.remark = Some("wrapped around".to_owned());
-            self.find(direction, around)
+            self.find(direction, wrapped)
         }) {
             Some(found) => self.go_to(found),
             None => self.remark = Some(format!("not found: {}", self.query)),
         }
-        Reading::GoesOn
+        Reading::Continues
     }
 
     fn find(&self, direction: Direction, from: usize) -> Option<usize> {
-        let fits = |index: &usize| {
+        let is_match = |index: &usize| {
             let line = self.line(*index);
             line.is_some_and(|line| !matches(&line.text(), &self.query).is_empty())
         };
         match direction {
-            Direction::Down => (from..self.count()).find(fits),
-            Direction::Up => (0..=from).rev().find(fits),
+            Direction::Down => (from..self.count()).find(is_match),
+            Direction::Up => (0..=from).rev().find(is_match),
         }
     }
 }
@@ -256,7 +256,7 @@ enum Direction {
     Down,
 }
 
-/// Where `query` is in `text`. Case matters if the query has capital letters.
+/// Returns where `query` occurs in `text`. Case matters if the query has capital letters.
 pub(crate) fn matches(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     if query.is_empty() {
         return Vec::new();
@@ -269,14 +269,14 @@ pub(crate) fn matches(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let mut wanted = query.chars().flat_map(folded).peekable();
+        let mut expected = query.chars().flat_map(folded).peekable();
         let mut length = 0;
         for character in rest.chars() {
-            if wanted.peek().is_none() || !folded(character).all(|c| wanted.next() == Some(c)) {
+            if expected.peek().is_none() || !folded(character).all(|c| expected.next() == Some(c)) {
                 break;
             }
             length += character.len_utf8();
-            if wanted.peek().is_none() {
+            if expected.peek().is_none() {
                 found.push(at..at + length);
                 break;
             }

@@ -1,8 +1,8 @@
-//! Redraws the lower part of the screen, and lets finished lines scroll up into the
+//! Redraws the lower part of the screen and lets finished lines scroll up into the
 //! terminal's own scrollback.
 //!
-//! Pure: [`Renderer::draw`] returns the bytes to write. Only lines that changed are written again,
-//! and every drawing is one synchronised update, so nothing flickers.
+//! Pure: [`Renderer::draw`] returns the bytes to write. Only changed lines are written again,
+//! and each call is one synchronised update, so nothing flickers.
 
 mod fullscreen;
 #[cfg(test)]
@@ -23,8 +23,8 @@ use crate::text::Line;
 const BEGIN_UPDATE: &str = "\x1b[?2026h\x1b[?25l";
 const END_UPDATE: &str = "\x1b[?2026l";
 
-/// Line by line: tmux copies a screen that is cleared at once into its history.
-const WIPE_FROM_HERE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
+/// Clears in two steps, because tmux copies a screen cleared in one into its history.
+const CLEAR_FROM_HERE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
 
 /// What the finished lines replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,9 +33,9 @@ pub(crate) enum Replaces {
     Nothing,
     /// This many finished rows above the live part.
     Rows(usize),
-    /// All that is on the screen.
+    /// The whole screen.
     Screen,
-    /// All that the terminal remembers.
+    /// The screen and the scrollback.
     Everything,
 }
 
@@ -43,19 +43,19 @@ pub(crate) enum Replaces {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Frame {
     pub replaces: Replaces,
-    /// Finished: they scroll away and are never touched again.
+    /// Final lines, which scroll away and are never changed again.
     pub finished: Vec<Line>,
-    /// This many of them, and all above, cannot be [replaced](Replaces::Rows).
+    /// How many of the finished lines, like all lines above, cannot be [replaced](Replaces::Rows).
     pub out_of_order: usize,
-    /// Each over the finished lines from this one on, which are empty; in order.
+    /// Images in order, each with the index of the first of the empty finished lines that it covers.
     pub images: Vec<(usize, Drawing)>,
     /// Redrawn as they change; none is wider than the screen.
     pub live: Vec<Line>,
-    /// The first of them belong to an answer that may still change: this many.
+    /// How many of the first live lines belong to an answer that may still change.
     pub tail: usize,
     /// Where the cursor blinks, as row and column of `live`.
     pub cursor: Option<(usize, usize)>,
-    /// The width that the frame is made for; zero when it does not matter.
+    /// The width of the frame, or zero if it does not matter.
     pub columns: usize,
 }
 
@@ -64,18 +64,18 @@ pub(crate) struct Frame {
 pub(crate) struct Renderer {
     depth: Depth,
     shown: Vec<Line>,
-    /// The row of `shown` the cursor is in.
+    /// The row of `shown` that the cursor is in.
     row: usize,
     cursor: Option<(usize, usize)>,
-    /// Our finished rows that are certainly on the screen.
+    /// How many of our finished rows are certainly on the screen.
     above: usize,
-    /// Our finished rows directly above the live part, on the screen or beyond.
+    /// How many of our finished rows are directly above the live part, on the screen or beyond.
     written: usize,
-    /// Rows of the live part that a lower screen has pushed out, right above what is shown.
-    buried: Vec<Line>,
-    /// The terminal has moved or broken what is shown: it is written again as a whole.
+    /// Rows of the live part that were pushed off a shrinking screen, right above `shown`.
+    pushed_out: Vec<Line>,
+    /// The terminal has moved or rewrapped `shown`, so all of it is written again.
     is_moved: bool,
-    /// The width of what is shown.
+    /// The width of `shown`.
     columns: usize,
 }
 
@@ -88,13 +88,13 @@ impl Renderer {
             cursor: None,
             above: 0,
             written: 0,
-            buried: Vec::new(),
+            pushed_out: Vec::new(),
             is_moved: false,
             columns: 0,
         }
     }
 
-    /// Whether there is nothing on the screen that the terminal could have moved.
+    /// Returns whether there is nothing on the screen that the terminal could have moved.
     pub(crate) fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
@@ -103,16 +103,16 @@ impl Renderer {
         self.depth
     }
 
-    /// How many of the finished rows can be [replaced](Replaces::Rows).
+    /// Returns how many of the finished rows can be [replaced](Replaces::Rows).
     pub(crate) fn above(&self) -> usize {
         self.above
     }
 
-    /// The bytes that turn what is shown into `frame` on a screen of `height` rows.
+    /// Returns the bytes that turn the current screen of `height` rows into `frame`.
     pub(crate) fn draw(&mut self, mut frame: Frame, height: usize) -> String {
         let height = height.max(1);
         self.columns = frame.columns;
-        self.leave_out_buried(&mut frame, height);
+        self.drop_hidden_lines(&mut frame, height);
         let Frame {
             replaces,
             finished,
@@ -122,14 +122,14 @@ impl Renderer {
             cursor,
             ..
         } = frame;
-        let is_added = replaces != Replaces::Nothing || !finished.is_empty();
+        let has_finished = replaces != Replaces::Nothing || !finished.is_empty();
         let is_same = live == self.shown && cursor == self.cursor;
-        if !is_added && is_same && !self.is_moved {
+        if !has_finished && is_same && !self.is_moved {
             return String::new();
         }
         let mut out = String::from(BEGIN_UPDATE);
         let mut pen = Pen::default();
-        if is_added || self.is_moved {
+        if has_finished || self.is_moved {
             self.make_room(&mut out, replaces, height);
             self.write_finished(&mut out, &mut pen, &finished, &images);
             if out_of_order > 0 {
@@ -140,7 +140,7 @@ impl Renderer {
             }
         }
         self.redraw(&mut out, &mut pen, &live);
-        pen.lift(&mut out);
+        pen.reset(&mut out);
         self.above = self.above.min(height - live.len());
         self.shown = live;
         self.place_cursor(&mut out, cursor);
@@ -156,21 +156,21 @@ impl Renderer {
         images: &[(usize, Drawing)],
     ) {
         let mut images = images.iter().peekable();
-        let mut place = 0;
-        while let Some(line) = finished.get(place) {
-            if let Some((_, drawing)) = images.next_if(|(first, _)| *first == place) {
-                pen.lift(out);
+        let mut index = 0;
+        while let Some(line) = finished.get(index) {
+            if let Some((_, drawing)) = images.next_if(|(first, _)| *first == index) {
+                pen.reset(out);
                 write_drawing(out, drawing);
-                place += drawing.rows;
+                index += drawing.rows;
                 self.count_finished(drawing.rows);
                 continue;
             }
             pen.write(out, line, self.depth);
             out.push_str("\r\n");
-            place += 1;
+            index += 1;
             self.count_finished(1);
             if self.columns > 0 && line.width() > self.columns {
-                // The terminal breaks it: the rows of what is above cannot be counted any more.
+                // The terminal wraps it, so the rows above can no longer be counted.
                 self.above = 0;
                 self.written = 0;
             }
@@ -182,11 +182,11 @@ impl Renderer {
         self.written += rows;
     }
 
-    /// Clears the live part and leaves the cursor in its place.
+    /// Clears the live part and leaves the cursor where it began.
     pub(crate) fn clear(&mut self) -> String {
         let mut out = String::from(BEGIN_UPDATE);
         self.go_to(&mut out, 0);
-        out.push_str(WIPE_FROM_HERE);
+        out.push_str(CLEAR_FROM_HERE);
         out.push_str("\x1b[?25h");
         out.push_str(END_UPDATE);
         self.forget();
@@ -218,7 +218,7 @@ impl Renderer {
             }
         }
         if replaces != Replaces::Everything {
-            out.push_str(WIPE_FROM_HERE);
+            out.push_str(CLEAR_FROM_HERE);
         }
         self.shown.clear();
         self.row = 0;
@@ -237,21 +237,21 @@ impl Renderer {
             self.go_to(out, index);
             out.push('\r');
             pen.write(out, line, self.depth);
-            pen.lift(out);
+            pen.reset(out);
             out.push_str("\x1b[K");
         }
         if live.len() < self.shown.len() {
             self.go_to(out, live.len());
             out.push_str("\r\x1b[J");
         }
-        // Rows beyond the last line do not exist for the next drawing.
+        // The next drawing assumes that there are no rows below the last line.
         let last = live.len().saturating_sub(1);
         if self.row > last {
             self.go_to(out, last);
         }
     }
 
-    /// Moves to a row of the live part; below the last one it creates a row.
+    /// Moves to a row of the live part, which is created below the last one if necessary.
     fn go_to(&mut self, out: &mut String, row: usize) {
         if row > self.row {
             // Line feeds, because there may be no row yet.
@@ -267,7 +267,7 @@ impl Renderer {
     fn place_cursor(&mut self, out: &mut String, cursor: Option<(usize, usize)>) {
         self.cursor = cursor;
         let Some((row, column)) = cursor else {
-            // A lower screen drops the rows below the cursor before it pushes any out.
+            // A shrinking screen drops the rows below the cursor before it pushes any out.
             self.go_to(out, 0);
             return;
         };
@@ -280,13 +280,13 @@ impl Renderer {
     }
 }
 
-/// Makes room first, which may scroll, and draws into it.
+/// Makes room first, which may scroll, and then draws.
 fn write_drawing(out: &mut String, drawing: &Drawing) {
     for _ in 0..drawing.rows {
         out.push_str("\r\n");
     }
     let _ = write!(out, "\x1b[{}A", drawing.rows);
-    out.push_str(&drawing.first);
+    out.push_str(&drawing.preamble);
     out.push_str(&drawing.sequence);
     let _ = write!(out, "\x1b[{}B\r", drawing.rows);
 }
@@ -308,7 +308,7 @@ impl Pen {
         }
     }
 
-    fn lift(&mut self, out: &mut String) {
+    fn reset(&mut self, out: &mut String) {
         if self.style != Style::PLAIN {
             out.push_str("\x1b[0m");
             self.style = Style::PLAIN;

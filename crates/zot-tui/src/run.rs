@@ -1,4 +1,4 @@
-//! Connects the terminal, the agent and the state.
+//! The loop of the chat: connects the terminal, the agent and the state.
 
 mod agent;
 mod assembling;
@@ -18,12 +18,12 @@ mod info;
 mod jail;
 mod listings;
 mod login;
-mod model_choice;
 mod plain;
 mod previews;
 mod reading;
 mod resizing;
 mod restarting;
+mod saved_model;
 mod sessions;
 mod shell;
 mod themes;
@@ -50,45 +50,45 @@ use farewell::Farewell;
 use guest::{Guest, next_guest};
 use image_renderer::ImageRenderer;
 use login::{Login, next_login};
-pub use model_choice::ModelChoice;
 use plain::Plain;
 use resizing::Resized;
-pub use restarting::{Carried, Waiting};
+pub use restarting::{AttachedOutput, Inherited};
+pub use saved_model::SavedModel;
 use shell::{Running, next_output};
 
-/// The shortest time between two drawings while a response streams; keys are drawn at once.
-const FRAME: Duration = Duration::from_millis(33);
+/// The shortest time between two drawings while a response streams; keys are drawn immediately.
+const FRAME_TIME: Duration = Duration::from_millis(33);
 
 /// How many messages of a resumed conversation are shown.
 const RESUMED_MESSAGES: usize = 40;
 
-/// How long a cancelled prompt may take to wind down when the user leaves.
-const WIND_DOWN: Duration = Duration::from_secs(3);
+/// How long a cancelled prompt may take to end when the user leaves.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How the chat starts.
 #[derive(Clone, Default)]
 pub struct Options {
     /// `light`, `dark` or a file in `themes`; detected when not given.
     pub theme: Option<String>,
-    /// A new width of the window leaves what has been written alone.
+    /// A new width of the window leaves the scrollback alone.
     pub keeps_scrollback: bool,
     /// Images are described, even if the terminal can draw them.
     pub describes_images: bool,
-    /// Where the chosen model is kept.
-    pub model_choice: Option<ModelChoice>,
+    /// Where the chosen model is saved.
+    pub saved_model: Option<SavedModel>,
     /// Where the user's themes are.
     pub themes: Option<PathBuf>,
     /// The user picks a session first.
     pub picks_session: bool,
-    /// Sent at once, or after a session is picked.
+    /// Sent immediately, or after a session is picked.
     pub prompt: Option<String>,
     /// The text in the editor.
     pub draft: Option<String>,
-    /// Goes with the first prompt.
-    pub waiting: Waiting,
-    /// Where prompts are remembered.
+    /// Output attached to the first prompt.
+    pub attached: AttachedOutput,
+    /// Where the history of prompts is stored.
     pub history: Option<PathBuf>,
-    /// Where sessions are kept.
+    /// Where sessions are stored.
     pub sessions: Option<PathBuf>,
     /// Shown first.
     pub warnings: Vec<String>,
@@ -98,20 +98,20 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Left,
-    /// Restarts with this session.
-    Again {
+    /// The chat restarts with this session.
+    Restarted {
         session: Option<PathBuf>,
-        carried: Box<Carried>,
+        inherited: Box<Inherited>,
     },
     Signal(EndSignal),
-    /// The terminal went away.
-    TerminalGone,
+    /// The terminal has closed.
+    TerminalClosed,
 }
 
 /// Runs the chat until the user leaves.
 pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> {
     let mut chat = assemble(runtime, options)?;
-    let ending = chat.live().await;
+    let ending = chat.run().await;
     let farewell = match &ending {
         Ok(Ending::Left | Ending::Signal(EndSignal::Interrupted | EndSignal::Terminated)) => {
             chat.farewell()
@@ -120,8 +120,8 @@ pub async fn run(runtime: Arc<Runtime>, options: Options) -> io::Result<Ending> 
     };
     let ended = chat.end(farewell).await;
     match ending {
-        // Nothing can be written to the terminal.
-        Ok(Ending::TerminalGone) => ending,
+        // The terminal cannot be restored.
+        Ok(Ending::TerminalClosed) => ending,
         _ => ended.and(ending),
     }
 }
@@ -134,11 +134,11 @@ struct Chat {
     tasks: Tasks,
     /// The model that the user chose with `/model`.
     chosen_model: Option<String>,
-    /// The sessions that were listed last.
+    /// The last listed sessions.
     sessions: Arc<[Summary]>,
     image_renderer: ImageRenderer,
     started: Instant,
-    /// In a terminal that handles nothing but lines.
+    /// Set in a terminal that handles only lines.
     plain: Option<Plain>,
     options: Options,
 }
@@ -146,7 +146,7 @@ struct Chat {
 /// What is drawn, and when.
 struct Screen {
     renderer: Renderer,
-    /// Something has changed and is drawn then.
+    /// When to draw what has changed.
     draw_at: Option<Instant>,
     resized: Option<Resized>,
     /// Covers the chat while the transcript is read.
@@ -154,26 +154,26 @@ struct Screen {
     narrowing: Narrowing,
 }
 
-/// What runs beside the loop and ends with inputs.
+/// What runs next to the loop and results in inputs.
 #[derive(Default)]
 struct Tasks {
     /// The prompt or compaction.
     work: Option<EventStream>,
-    /// A side question; dropping it ends it.
+    /// A side question, which ends when dropped.
     aside: Option<EventStream>,
     /// Commands of extensions, listings, operations on sessions.
     jobs: JoinSet<Vec<Input>>,
-    /// A command of the user.
+    /// A running `!command`.
     shell: Option<Running>,
-    /// Another program that has the terminal.
+    /// Another program that controls the terminal.
     guest: Option<Guest>,
-    /// When the last of them ended.
-    guest_left: Option<Instant>,
+    /// When the last such program ended.
+    guest_ended: Option<Instant>,
     login: Option<Login>,
 }
 
 impl Chat {
-    async fn live(&mut self) -> io::Result<Ending> {
+    async fn run(&mut self) -> io::Result<Ending> {
         let mut signals = EndSignals::new()?;
         self.begin()?;
         loop {
@@ -183,126 +183,129 @@ impl Chat {
         }
     }
 
-    /// Shows what is there before the first input.
+    /// Shows what precedes the first input.
     fn begin(&mut self) -> io::Result<()> {
         for warning in std::mem::take(&mut self.options.warnings) {
-            self.take(Input::note(warning))?;
+            self.handle(Input::note(warning))?;
         }
         if let Some(earlier) = listings::resumed(&self.runtime, RESUMED_MESSAGES) {
-            self.take(earlier)?;
+            self.handle(earlier)?;
         }
         let mut picks = false;
         if self.options.picks_session {
             let sessions = self.list_sessions();
             picks = matches!(&sessions, Input::Listed(Listed::Sessions(sessions)) if !sessions.is_empty());
-            self.take(sessions)?;
+            self.handle(sessions)?;
         }
-        self.app.composer.shell.outputs = std::mem::take(&mut self.options.waiting).0;
+        self.app.composer.shell.outputs = std::mem::take(&mut self.options.attached).0;
         self.list_commands();
-        // Without a choice the prompt is in the editor.
+        // If the user picks no session, the prompt stays in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
         if let Some(draft) = self.options.draft.take().or(unsent) {
-            self.take(Input::Edited(draft))?;
+            self.handle(Input::Edited(draft))?;
         }
         if !picks && let Some(prompt) = self.options.prompt.take() {
-            self.take(Input::Prompt(Prompt::typed(prompt)))?;
+            self.handle(Input::Prompt(Prompt::typed(prompt)))?;
         }
         self.draw()
     }
 
-    /// Waits for what happens next and takes it.
+    /// Waits for the next thing to happen and handles it.
     async fn step(&mut self, signals: &mut EndSignals) -> io::Result<Option<Ending>> {
         let tick = self.app.next_tick_ms().map(Duration::from_millis);
         let tick = tick.map(|after| Instant::now() + after);
         tokio::select! {
-            biased;
-            signal = signals.next() => self.take_signal(signal),
-            input = next_guest(&mut self.tasks.guest) => {
-                self.tasks.guest = None;
-                self.tasks.guest_left = Some(Instant::now());
-                self.take_back()?;
-                let ending = self.take(input)?;
-                self.draw()?;
-                Ok(ending)
-            }
-            input = self.terminal.next() => self.take_from_terminal(input),
-            inputs = next_login(&mut self.tasks.login) => self.take_all(inputs),
-            () = until(self.screen.resized.as_ref().map(Resized::when)) => {
-                self.take_resize()?;
-                Ok(None)
-            }
-            () = until(self.screen.draw_at) => {
-                self.draw()?;
-                Ok(None)
-            }
-            Some(drawings) = self.image_renderer.next() => {
-                self.take_all(drawings.into_iter().map(Input::Image))
-            }
-            // What comes after an image is shown after it.
-            event = next_event(&mut self.tasks.work), if !self.image_renderer.is_busy() => {
-                self.take_burst(event)
-            }
-            event = next_event(&mut self.tasks.aside) => self.take_aside(event),
-            Some(text) = next_output(&mut self.tasks.shell) => {
-                self.take_soon(Input::Shell(ShellInput::Progress(text)))
-            }
-            // A command opens a panel before its extension draws there.
-            Some(done) = self.tasks.jobs.join_next() => {
-                // A job that panicked returns nothing, but has disturbed the screen.
-                self.screen.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
-                self.take_all(done.unwrap_or_default())
-            }
-            notice = self.runtime.next_notice() => self.take_soon(Input::Extension(notice)),
-            () = until(tick) => self.take_soon(Input::Tick),
-        }
+                    biased;
+                    signal = signals.next() => self.handle_signal(signal),
+                    input = next_guest(&mut self.tasks.guest) => {
+                        self.tasks.guest = None;
+                        self.tasks.guest_ended = Some(Instant::now());
+        self.regain_terminal()?;
+                        let ending = self.handle(input)?;
+                        self.draw()?;
+                        Ok(ending)
+                    }
+                    input = self.terminal.next() => self.handle_terminal_input(input),
+                    inputs = next_login(&mut self.tasks.login) => self.handle_all(inputs),
+                    () = until(self.screen.resized.as_ref().map(Resized::due)) => {
+                        self.continue_resize()?;
+                        Ok(None)
+                    }
+                    () = until(self.screen.draw_at) => {
+                        self.draw()?;
+                        Ok(None)
+                    }
+                    Some(drawings) = self.image_renderer.next() => {
+                        self.handle_all(drawings.into_iter().map(Input::Image))
+                    }
+        // What follows an image is shown after it.
+                    event = next_event(&mut self.tasks.work), if !self.image_renderer.is_busy() => {
+                        self.handle_events(event)
+                    }
+                    event = next_event(&mut self.tasks.aside) => self.handle_aside(event),
+                    Some(text) = next_output(&mut self.tasks.shell) => {
+                        self.handle_and_draw_soon(Input::Shell(ShellInput::Progress(text)))
+                    }
+                    // A command opens a panel before its extension draws there.
+                    Some(done) = self.tasks.jobs.join_next() => {
+        // A job that panicked returns no input, but has disturbed the screen.
+                        self.screen.draw_at.get_or_insert_with(|| Instant::now() + FRAME_TIME);
+                        self.handle_all(done.unwrap_or_default())
+                    }
+                    notice = self.runtime.next_notice() => self.handle_and_draw_soon(Input::Extension(notice)),
+                    () = until(tick) => self.handle_and_draw_soon(Input::Tick),
+                }
     }
 
-    fn take_from_terminal(
+    fn handle_terminal_input(
         &mut self,
         input: Option<io::Result<Input>>,
     ) -> io::Result<Option<Ending>> {
         match input {
-            Some(Ok(Input::Line(line))) => self.take_line(line),
-            // Lines are not wrapped.
+            Some(Ok(Input::Line(line))) => self.handle_line(line),
+            // The terminal wraps lines itself.
             Some(Ok(Input::Resized { .. })) if self.plain.is_some() => Ok(None),
-            // The end of the input is how one leaves.
+            // The end of the input leaves the chat.
             None if self.plain.is_some() => Ok(Some(Ending::Left)),
             Some(Ok(Input::Resized { columns, rows })) => {
-                self.screen.resized = Some(Resized::step((columns, rows)));
+                self.screen.resized = Some(Resized::unsettled((columns, rows)));
                 Ok(None)
             }
             Some(Ok(Input::Cursor { row, column })) => {
-                self.find_live(Some((row, column)))?;
+                self.locate_live_part(Some((row, column)))?;
                 Ok(None)
             }
             Some(Ok(input)) => {
                 let input = self.with_dropped(input);
-                let ending = self.take(input)?;
+                let ending = self.handle(input)?;
                 if !self.app.picker.is_open(PickerKind::Sessions) {
-                    // It waited for the list that was shown first, not for any.
+                    // The prompt waited only for the first list of sessions.
                     self.options.prompt = None;
                 }
-                // A key is answered at once, not at the next frame.
+                // A key takes effect immediately, not at the next frame.
                 self.draw()?;
                 Ok(ending)
             }
-            Some(Err(_)) | None => Ok(Some(Ending::TerminalGone)),
+            Some(Err(_)) | None => Ok(Some(Ending::TerminalClosed)),
         }
     }
 
-    /// Takes inputs that came together; the first ending counts.
-    fn take_all(&mut self, inputs: impl IntoIterator<Item = Input>) -> io::Result<Option<Ending>> {
+    /// Handles inputs that arrived together, and returns the first ending.
+    fn handle_all(
+        &mut self,
+        inputs: impl IntoIterator<Item = Input>,
+    ) -> io::Result<Option<Ending>> {
         let mut ending = None;
         for input in inputs {
-            ending = ending.or(self.take_soon(input)?);
+            ending = ending.or(self.handle_and_draw_soon(input)?);
         }
         Ok(ending)
     }
 
-    fn take_signal(&mut self, signal: EndSignal) -> io::Result<Option<Ending>> {
+    fn handle_signal(&mut self, signal: EndSignal) -> io::Result<Option<Ending>> {
         match signal {
-            EndSignal::Interrupted if self.is_guests_interrupt() => Ok(None),
-            EndSignal::Interrupted => self.take_soon(Input::Key(Key::control('c'))),
+            EndSignal::Interrupted if self.is_interrupt_for_guest() => Ok(None),
+            EndSignal::Interrupted => self.handle_and_draw_soon(Input::Key(Key::control('c'))),
             EndSignal::HungUp | EndSignal::Terminated => Ok(Some(Ending::Signal(signal))),
         }
     }
@@ -322,15 +325,15 @@ impl Chat {
         }
     }
 
-    fn take_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {
-        let ending = self.take(input)?;
+    fn handle_and_draw_soon(&mut self, input: Input) -> io::Result<Option<Ending>> {
+        let ending = self.handle(input)?;
         self.screen
             .draw_at
-            .get_or_insert_with(|| Instant::now() + FRAME);
+            .get_or_insert_with(|| Instant::now() + FRAME_TIME);
         Ok(ending)
     }
 
-    fn take(&mut self, input: Input) -> io::Result<Option<Ending>> {
+    fn handle(&mut self, input: Input) -> io::Result<Option<Ending>> {
         let now_ms = self.started.elapsed().as_millis() as u64;
         if matches!(input, Input::Resized { .. }) && self.image_renderer.is_outdated() {
             self.app.transcript.forget_images();
@@ -365,7 +368,7 @@ impl Chat {
         if let Some(panic) = self.terminal.regain()? {
             self.screen.fullscreen = None;
             self.app.pager = None;
-            self.take(Input::Panicked(panic))?;
+            self.handle(Input::Panicked(panic))?;
         }
         if self.screen.resized.is_some() {
             // Drawn when the resize is over.
@@ -388,19 +391,19 @@ impl Chat {
         self.draw_fullscreen().map(|_| ())
     }
 
-    /// Winds down and restores the terminal.
+    /// Ends everything and restores the terminal.
     async fn end(mut self, farewell: Option<Farewell>) -> io::Result<()> {
         if let Some(mut work) = self.tasks.work.take() {
             self.runtime.cancel();
             let now_ms = self.started.elapsed().as_millis() as u64;
             let app = &mut self.app;
-            let wind_down = async {
+            let drain = async {
                 while let Some(event) = work.next().await {
                     app.update(now_ms, Input::Agent(event));
                 }
             };
-            let _ = timeout(WIND_DOWN, wind_down).await;
-            self.app.wind_up();
+            let _ = timeout(CANCEL_TIMEOUT, drain).await;
+            self.app.shut_down();
         }
         self.tasks.jobs.shutdown().await;
         self.image_renderer.shutdown().await;
@@ -412,7 +415,7 @@ impl Chat {
             .map(|resized| resized.size())
             .or(size)
         {
-            // There is no time left to ask for the cursor.
+            // There is no time to ask for the cursor's position.
             self.screen
                 .renderer
                 .relocate(None, size, self.screen.narrowing);

@@ -1,4 +1,4 @@
-//! How text looks: styles, the colours a terminal can show, and the theme that names them.
+//! Styles of text, the colours a terminal can show, and themes.
 
 mod file;
 #[cfg(test)]
@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 pub(crate) use file::ThemeError;
 
-/// A colour; the terminal shows the nearest it has.
+/// A colour, which the terminal approximates if it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Color {
-    /// The terminal's own text colour.
+    /// The terminal's default colour.
     #[default]
     Default,
     /// One of the sixteen colours of the user's palette.
@@ -74,7 +74,7 @@ impl Style {
         }
     }
 
-    /// This style with what `over` sets.
+    /// Returns this style, overridden by what `over` sets.
     pub(crate) fn with(self, over: Self) -> Self {
         let colour = |own, other| match other {
             Color::Default => own,
@@ -99,7 +99,7 @@ pub(crate) enum Depth {
     None,
     #[default]
     Sixteen,
-    TwoHundred,
+    Palette256,
     True,
 }
 
@@ -118,13 +118,13 @@ impl Depth {
         }
         match () {
             () if term.contains("direct") || term.contains("kitty") => Self::True,
-            () if term.contains("256") => Self::TwoHundred,
+            () if term.contains("256") => Self::Palette256,
             () => Self::Sixteen,
         }
     }
 }
 
-/// Writes the escape sequence that makes following text look like `style`.
+/// Writes the escape sequence that switches to `style`.
 pub(crate) fn write_style(out: &mut String, style: Style, depth: Depth) {
     out.push_str("\x1b[0");
     for (is_set, code) in [
@@ -152,7 +152,7 @@ fn write_color(out: &mut String, color: Color, base: u8, depth: Depth) {
         (Color::Rgb(red, green, blue), Depth::True) => {
             write!(out, ";{};2;{red};{green};{blue}", base + 8)
         }
-        (Color::Rgb(red, green, blue), Depth::TwoHundred) => {
+        (Color::Rgb(red, green, blue), Depth::Palette256) => {
             write!(out, ";{};5;{}", base + 8, cube(red, green, blue))
         }
         (Color::Rgb(red, green, blue), Depth::Sixteen) => {
@@ -167,7 +167,7 @@ fn write_color(out: &mut String, color: Color, base: u8, depth: Depth) {
     };
 }
 
-/// The nearest colour of the cube or the grey ramp of 256 colours.
+/// Returns the nearest colour of the cube or the grey ramp of 256 colours.
 fn cube(red: u8, green: u8, blue: u8) -> u8 {
     let spread = red.max(green).max(blue) - red.min(green).min(blue);
     if spread < 12 {
@@ -186,27 +186,27 @@ fn cube(red: u8, green: u8, blue: u8) -> u8 {
     16 + 36 * level(red) + 6 * level(green) + level(blue)
 }
 
-/// Compares hues: pale green has much red and blue in it, and must still become green.
+/// Compares hues: pale green contains much red and blue, but must still become green.
 fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
-    let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
-    let spread = i32::from(most - least);
-    if most < 50 {
+    let (highest, lowest) = (red.max(green).max(blue), red.min(green).min(blue));
+    let spread = i32::from(highest - lowest);
+    if highest < 50 {
         return 0;
     }
-    if spread * 4 < i32::from(most) {
-        return match most {
+    if spread * 4 < i32::from(highest) {
+        return match highest {
             0..160 => 8,
             160..220 => 7,
             220.. => 15,
         };
     }
     let part = |one: u8, other: u8| (i32::from(one) - i32::from(other)) * 60 / spread;
-    let hue = match most {
-        _ if most == red => part(green, blue).rem_euclid(360),
-        _ if most == green => 120 + part(blue, red),
+    let hue = match highest {
+        _ if highest == red => part(green, blue).rem_euclid(360),
+        _ if highest == green => 120 + part(blue, red),
         _ => 240 + part(red, green),
     };
-    let (colour, bright) = match hue {
+    let (colour, bright_from) = match hue {
         20..70 => (3, 250),
         70..165 => (2, 250),
         165..210 => (6, 200),
@@ -215,10 +215,14 @@ fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> u8 {
         255..340 => (5, 200),
         _ => (1, 250),
     };
-    if most >= bright { colour + 8 } else { colour }
+    if highest >= bright_from {
+        colour + 8
+    } else {
+        colour
+    }
 }
 
-/// The styles of the chat, by what they are used for.
+/// The styles of the chat, by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Theme {
     pub accent: Style,

@@ -1,4 +1,4 @@
-//! The terminal itself: set up for the chat, and restored whatever happens.
+//! Sets the terminal up for the chat, and restores it whatever happens.
 
 mod decoder;
 mod mode;
@@ -23,26 +23,26 @@ use crate::app::{Input, MIN_COLUMNS, MIN_ROWS};
 use decoder::{Decoded, Decoder};
 use reader::Reader;
 
-/// Bracketed paste, and kitty's keyboard protocol where the terminal has it.
+/// Enables bracketed paste, and kitty's keyboard protocol if the terminal has it.
 const ENTER: &[u8] = b"\x1b[?2004h\x1b[>1u";
 /// Undoes all of that, and resets the cursor and the colours.
 const LEAVE: &[u8] = b"\x1b[<u\x1b[?2004l\x1b[?2026l\x1b[0m\x1b[?25h";
 
-/// How long an escape waits for the rest of a sequence before it is the key.
+/// How long an escape waits for the rest of a sequence before it counts as the key.
 ///
-/// Limit: an escape that nothing follows was the key.
+/// Limit: an escape that nothing follows counts as the key.
 const ESCAPE_TIME: Duration = Duration::from_millis(25);
 
-/// The same while an answer is expected, which may come in pieces over a slow line.
+/// The same while a reply is expected, which may arrive in pieces over a slow line.
 ///
-/// Limit: an escape that nothing follows was the key, while the terminal owes a response.
-const ANSWER_ESCAPE_TIME: Duration = Duration::from_millis(250);
+/// Limit: while the terminal owes a reply, an escape that nothing follows counts as the key.
+const REPLY_ESCAPE_TIME: Duration = Duration::from_millis(250);
 
-/// How long answers are expected.
-const ANSWERS_TIME: Duration = Duration::from_secs(5);
+/// How long replies are expected.
+const REPLY_TIME: Duration = Duration::from_secs(5);
 
-/// How long an expected answer is waited for before another program gets the terminal.
-const LAST_ANSWER_TIME: Duration = Duration::from_millis(100);
+/// How long to wait for a reply before another program controls the terminal.
+const LAST_REPLY_TIME: Duration = Duration::from_millis(100);
 
 /// The alternate screen.
 const ENTER_FULLSCREEN: &[u8] = b"\x1b[?1049h";
@@ -60,7 +60,7 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 pub(crate) enum Kind {
     /// It moves the cursor and reports every key.
     Screen,
-    /// It handles nothing but lines: `TERM` is `dumb`, or not set.
+    /// It handles only lines: `TERM` is `dumb` or not set.
     Lines,
 }
 
@@ -73,20 +73,20 @@ impl Kind {
     }
 }
 
-/// A question to the terminal, which is answered between the keys at any time.
+/// A query to the terminal, whose reply may arrive between any keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
-    /// The colour of its background.
+pub(crate) enum TerminalQuery {
+    /// The background colour.
     Background,
     /// The size of a cell in pixels.
     Cell,
-    /// Its attributes.
+    /// The terminal's attributes.
     Attributes,
     /// The position of the cursor.
     Cursor,
 }
 
-impl Question {
+impl TerminalQuery {
     fn sequence(self) -> &'static [u8] {
         match self {
             Self::Background => b"\x1b]11;?\x07",
@@ -97,38 +97,38 @@ impl Question {
     }
 }
 
-/// What the terminal has answered about images.
+/// What the terminal has reported about images.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Answers {
-    /// Whether it draws sixels; `None` until it has answered.
+pub(crate) struct Capabilities {
+    /// Whether it draws sixels; `None` until it has replied.
     pub(crate) sixel: Option<bool>,
     /// Width and height of a cell in pixels.
     pub(crate) cell: Option<(usize, usize)>,
 }
 
-/// The terminal while the chat has it. Dropping it restores the terminal.
+/// The terminal while the chat controls it. Dropping it restores the terminal.
 pub(crate) struct Terminal {
     reader: Option<Reader>,
     resized: Signal,
-    /// In a terminal that handles nothing but lines: the beginning of the next one.
+    /// The beginning of the next line, in a terminal that handles only lines.
     line: Option<Vec<u8>>,
     decoder: Decoder,
-    /// Decoded input that has not been taken.
+    /// Decoded input that has not been returned.
     ready: VecDeque<Input>,
-    /// Until when more input may complete what has come.
+    /// Until when more input may complete the last bytes.
     undecided_until: Option<Instant>,
-    /// Until when answers may come.
-    answers_due: Option<Instant>,
-    answers: watch::Sender<Answers>,
-    /// Unanswered questions for the position of the cursor.
-    cursor_questions: usize,
+    /// Until when replies may arrive.
+    replies_due: Option<Instant>,
+    capabilities: watch::Sender<Capabilities>,
+    /// Queries for the position of the cursor without a reply.
+    cursor_queries: usize,
 }
 
 impl Terminal {
     pub(crate) fn enter(kind: Kind) -> io::Result<Self> {
         PANIC_HOOK.call_once(|| {
             let previous = panic::take_hook();
-            // A panic on another thread is a job's, and the chat continues.
+            // Jobs may panic on other threads, and the chat continues.
             let own = thread::current().id();
             panic::set_hook(Box::new(move |info| {
                 if thread::current().id() == own {
@@ -147,15 +147,15 @@ impl Terminal {
             decoder: Decoder::default(),
             ready: VecDeque::new(),
             undecided_until: None,
-            answers_due: None,
-            answers: watch::Sender::new(Answers::default()),
-            cursor_questions: 0,
+            replies_due: None,
+            capabilities: watch::Sender::new(Capabilities::default()),
+            cursor_queries: 0,
         };
         terminal.resume()?;
         Ok(terminal)
     }
 
-    /// Takes the terminal again after [`leave`](Self::leave).
+    /// Takes over the terminal again after [`leave`](Self::leave).
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         if self.line.is_some() {
             self.reader = Some(Reader::new()?);
@@ -166,7 +166,7 @@ impl Terminal {
         self.write(ENTER)
     }
 
-    /// Takes the terminal again after a caught panic of a tool or a job, and returns its
+    /// Takes over the terminal again after a caught panic of a tool or a job, and returns its
     /// message.
     pub(crate) fn regain(&mut self) -> io::Result<Option<String>> {
         if self.reader.is_none() || self.line.is_some() || mode::is_raw() {
@@ -181,23 +181,23 @@ impl Terminal {
     /// Restores the terminal for another program.
     pub(crate) fn leave(&mut self) {
         if self.reader.take().is_some() {
-            self.await_answers();
+            self.await_replies();
         }
-        // Input typed since then is meant for the other program.
+        // Input typed since then is for the other program.
         self.ready.clear();
         restore();
     }
 
-    /// Waits for expected answers: the next program would take them for typed text.
-    fn await_answers(&mut self) {
-        let last = Instant::now() + LAST_ANSWER_TIME;
-        while self.answers_due.is_some_and(|until| Instant::now() < until) {
-            let patience = last.saturating_duration_since(Instant::now());
-            match reader::read_within(patience) {
+    /// Waits for expected replies, which the next program would take for typed text.
+    fn await_replies(&mut self) {
+        let last = Instant::now() + LAST_REPLY_TIME;
+        while self.replies_due.is_some_and(|until| Instant::now() < until) {
+            let remaining = last.saturating_duration_since(Instant::now());
+            match reader::read_within(remaining) {
                 Ok(Some(bytes)) if !bytes.is_empty() => self.decoder.push(&bytes),
                 _ => return,
             }
-            // Keys that come with it are dropped.
+            // Keys that arrive with them are dropped.
             while let Some(decoded) = self.decoder.next() {
                 self.input(decoded);
             }
@@ -227,40 +227,40 @@ impl Terminal {
         (columns.max(MIN_COLUMNS), rows.max(MIN_ROWS))
     }
 
-    /// Width and height of a cell in pixels, if the terminal says.
+    /// Returns the width and height of a cell in pixels, if the terminal reports them.
     pub(crate) fn cell() -> Option<(usize, usize)> {
         mode::cell()
     }
 
-    /// Asks without waiting. The background becomes an input, the rest is among the
-    /// [`answers`](Self::answers). Every terminal answers about its attributes, so they are asked for
-    /// last: what has no answer by then gets none.
-    pub(crate) fn ask(&mut self, questions: &[Question]) -> io::Result<()> {
-        let sequences = questions.iter().map(|question| question.sequence());
+    /// Sends queries without waiting. The background arrives as an input, the rest as
+    /// [`capabilities`](Self::capabilities). Every terminal reports its attributes, so they are
+    /// queried last: no other reply follows theirs.
+    pub(crate) fn query(&mut self, queries: &[TerminalQuery]) -> io::Result<()> {
+        let sequences = queries.iter().map(|query| query.sequence());
         let bytes: Vec<u8> = sequences.flatten().copied().collect();
         if bytes.is_empty() {
             return Ok(());
         }
-        self.answers_due = Some(Instant::now() + ANSWERS_TIME);
+        self.replies_due = Some(Instant::now() + REPLY_TIME);
         self.write(&bytes)
     }
 
-    /// Asks for the position of the cursor; [`Input::Cursor`] answers the last such question.
-    pub(crate) fn ask_cursor(&mut self) -> io::Result<()> {
-        self.cursor_questions += 1;
-        self.ask(&[Question::Cursor])
+    /// Queries the position of the cursor; [`Input::Cursor`] is the reply to the last such query.
+    pub(crate) fn query_cursor(&mut self) -> io::Result<()> {
+        self.cursor_queries += 1;
+        self.query(&[TerminalQuery::Cursor])
     }
 
     /// Stops waiting for the position of the cursor.
-    pub(crate) fn give_up_cursor(&mut self) {
-        self.cursor_questions = 0;
+    pub(crate) fn forget_cursor_queries(&mut self) {
+        self.cursor_queries = 0;
     }
 
-    pub(crate) fn answers(&self) -> watch::Receiver<Answers> {
-        self.answers.subscribe()
+    pub(crate) fn capabilities(&self) -> watch::Receiver<Capabilities> {
+        self.capabilities.subscribe()
     }
 
-    /// Waits for the next input; `None` when the terminal is gone.
+    /// Waits for the next input; `None` if the terminal has closed.
     pub(crate) async fn next(&mut self) -> Option<io::Result<Input>> {
         loop {
             while let Some(decoded) = self.decoder.next() {
@@ -277,7 +277,7 @@ impl Terminal {
                 }
             };
             let Some(reader) = self.reader.as_ref() else {
-                // Another program has the terminal.
+                // Another program controls the terminal.
                 return std::future::pending().await;
             };
             // Both branches are cancel-safe.
@@ -285,7 +285,7 @@ impl Terminal {
                 biased;
                 bytes = reader.read() => match bytes {
                     Ok(bytes) if bytes.is_empty() => return None,
-                    Ok(bytes) => self.take(&bytes),
+                    Ok(bytes) => self.push(&bytes),
                     Err(error) => return Some(Err(error)),
                 },
                 _ = self.resized.recv() => {
@@ -294,8 +294,8 @@ impl Terminal {
                 }
                 () = undecided => {
                     self.undecided_until = None;
-                    if let Some(input) = self.decoder.give_up().and_then(|decoded| self.input(decoded)) {
-                        self.set_patience();
+                    if let Some(input) = self.decoder.finish().and_then(|decoded| self.input(decoded)) {
+                        self.set_deadline();
                         return Some(Ok(input));
                     }
                 }
@@ -303,7 +303,7 @@ impl Terminal {
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8]) {
         if let Some(line) = &mut self.line {
             line.extend_from_slice(bytes);
             while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
@@ -315,17 +315,17 @@ impl Terminal {
             return;
         }
         self.decoder.push(bytes);
-        self.set_patience();
+        self.set_deadline();
     }
 
-    fn set_patience(&mut self) {
+    fn set_deadline(&mut self) {
         let now = Instant::now();
-        let patience = match self.answers_due {
-            Some(until) if now < until => ANSWER_ESCAPE_TIME,
+        let wait = match self.replies_due {
+            Some(until) if now < until => REPLY_ESCAPE_TIME,
             _ => ESCAPE_TIME,
         };
         let is_undecided = self.decoder.is_undecided();
-        self.undecided_until = is_undecided.then(|| now + patience);
+        self.undecided_until = is_undecided.then(|| now + wait);
     }
 
     fn input(&mut self, decoded: Decoded) -> Option<Input> {
@@ -334,22 +334,22 @@ impl Terminal {
             Decoded::Paste(text) => return Some(Input::Paste(text)),
             Decoded::Background { is_light } => return Some(Input::Background { is_light }),
             Decoded::Cell(width, height) => {
-                self.answers
-                    .send_modify(|answers| answers.cell = Some((width, height)));
+                self.capabilities
+                    .send_modify(|capabilities| capabilities.cell = Some((width, height)));
             }
-            Decoded::Cursor { key, .. } if self.cursor_questions == 0 => {
+            Decoded::Cursor { key, .. } if self.cursor_queries == 0 => {
                 return key.map(Input::Key);
             }
             Decoded::Cursor { row, column, .. } => {
-                self.cursor_questions -= 1;
+                self.cursor_queries -= 1;
                 let (row, column) = (row.saturating_sub(1), column.saturating_sub(1));
-                // Answers to earlier questions are out of date.
-                return (self.cursor_questions == 0).then_some(Input::Cursor { row, column });
+                // Replies to earlier queries are out of date.
+                return (self.cursor_queries == 0).then_some(Input::Cursor { row, column });
             }
             Decoded::Attributes { sixel } => {
-                self.answers_due = None;
-                self.answers
-                    .send_modify(|answers| answers.sixel = Some(sixel));
+                self.replies_due = None;
+                self.capabilities
+                    .send_modify(|capabilities| capabilities.sixel = Some(sixel));
             }
         }
         None
@@ -362,17 +362,17 @@ impl Drop for Terminal {
     }
 }
 
-/// Returns whether there was something to restore.
+/// Restores the terminal and returns whether that was necessary.
 fn restore() -> bool {
     let was_raw = mode::is_raw();
     if was_raw {
-        // When the terminal is gone there is nothing to put back.
+        // If the terminal has closed, there is nothing to restore.
         let mut out = io::stdout();
         if IS_FULLSCREEN.swap(false, Ordering::Relaxed) {
             let _ = out.write_all(LEAVE_FULLSCREEN);
         }
         let _ = out.write_all(LEAVE).and_then(|()| out.flush());
-        mode::put_back();
+        mode::restore();
     }
     was_raw
 }

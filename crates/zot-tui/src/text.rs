@@ -1,6 +1,6 @@
 //! Lines of styled text, and how they fit into columns.
 //!
-//! Whatever comes from a model, a tool or a file goes through [`clean`] before it becomes a line:
+//! Text of a model, a tool or a file passes through [`clean`] before it becomes a line:
 //! nothing in it can move the cursor or change the terminal.
 
 mod marked;
@@ -22,7 +22,7 @@ pub(crate) use sgr::from_sgr;
 
 const TAB_COLUMNS: usize = 4;
 
-/// The lines are split elsewhere.
+/// Line breaks are handled elsewhere.
 const CHAT: Layout = Layout {
     line_end: "",
     tab: "    ",
@@ -50,7 +50,7 @@ impl Line {
         line
     }
 
-    /// Adds text without what could harm the terminal.
+    /// Adds text without anything that controls the terminal.
     pub(crate) fn push(&mut self, text: impl AsRef<str>, style: Style) {
         let text = clean(text.as_ref());
         if text.is_empty() {
@@ -74,7 +74,7 @@ impl Line {
         self.0.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// Adds another line behind this one.
+    /// Adds another line to the end of this one.
     pub(crate) fn append(&mut self, other: Self) {
         for span in other.0 {
             match self.0.last_mut() {
@@ -84,7 +84,7 @@ impl Line {
         }
     }
 
-    /// Cut to `columns`, with a mark where something is missing.
+    /// Returns the line cut to `columns`, with a mark where text is missing.
     pub(crate) fn clipped(mut self, columns: usize) -> Self {
         if self.width() <= columns {
             return self;
@@ -93,9 +93,9 @@ impl Line {
         for (index, span) in self.0.iter_mut().enumerate() {
             let mut clusters = span.text.grapheme_indices(true);
             let cut = clusters.find(|(_, cluster)| {
-                let taken = width(cluster);
-                let fits = taken <= left;
-                left = left.saturating_sub(taken);
+                let columns = width(cluster);
+                let fits = columns <= left;
+                left = left.saturating_sub(columns);
                 !fits
             });
             if let Some((cut, _)) = cut {
@@ -109,7 +109,7 @@ impl Line {
     }
 }
 
-/// How many columns `text` takes at most: some terminals draw an emoji of several parts as one,
+/// Returns how many columns `text` takes at most: some terminals draw a composed emoji as one,
 /// others part by part, and a line must not be too wide on either.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() {
@@ -131,7 +131,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(widest).sum()
 }
 
-/// Whether a character can be part of a composed emoji.
+/// Returns whether a character can be part of a composed emoji.
 fn may_join(character: char) -> bool {
     matches!(
         character,
@@ -139,7 +139,7 @@ fn may_join(character: char) -> bool {
     )
 }
 
-/// How many columns `text` takes on a terminal that draws clusters as one.
+/// Returns how many columns `text` takes on a terminal that draws each cluster as one.
 pub(crate) fn joined_width(text: &str) -> usize {
     match text.is_ascii() {
         true => text.len(),
@@ -147,14 +147,14 @@ pub(crate) fn joined_width(text: &str) -> usize {
     }
 }
 
-/// Returns `text` without what terminals obey: escape sequences are dropped, tabs become blanks, other
-/// control characters (also those that turn the direction of writing) are shown as `·`.
+/// Returns `text` without anything that controls terminals: escape sequences are dropped, tabs become
+/// spaces, other control characters (including those that change the direction of text) become `·`.
 pub(crate) fn clean(text: &str) -> String {
     zot_terminal::clean(text, CHAT)
 }
 
-/// Breaks `line` into lines of at most `columns`, at blanks where there are some. Every line but
-/// the first begins with `indent` blanks.
+/// Wraps `line` at `columns`, between words where possible. Every line but the first begins with
+/// `indent` spaces.
 pub(crate) fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     let columns = columns.max(2);
     if line.width() <= columns {
@@ -182,7 +182,7 @@ pub(crate) fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
             continue;
         }
         if word.trim().is_empty() {
-            // A blank at the end of a line is where it breaks.
+            // Spaces at the end of a line are dropped.
             used = columns;
             continue;
         }
@@ -202,9 +202,9 @@ pub(crate) fn wrap(line: &Line, columns: usize, indent: usize) -> Vec<Line> {
     wrapped
 }
 
-/// The words and blanks of a line, and whether a line may break before them.
+/// Returns the words and spaces of a line, and whether a line may break before each.
 fn words(line: &Line) -> impl Iterator<Item = (&str, Style, bool)> {
-    let mut after_blank = true;
+    let mut follows_space = true;
     line.0.iter().flat_map(move |span| {
         let pieces: Vec<_> = span
             .text
@@ -215,8 +215,8 @@ fn words(line: &Line) -> impl Iterator<Item = (&str, Style, bool)> {
             })
             .filter(|piece| !piece.is_empty())
             .map(|piece| {
-                let starts = after_blank;
-                after_blank = piece.starts_with(' ');
+                let starts = follows_space;
+                follows_space = piece.starts_with(' ');
                 (piece, span.style, starts)
             })
             .collect();

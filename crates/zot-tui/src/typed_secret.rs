@@ -3,12 +3,12 @@
 use std::fmt;
 use std::hint::black_box;
 
-/// The longest key. A growing buffer would move and leave copies in memory.
+/// The longest key. A growing buffer would be moved and leave copies in memory.
 ///
 /// Limit: a longer key is refused.
 pub(crate) const MAX_TYPED_KEY_BYTES: usize = 16 * 1024;
 
-/// Text that is never shown. `Debug` hides it, and its memory is overwritten on drop.
+/// Text that is never shown: `Debug` hides it, and its memory is overwritten on drop.
 pub struct TypedSecret {
     bytes: Vec<u8>,
 }
@@ -16,14 +16,14 @@ pub struct TypedSecret {
 impl Default for TypedSecret {
     fn default() -> Self {
         Self {
-            // Allocated at once, so that it never moves.
+            // Allocated up front, so that it never moves.
             bytes: Vec::with_capacity(MAX_TYPED_KEY_BYTES),
         }
     }
 }
 
 impl TypedSecret {
-    /// The key, to send or keep it.
+    /// Returns the key, to send or store it.
     pub fn reveal(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
@@ -32,7 +32,7 @@ impl TypedSecret {
         self.bytes.is_empty()
     }
 
-    /// How many characters it has.
+    /// Returns the number of characters.
     pub(crate) fn count(&self) -> usize {
         self.reveal().chars().count()
     }

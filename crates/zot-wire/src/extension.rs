@@ -23,7 +23,7 @@ pub use from_extension::{
 };
 pub use from_host::{HelloAck, HostFrame};
 
-/// The only version there is; new frames and fields may be added to it.
+/// The only version so far; new frames and fields may be added to it.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Why a line cannot be decoded as a frame.
@@ -62,7 +62,7 @@ impl FrameReader {
             .map_err(|error| self.invalid(name, &error))
     }
 
-    /// A list of limited length.
+    /// Decodes a list of limited length.
     fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, FrameError> {
         self.read(name).map(|BoundedList(items)| items)
     }

@@ -12,7 +12,7 @@ pub const MAX_FRAME_BYTES: usize = 64 * 1024 * 1024;
 
 const HEADER_BYTES: usize = 4;
 
-/// The announced length of a frame is over the limit. Nothing of it was kept.
+/// The announced length of a frame exceeds the limit. None of it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of {length} bytes is too long: the limit is {limit}")]
 pub struct FrameTooLong {

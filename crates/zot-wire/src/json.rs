@@ -1,4 +1,4 @@
-//! JSON as it goes over a line: written without line breaks, read with Go's leniency about keys.
+//! JSON lines: written without line breaks, read with Go's leniency about keys.
 
 #[cfg(test)]
 mod tests;
@@ -140,16 +140,16 @@ impl JsonSchema for RawJson {
     }
 }
 
-/// The most fields an object may have. Each costs many times what it takes on the line, so that a
-/// line of nothing but tiny fields would grow to hundreds of megabytes.
+/// The most fields an object may have. Each costs many times its length on the line, so a line of tiny
+/// fields would grow to hundreds of megabytes.
 ///
 /// Limit: the line is refused; reading continues.
 const MAX_OBJECT_FIELDS: usize = 1024;
 
 /// The fields of one JSON object, not yet decoded.
 ///
-/// Names match in any letter case and the last of a name wins, as they do for programs written
-/// against Go's decoder.
+/// Names match in any letter case, and the last of several fields with the same name wins, as in Go's
+/// decoder.
 #[derive(Debug, Default)]
 pub struct Fields(Vec<(String, Box<RawValue>)>);
 
@@ -171,7 +171,7 @@ impl Fields {
         Ok(serde_json::from_str::<Option<Fields>>(&text)?.unwrap_or_default())
     }
 
-    /// The undecoded value of a field; `null` counts as absent.
+    /// Returns the undecoded value of a field; `null` counts as absent.
     pub fn raw(&self, name: &str) -> Option<&RawValue> {
         let (_, raw) = self
             .0
@@ -220,7 +220,7 @@ impl<'de> Deserialize<'de> for Fields {
 /// Replaces escaped surrogates without a partner by U+FFFD.
 ///
 /// JavaScript clients produce them when they cut a string in the middle of an emoji, and Python writes
-/// them as they are; refusing the whole request for that helps nobody.
+/// them unchanged; rejecting the whole request would help nobody.
 pub(crate) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\\', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -251,7 +251,7 @@ pub(crate) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The code unit of a `\uXXXX` escape at `at`.
+/// Returns the code unit of a `\uXXXX` escape at `at`.
 fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {

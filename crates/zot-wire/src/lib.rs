@@ -1,7 +1,7 @@
-//! Framing and types of zot's protocols: bytes to values and back.
+//! Framing and types of zot's protocols.
 //!
-//! Each protocol has a module of its own. The crate performs no I/O: callers read and write, the
-//! codecs here only work on buffers, and every one of them has a size limit.
+//! Each protocol has its own module. The crate performs no I/O: callers read and write, the codecs here
+//! only work on buffers, and each has a size limit.
 
 pub mod arguments;
 pub mod extension;

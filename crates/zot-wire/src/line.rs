@@ -12,14 +12,14 @@ pub const MAX_WIRE_LINE_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Complete(&'a [u8]),
-    /// The line went over the limit and was dropped.
+    /// The line exceeded the limit and was dropped.
     TooLong,
 }
 
 /// Splits a byte stream into lines at LF only.
 ///
-/// Memory grows with the bytes received, never ahead of them, and an overlong line costs no more
-/// than the limit however long it goes on.
+/// Memory grows with the bytes received, never ahead of them, and an overlong line never costs more
+/// than the limit.
 #[derive(Debug)]
 pub struct LineDecoder {
     buffer: Vec<u8>,

@@ -1,7 +1,6 @@
 //! The protocol of `zot rpc`: one JSON object per line in both directions.
 //!
-//! Each command is answered by a [`Response`], and [`Event`]s report what a running prompt or
-//! compaction does. `protocol_version` stays 1: fields, commands and events may be added, none
+//! Each command gets a [`Response`], and [`Event`]s report what a running prompt or compaction does. `protocol_version` stays 1: fields, commands and events may be added, none
 //! changes its meaning.
 
 mod command;

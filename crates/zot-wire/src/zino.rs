@@ -1,8 +1,8 @@
-//! The protocol of ZINO's services: one request per connection, answered with one or more frames.
+//! The protocol of ZINO's services: one request per connection, and a response of one or more frames.
 //!
 //! A module for each service holds its requests and responses. The original is a Python program, and
 //! its leniency about types is part of the protocol ([`lenient`]): requests are decoded by hand, so
-//! that a field of another type is taken or refused exactly as there. Keys are written in the order
+//! that a field of another type is accepted or rejected exactly as there. Keys are written in the order
 //! the services have always written them: alphabetically, except for `chunk` and `done`.
 
 pub mod agent_loop;

@@ -3,7 +3,7 @@ import { log, onReaderGone, takeStdout } from "./stdio.js";
 
 /** @import { ExtensionFrame } from "./frames.js" */
 
-/** How long a reader that has stalled may keep the process from ending. */
+/** How long a stalled reader may delay the end of the process. */
 const FLUSH_LIMIT_MS = 500;
 
 /** The frames of this process: standard input and standard output. */
@@ -22,7 +22,7 @@ export class Connection {
         if (typeof value === "object" && value !== null && typeof frame.type === "string") onFrame(frame);
         else log(`skipped a line that is not a frame: ${excerpt(JSON.stringify(value))}`);
       },
-      (reason, line) => log(`skipped a broken frame (${reason}): ${excerpt(line)}`),
+      (reason, line) => log(`skipped an invalid frame (${reason}): ${excerpt(line)}`),
     );
     process.stdin.on("data", (chunk) => reader.push(/** @type {Buffer} */ (chunk)));
     process.stdin.on("end", () => {
@@ -37,14 +37,14 @@ export class Connection {
   send(frame) {
     if (this.#closed) return;
     const line = encodeLine(frame);
-    // A UTF-16 unit has at most three bytes in UTF-8: only long lines need counting.
+    // A UTF-16 unit takes at most three bytes in UTF-8, so only long lines need counting.
     if (line.length * 3 > MAX_FRAME_BYTES && Buffer.byteLength(line) - 1 > MAX_FRAME_BYTES) {
-      throw new RangeError(`a ${frame.type} frame of ${Buffer.byteLength(line) - 1} bytes is more than the ${MAX_FRAME_BYTES} zot accepts`);
+      throw new RangeError(`a ${frame.type} frame of ${Buffer.byteLength(line) - 1} bytes exceeds the limit of ${MAX_FRAME_BYTES}`);
     }
     this.#write(line);
   }
 
-  /** Sends a last frame, drops all later ones, and waits until it is written. */
+  /** Sends a last frame, drops all later ones, and waits until it has been written. */
   async close(/** @type {ExtensionFrame} */ last) {
     if (this.#closed) return;
     this.#closed = true;

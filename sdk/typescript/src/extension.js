@@ -19,7 +19,7 @@ import { log } from "./stdio.js";
 /** @typedef {{ handler: (event: any) => unknown, options: InterceptOptions }} InterceptEntry */
 /** @typedef {{ [kind in "panel_key" | "panel_resize" | "panel_close"]?: (frame: any) => unknown }} PanelHandlers */
 
-/** zot kills an extension two seconds after it has asked it to end; the frames need some of that time. */
+/** zot kills an extension two seconds after `shutdown`; the frames need some of that time. */
 const CLEANUP_LIMIT_MS = 1000;
 
 const SIGTERM_EXIT_CODE = 143;
@@ -81,14 +81,14 @@ export class Extension {
   }
 
   get dataDir() {
-    if (this.#host === undefined) throw new Error("dataDir is not known before zot has answered: use it in a handler or in onStart");
+    if (this.#host === undefined) throw new Error("dataDir is unknown until zot has responded: use it in a handler or in onStart");
     return this.#host.data_dir;
   }
 
   /** @param {string} name @param {string} description @param {CommandHandler} handler */
   command(name, description, handler) {
-    if (!/^[^\s/]+$/.test(name)) throw new Error(`"${name}" cannot be a command: no blanks, no slash`);
-    if (this.#commands.has(name)) throw new Error(`there is a command "${name}" already`);
+    if (!/^[^\s/]+$/.test(name)) throw new Error(`invalid command name "${name}": it must not contain blanks or slashes`);
+    if (this.#commands.has(name)) throw new Error(`the command "${name}" is already registered`);
     this.#commands.set(name, { description, handler });
     if (this.#phase !== "new") this.#registerCommand(name, description);
     return this;
@@ -101,8 +101,8 @@ export class Extension {
    * @param {ToolHandler<Infer<S>>} handler
    */
   tool(name, options, handler) {
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new Error(`"${name}" cannot be a tool: 1 to 64 letters, digits, _ and -`);
-    if (this.#tools.has(name)) throw new Error(`there is a tool "${name}" already`);
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new Error(`invalid tool name "${name}": expected 1 to 64 letters, digits, _ and -`);
+    if (this.#tools.has(name)) throw new Error(`the tool "${name}" is already registered`);
     /** @type {ObjectSchema} */
     const schema = options.parameters ?? { type: "object", properties: {} };
     if (schema.type !== "object") throw new Error(`the parameters of the tool "${name}" must be a schema with type "object"`);
@@ -114,7 +114,7 @@ export class Extension {
 
   /** @param {Frames.EventName} event @param {(event: any) => unknown} handler */
   on(event, handler) {
-    if (!EVENTS.includes(event)) throw new Error(`there is no event "${event}": ${EVENTS.join(", ")}`);
+    if (!EVENTS.includes(event)) throw new Error(`unknown event "${event}": expected one of ${EVENTS.join(", ")}`);
     const listeners = this.#listeners.get(event);
     if (listeners !== undefined) {
       listeners.push(handler);
@@ -127,8 +127,8 @@ export class Extension {
 
   /** @param {Frames.InterceptName} event @param {(event: any) => unknown} handler @param {MessageInterceptOptions} [options] */
   intercept(event, handler, options = {}) {
-    if (!INTERCEPTS.includes(event)) throw new Error(`"${event}" cannot be intercepted: ${INTERCEPTS.join(", ")}`);
-    if (this.#interceptors.has(event)) throw new Error(`there is an interceptor for "${event}" already`);
+    if (!INTERCEPTS.includes(event)) throw new Error(`cannot intercept "${event}": expected one of ${INTERCEPTS.join(", ")}`);
+    if (this.#interceptors.has(event)) throw new Error(`"${event}" already has an interceptor`);
     this.#mustNotBeReady(`intercept("${event}")`);
     this.#interceptors.set(event, { handler, options });
     if (event === "assistant_message" && options.holdText === true) this.#holdText = true;
@@ -183,14 +183,14 @@ export class Extension {
   run() {
     if (this.#phase !== "new") throw new Error("run() must be called once");
     this.#phase = "starting";
-    process.on("uncaughtException", (error) => log("an error nobody caught", error));
-    process.on("unhandledRejection", (reason) => log("a rejected promise nobody caught", reason));
+    process.on("uncaughtException", (error) => log("uncaught error", error));
+    process.on("unhandledRejection", (reason) => log("unhandled rejection", reason));
     process.on("SIGTERM", () => void this.#close(SIGTERM_EXIT_CODE));
     /** @type {Promise<Frames.HelloAckFrame>} */
     const greeting = new Promise((resolve) => {
       this.#greeted = resolve;
     });
-    // What must wait for the greeting waits for it; the rest is registered without a round trip.
+    // Only onStart callbacks wait for zot's response; the rest is registered without a round trip.
     this.#started = this.#startCallbacks.length === 0 ? Promise.resolve() : greeting.then((host) => this.#runStartCallbacks(host));
     this.#connection.listen(
       (frame) => this.#receive(frame),
@@ -238,7 +238,7 @@ export class Extension {
 
   /** @param {string} what */
   #mustNotBeReady(what) {
-    if (this.#phase !== "new" && this.#phase !== "starting") throw new Error(`${what} must be called before run(): zot is told once`);
+    if (this.#phase !== "new" && this.#phase !== "starting") throw new Error(`${what} must be called before run(): an extension subscribes once`);
   }
 
   /** @param {string} id @param {keyof PanelHandlers} kind @param {(frame: any) => unknown} handler */
@@ -284,7 +284,7 @@ export class Extension {
         void this.#close(0);
         return;
       default:
-        // A newer zot may send more; what it is does not concern this version.
+        // A newer zot may send frames that this version does not know.
         return;
     }
   }
@@ -301,7 +301,7 @@ export class Extension {
     const command = this.#commands.get(name);
     const abort = this.#track();
     try {
-      if (command === undefined) throw new Error(`the extension ${this.#name} has no command "${name}"`);
+      if (command === undefined) throw new Error(`unknown command "${name}" of the extension ${this.#name}`);
       const response = toCommandResponse(await command.handler(args ?? "", { name, signal: abort.signal }));
       this.#send({ type: "command_response", id, ...response });
     } catch (error) {
@@ -318,7 +318,7 @@ export class Extension {
     const tool = this.#tools.get(name);
     const abort = this.#track();
     try {
-      if (tool === undefined) throw new Error(`the extension ${this.#name} has no tool "${name}"`);
+      if (tool === undefined) throw new Error(`unknown tool "${name}" of the extension ${this.#name}`);
       const given = args ?? {};
       const problem = findProblem(tool.schema, given);
       if (problem !== undefined) {
@@ -354,7 +354,7 @@ export class Extension {
     }
   }
 
-  /** An author who wants a broken guard to block has said so in the manifest. */
+  /** What a failed interceptor does, according to the manifest. */
   async #manifestOnFailure() {
     try {
       const manifest = JSON.parse(await readFile(join(this.#host?.extension_dir ?? ".", "extension.json"), "utf8"));

@@ -1,6 +1,6 @@
 /**
- * Every frame of the zot extension protocol, version 1, exactly as it is on the wire: one JSON
- * object a line. Receivers ignore fields and frame types they do not know.
+ * Every frame of the zot extension protocol, version 1, exactly as on the wire: one JSON
+ * object per line. Receivers ignore fields and frame types they do not know.
  */
 
 import type { ContentBlock } from "./tools.js";
@@ -39,7 +39,7 @@ export interface SubscribeFrame {
   type: "subscribe";
   events: EventName[];
   intercept: InterceptName[];
-  /** Text deltas are held back until the assistant_message interceptor has answered. */
+  /** Text deltas are held back until the assistant_message interceptor has decided. */
   hold_text?: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Panel {
 interface CommandResponseBase {
   type: "command_response";
   id: string;
-  /** Shown as an error whatever the action is. */
+  /** Shown as an error, whatever the action. */
   error?: string;
 }
 
@@ -130,10 +130,10 @@ export interface HelloAckFrame {
   zot_version: string;
   provider: string;
   model: string;
-  /** Where the agent works; the extension itself runs in `extension_dir`. */
+  /** The agent's working directory; the extension itself runs in `extension_dir`. */
   cwd: string;
   extension_dir: string;
-  /** Where the extension may keep state. */
+  /** The directory for the extension's state. */
   data_dir: string;
 }
 
@@ -152,13 +152,13 @@ export interface ToolCallFrame {
   args: JsonObject;
 }
 
-/** The facts of each event, the same whether it is observed or intercepted. */
+/** The fields of each event, whether it is observed or intercepted. */
 export interface EventFields {
   session_start: { event: "session_start" };
   turn_start: { event: "turn_start"; step: number };
   turn_end: { event: "turn_end"; stop: string; error?: string };
   tool_call: { event: "tool_call"; tool_id: string; tool_name: string; tool_args: JsonObject };
-  /** `text` is missing when the message has none, for example when it only calls tools. */
+  /** `text` is missing if the message has none, for example if it only calls tools. */
   assistant_message: { event: "assistant_message"; text?: string };
 }
 
@@ -182,12 +182,12 @@ export interface PanelKeyFrame {
   type: "panel_key";
   panel_id: string;
   /**
-   * "rune" when it types `text` (a space too), else its name: "up", "down", "left", "right", "home", "end", "pageup",
+   * "rune" if it types `text` (including a space), otherwise its name: "up", "down", "left", "right", "home", "end", "pageup",
    * "pagedown", "enter", "tab", "backspace", "delete", "insert", "f1", "paste" (with its text), "ctrl+a", "shift+tab".
    * Esc is not sent: it closes the panel.
    */
   key: string;
-  /** The characters typed, where the key types any. */
+  /** The characters typed, if the key types any. */
   text?: string;
 }
 

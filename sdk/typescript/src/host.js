@@ -1,4 +1,4 @@
-/** `@zot/ext/testing`: plays zot for one extension process. */
+/** `@zot/ext/testing`: takes the part of zot for one extension process. */
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -94,7 +94,7 @@ class ProcessHost {
       this.stderr += text;
       for (const waiter of [...this.#waiters]) if (waiter.matchesLog?.(this.stderr)) waiter.resolve(undefined);
     });
-    // An extension may end before it has read everything; its exit is what is reported then.
+    // An extension may end before it has read everything; its exit is reported then.
     this.#child.stdin.on("error", () => {});
     const killAtExit = () => this.#child.kill("SIGKILL");
     process.on("exit", killAtExit);
@@ -106,7 +106,7 @@ class ProcessHost {
       if (ownDataDir !== undefined) await rm(ownDataDir, { recursive: true, force: true });
       return report;
     });
-    // A test that forgets to shut down should end all the same: only a pending wait keeps Node alive.
+    // Only a pending wait keeps Node alive, so that a test without a shutdown ends, too.
     this.#keepAlive("unref");
   }
 
@@ -297,7 +297,7 @@ class ProcessHost {
           reject(new Error(`no ${what}: ${error.message}`));
         },
       };
-      const timer = setTimeout(() => waiter.reject(new Error(`nothing for ${this.#timeoutMs} ms${this.#stderrNote()}`)), this.#timeoutMs);
+      const timer = setTimeout(() => waiter.reject(new Error(`timed out after ${this.#timeoutMs} ms${this.#stderrNote()}`)), this.#timeoutMs);
       this.#waiters.add(waiter);
     });
   }
@@ -315,19 +315,19 @@ class ProcessHost {
   }
 
   #stderrNote() {
-    return this.stderr === "" ? "" : `; it said:\n${this.stderr.slice(-2000)}`;
+    return this.stderr === "" ? "" : `; standard error:\n${this.stderr.slice(-2000)}`;
   }
 
   /** @param {string} what @param {string} name @param {{ name: string }[]} known */
   #mustHave(what, name, known) {
     if (known.some((one) => one.name === name)) return;
-    throw new Error(`the extension has registered no ${what} "${name}": ${known.map((one) => one.name).join(", ") || "none at all"}`);
+    throw new Error(`the extension has not registered the ${what} "${name}" (registered: ${known.map((one) => one.name).join(", ") || "none"})`);
   }
 
   /** @param {"events" | "intercept"} list @param {Frames.EventName} event */
   #mustSubscribe(list, event) {
     if (/** @type {string[]} */ (this.subscription?.[list] ?? []).includes(event)) return;
-    throw new Error(`the extension has not asked for ${event} under "${list}", so zot would not send it`);
+    throw new Error(`the extension has not subscribed to ${event} under "${list}", so zot would not send it`);
   }
 }
 

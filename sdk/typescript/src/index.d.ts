@@ -27,7 +27,7 @@ type MaybePromise<T> = T | PromiseLike<T>;
 
 /* Commands */
 
-/** What zot does when a command has run; made by `prompt`, `insert`, `display`, `openPanel`, `noop` and `commandError`. */
+/** What zot does after a command has run; made by `prompt`, `insert`, `display`, `openPanel`, `noop` and `commandError`. */
 export type CommandResponse =
   | { action: "prompt"; prompt: string }
   | { action: "insert"; insert: string }
@@ -35,7 +35,7 @@ export type CommandResponse =
   | { action: "open_panel"; open_panel: Panel }
   | { action: "noop"; error?: string };
 
-/** A string is displayed; nothing means there is nothing to do. */
+/** A string is displayed; undefined does nothing. */
 export type CommandResult = CommandResponse | string | void | undefined;
 
 export interface CommandContext {
@@ -52,7 +52,7 @@ export declare function prompt(text: string): CommandResponse;
 export declare function insert(text: string): CommandResponse;
 /** Shows `text` to the user; the model never sees it. */
 export declare function display(text: string): CommandResponse;
-/** Opens a panel; its keys arrive at `Extension.onPanelKey`. */
+/** Opens a panel; `Extension.onPanelKey` receives its keys. */
 export declare function openPanel(panel: Panel): CommandResponse;
 /** Does nothing. */
 export declare function noop(): CommandResponse;
@@ -69,7 +69,7 @@ export interface ToolContext {
 }
 
 export interface ToolOptions<S extends ObjectSchema = ObjectSchema> {
-  /** Tells the model what the tool does and when to call it. */
+  /** What the tool does and when to call it, for the model. */
   description: string;
   /** The schema of the arguments; without it the tool takes none. */
   parameters?: S;
@@ -78,9 +78,9 @@ export interface ToolOptions<S extends ObjectSchema = ObjectSchema> {
 export type ToolHandler<Args> = (args: Args, context: ToolContext) => MaybePromise<ToolResult>;
 
 export declare function text(value: string): TextBlock;
-/** `data` is bytes, or text that is base64 already. */
+/** `data` is bytes, or base64 text. */
 export declare function image(data: string | Uint8Array, mimeType: string): ImageBlock;
-/** Tells the model that the call failed, and why. Throwing an error does the same. */
+/** Reports a failed call to the model. Throwing an error does the same. */
 export declare function toolError(content: string | ContentBlock | readonly ContentBlock[]): ToolFailure;
 
 /* Events and interceptors */
@@ -109,26 +109,25 @@ export interface Decisions {
   assistant_message: Allow | Block | Replace;
 }
 
-/** Nothing means allow. */
+/** Undefined allows. */
 export type Interceptor<Name extends InterceptName> = (
   event: EventInterceptFrameOf<Name>,
 ) => MaybePromise<Decisions[Name] | void | undefined>;
 
 export interface InterceptOptions {
   /**
-   * What a handler that throws comes to. Unless given, what the manifest's `on_failure` says, and
-   * "allow" where it says nothing.
+   * What happens if the handler throws. Defaults to `on_failure` of the manifest, and that to "allow".
    */
   onError?: "allow" | "block";
 }
 
 export interface MessageInterceptOptions extends InterceptOptions {
-  /** Text is not streamed to the user before this interceptor has answered. */
+  /** Delays streaming text to the user until this interceptor has decided. */
   holdText?: boolean;
 }
 
 export declare function allow(): Allow;
-/** For a tool call the model reads `reason` as the error of the call. */
+/** The model reads `reason` as the error of a tool call. */
 export declare function block(reason: string): Block;
 /** Runs the tool with these arguments instead. */
 export declare function modify(args: JsonObject): Modify;
@@ -138,14 +137,14 @@ export declare function replace(text: string): Replace;
 /* The extension */
 
 export declare class Extension {
-  /** From here on standard output belongs to the protocol: `console.log` goes to the extension's log. */
+  /** From here on standard output is reserved for frames: `console.log` writes to the extension's log. */
   constructor(name: string, version?: string);
 
   readonly name: string;
   readonly version: string;
-  /** What zot said about itself; undefined until then, known in every handler. */
+  /** zot's response to hello; undefined until then, known in every handler. */
   readonly host: HelloAckFrame | undefined;
-  /** Where the extension may keep state; known in every handler, throws before. */
+  /** The directory for the extension's state; known in every handler, throws before. */
   readonly dataDir: string;
 
   /** Adds the slash command `/name`. */
@@ -158,29 +157,29 @@ export declare class Extension {
     handler: ToolHandler<Infer<S>>,
   ): this;
 
-  /** Observes an event. Handlers run one after another, in the order in which things happened. */
+  /** Observes an event. Handlers run one after another, in the order of the events. */
   on<Name extends EventName>(event: Name, handler: EventHandler<Name>): this;
 
-  /** Decides about an event before it happens; zot waits five seconds for the answer. One handler an event. */
+  /** Decides about an event before it happens; zot waits five seconds. One handler per event. */
   intercept(event: "assistant_message", handler: Interceptor<"assistant_message">, options?: MessageInterceptOptions): this;
   intercept<Name extends InterceptName>(event: Name, handler: Interceptor<Name>, options?: InterceptOptions): this;
 
-  /** Shows a note to the user, at any time after `run`. */
+  /** Shows a notice to the user, at any time after `run`. */
   notify(level: NotifyLevel, message: string): void;
 
-  /** Draws an open panel anew. */
+  /** Redraws an open panel. */
   renderPanel(panel: Panel): void;
   closePanel(id: string): void;
   onPanelKey(id: string, handler: (key: string, event: PanelKeyFrame) => MaybePromise<void>): this;
   onPanelResize(id: string, handler: (event: PanelResizeFrame) => MaybePromise<void>): this;
-  /** The user has closed the panel. */
+  /** Called when the user has closed the panel. */
   onPanelClose(id: string, handler: (event: PanelCloseFrame) => MaybePromise<void>): this;
 
-  /** Runs when zot has answered, before any other handler: the place to load state. */
+  /** Runs after zot has responded to hello, before any other handler: load state there. */
   onStart(callback: (host: HelloAckFrame) => MaybePromise<void>): this;
-  /** Runs at the end, for a second at most. */
+  /** Runs at the end, for at most a second. */
   onShutdown(callback: () => MaybePromise<void>): this;
 
-  /** Says hello and serves until zot ends the process; the promise does not resolve. */
+  /** Sends hello and serves until zot ends the process; the promise does not resolve. */
   run(): Promise<never>;
 }

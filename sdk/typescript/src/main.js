@@ -1,4 +1,4 @@
-/** What `@zot/ext` exports; its types are in index.d.ts, and tests/types/drift.ts compares the two. */
+/** The exports of `@zot/ext`. Their types are in index.d.ts; tests/types/drift.ts compares the two. */
 
 export { Extension } from "./extension.js";
 export { image, text, toolError } from "./content.js";

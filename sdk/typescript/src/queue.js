@@ -1,6 +1,6 @@
 import { log } from "./stdio.js";
 
-/** What may wait behind a slow handler; zot itself does not wait for events. */
+/** Tasks that may wait for a slow handler; zot itself does not wait for events. */
 const MAX_WAITING = 10_000;
 
 /** Runs tasks one after another, in the order in which they were added. */
@@ -20,7 +20,7 @@ export class InOrder {
   add(task) {
     if (this.#waiting >= MAX_WAITING) {
       this.#dropped += 1;
-      if (this.#dropped === 1) log(`a handler is stuck: ${MAX_WAITING} ${this.#what} are waiting, more are dropped`);
+      if (this.#dropped === 1) log(`a handler is stuck: ${MAX_WAITING} ${this.#what} are waiting, further ones are dropped`);
       return;
     }
     this.#waiting += 1;

@@ -1,4 +1,4 @@
-/** What handlers return: command responses, decisions of interceptors. */
+/** The results of handlers: command responses and decisions of interceptors. */
 
 /**
  * @import { Allow, Block, CommandResponse, JsonObject, Modify, Panel, Replace } from "./index.js"
@@ -45,7 +45,7 @@ export function toCommandResponse(result) {
   if (typeof result === "string") return display(result);
   const response = /** @type {CommandResponse} */ (result);
   if (ACTIONS.has(response.action)) return response;
-  throw new TypeError("a command handler returns prompt(), insert(), display(), openPanel(), noop(), commandError(), a string or nothing");
+  throw new TypeError("a command handler must return prompt(), insert(), display(), openPanel(), noop(), commandError(), a string or nothing");
 }
 
 /** @returns {Allow} */
@@ -69,7 +69,7 @@ export function replace(text) {
 }
 
 /**
- * The fields of the answer to an intercept.
+ * Returns the fields of the response to an intercept.
  * @param {unknown} result
  * @returns {{ block?: boolean, reason?: string, modified_args?: JsonObject, replace_text?: string }}
  */
@@ -86,6 +86,6 @@ export function toInterceptAnswer(result) {
     case "replace":
       return { replace_text: decision.text };
     default:
-      throw new TypeError("an interceptor returns allow(), block(), modify(), replace() or nothing");
+      throw new TypeError("an interceptor must return allow(), block(), modify(), replace() or nothing");
   }
 }

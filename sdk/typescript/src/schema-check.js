@@ -1,12 +1,12 @@
 /**
- * Checks values against the common keywords of JSON Schema. Keywords it does not know are passed
- * over: the model has read them, and a handler may check them itself.
+ * Checks values against the common keywords of JSON Schema. Other keywords are ignored: the model has
+ * read them, and a handler may check them itself.
  */
 
 /** @import { Schema } from "./schema.js" */
 
 /**
- * The first thing wrong with `value`, with the name of the field, or undefined.
+ * Returns the first problem with `value`, including the name of the field, or undefined.
  * @param {Schema} schema
  * @param {unknown} value
  * @param {string} [path]
@@ -59,7 +59,7 @@ function findObjectProblem(schema, value, path, at) {
     const other = schema.additionalProperties;
     if (known === undefined && other === false) {
       const names = Object.keys(properties);
-      return `${join(path, name)}: is not a field of ${at}${names.length > 0 ? ` (there are: ${names.join(", ")})` : ""}`;
+      return `${join(path, name)}: unknown field of ${at}${names.length > 0 ? ` (known: ${names.join(", ")})` : ""}`;
     }
     const fieldSchema = known ?? (typeof other === "object" ? other : undefined);
     const problem = fieldSchema && findProblem(fieldSchema, field, join(path, name));

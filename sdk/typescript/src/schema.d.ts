@@ -17,7 +17,7 @@ export interface Schema {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  /** Other keywords reach the model as they are; the SDK does not check them. */
+  /** Other keywords reach the model unchanged; the SDK does not check them. */
   readonly [keyword: string]: unknown;
 }
 

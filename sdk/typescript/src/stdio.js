@@ -1,4 +1,4 @@
-/** Standard output for frames alone: whatever else is printed goes to standard error, the log. */
+/** Reserves standard output for frames: everything else that is printed goes to standard error, the log. */
 
 /** @typedef {(line: string, done?: () => void) => void} WriteLine */
 
@@ -9,7 +9,7 @@ let taken;
 let readerGone = () => {};
 
 /**
- * Takes standard output away from everybody else and returns the only way left to write to it.
+ * Reserves standard output and returns the only function that still writes to it.
  * @returns {WriteLine}
  */
 export function takeStdout() {
@@ -17,9 +17,9 @@ export function takeStdout() {
   const stdout = process.stdout;
   const write = stdout.write.bind(stdout);
   if (/** @type {{ bytesWritten?: number }} */ (stdout).bytesWritten) {
-    log("something was printed to standard output before `new Extension`: zot takes it for a broken frame");
+    log("something was printed to standard output before `new Extension`: zot reads it as an invalid frame");
   }
-  // The console may hold the stream already, so the stream itself is redirected as well as the name.
+  // The console may already hold the stream, so both the stream and its name are redirected.
   const redirected = /** @type {typeof stdout.write} */ (process.stderr.write.bind(process.stderr));
   stdout.write = redirected;
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });

@@ -18,15 +18,15 @@ import type {
 } from "./frames.js";
 
 export interface HostOptions {
-  /** Where the process runs; the directory of the manifest unless given. */
+  /** The working directory of the process; defaults to that of the manifest. */
   cwd?: string;
   /** Added to the environment. */
   env?: { [name: string]: string };
-  /** A temporary directory, removed at the end, unless given. */
+  /** Defaults to a temporary directory that is removed at the end. */
   dataDir?: string;
   /** Fields of `hello_ack` to change. */
   host?: Partial<Omit<HelloAckFrame, "type">>;
-  /** How long to wait for any one answer, 5000 unless given. */
+  /** How long to wait for a frame; defaults to 5000. */
   timeoutMs?: number;
 }
 
@@ -57,7 +57,7 @@ export interface Host {
   readonly notifications: NotifyFrame[];
   /** Every frame so far, in the order of arrival. */
   readonly frames: ExtensionFrame[];
-  /** Lines on standard output that are not frames: there should be none. */
+  /** Lines on standard output that are not frames; there should be none. */
   readonly strayOutput: string[];
   readonly stderr: string;
   readonly pid: number;
@@ -70,19 +70,19 @@ export interface Host {
   panelResize(panelId: string, width: number, height: number): void;
   panelClose(panelId: string): void;
 
-  /** The next frame of this type that no `waitFor` has returned yet. */
+  /** Returns the next frame of this type that no `waitFor` has returned yet. */
   waitFor<Type extends ExtensionFrame["type"]>(type: Type): Promise<Extract<ExtensionFrame, { type: Type }>>;
 
-  /** Waits until standard error has this; it may arrive later than a frame sent after it. */
+  /** Waits until standard error matches; it may arrive later than a frame sent after it. */
   waitForLog(pattern: RegExp): Promise<void>;
 
   send(frame: HostFrame): void;
-  /** Writes bytes as they are, to try what a broken host would do. */
+  /** Writes raw bytes, to imitate a broken host. */
   write(bytes: string | Uint8Array): void;
 
-  /** Asks for the end, then signals as zot does: SIGTERM after two seconds, SIGKILL after one more. */
+  /** Sends `shutdown`, then signals as zot does: SIGTERM after two seconds, SIGKILL after one more. */
   shutdown(): Promise<ExitReport>;
-  /** Closes the extension's input without a word. */
+  /** Closes the extension's input without `shutdown`. */
   closeInput(): Promise<ExitReport>;
   /** Sends a signal and waits for the end. */
   kill(signal?: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<ExitReport>;

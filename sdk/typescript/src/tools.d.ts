@@ -1,4 +1,4 @@
-/** What a tool answers: on the wire, and as its author writes it. */
+/** Tool results, on the wire and as authors write them. */
 
 export interface TextBlock {
   type: "text";
@@ -14,7 +14,7 @@ export interface ImageBlock {
 
 export type ContentBlock = TextBlock | ImageBlock;
 
-/** An image as an author has it: bytes, or base64 text. */
+/** An image as authors write it: bytes, or base64 text. */
 export interface ImageInput {
   image: string | Uint8Array;
   mimeType: string;

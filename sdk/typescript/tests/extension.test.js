@@ -17,7 +17,7 @@ describe("an extension that uses everything", () => {
     assert.deepEqual(host.strayOutput, []);
   });
 
-  it("says hello, registers, subscribes and is ready, in this order", () => {
+  it("sends hello, registrations, subscription and ready, in this order", () => {
     assert.deepEqual(host.hello, { type: "hello", name: "everything", version: "1.2.3", capabilities: ["commands", "tools", "events"] });
     const order = host.frames.map((frame) => frame.type).filter((type, index, all) => type !== all[index - 1]);
     assert.deepEqual(order.slice(0, 5), ["hello", "register_command", "register_tool", "subscribe", "ready"]);
@@ -53,8 +53,8 @@ describe("an extension that uses everything", () => {
     });
   }
 
-  it("refuses a response that is none", async () => {
-    assert.match((await host.invoke("wrong")).error ?? "", /a command handler returns prompt\(\)/);
+  it("rejects an invalid command response", async () => {
+    assert.match((await host.invoke("wrong")).error ?? "", /a command handler must return prompt\(\)/);
   });
 
   it("writes the stack of an exception to the log", async () => {
@@ -71,10 +71,10 @@ describe("an extension that uses everything", () => {
     assert.equal(seen.dir, seen.data_dir);
   });
 
-  it("answers a command it does not have", async () => {
+  it("responds to an unknown command", async () => {
     host.send({ type: "command_invoked", id: "u1", name: "unknown", args: "" });
     const answer = await host.waitFor("command_response");
-    assert.equal(answer.error, 'the extension everything has no command "unknown"');
+    assert.equal(answer.error, 'unknown command "unknown" of the extension everything');
   });
 
   const results = /** @type {const} */ ([
@@ -105,16 +105,16 @@ describe("an extension that uses everything", () => {
     });
   }
 
-  it("turns a result that is no JSON into an error", async () => {
+  it("turns a result without a JSON form into an error", async () => {
     const answer = await host.callTool("cyclic");
     assert.equal(answer.isError, true);
     assert.match(answer.text, /circular/i);
   });
 
-  it("turns a result that no frame can hold into an error", async () => {
+  it("turns a result that exceeds a frame into an error", async () => {
     const answer = await host.callTool("huge");
     assert.equal(answer.isError, true);
-    assert.match(answer.text, /more than the 16777216 zot accepts/);
+    assert.match(answer.text, /exceeds the limit of 16777216/);
   });
 
   it("checks arguments before the handler sees them", async () => {
@@ -122,13 +122,13 @@ describe("an extension that uses everything", () => {
     assert.deepEqual([answer.isError, answer.text], [true, "invalid arguments for checked: city: expected string, got 5"]);
   });
 
-  it("answers a tool it does not have", async () => {
+  it("responds to an unknown tool", async () => {
     host.send({ type: "tool_call", id: "u2", name: "unknown", args: {} });
     const answer = await host.waitFor("tool_result");
     assert.deepEqual([answer.id, answer.is_error], ["u2", true]);
   });
 
-  it("runs tools side by side", async () => {
+  it("runs tools concurrently", async () => {
     const waiting = host.callTool("wait");
     assert.equal((await host.callTool("release")).text, "done");
     assert.equal((await waiting).text, "released");
@@ -139,7 +139,7 @@ describe("an extension that uses everything", () => {
     assert.equal((await host.callTool("late_tool")).text, "late");
   });
 
-  it("hears events in order, a slow handler and a broken one included", async () => {
+  it("observes events in order, despite slow and failing handlers", async () => {
     const before = host.notifications.length;
     host.emit("session_start");
     host.emit("turn_start", { step: 1 });
@@ -179,7 +179,7 @@ describe("an extension that uses everything", () => {
     assert.deepEqual(await fields("explode"), {}, "without on_failure a broken interceptor allows");
   });
 
-  it("blocks when its interceptor fails and it asked for that", async () => {
+  it("blocks when its interceptor fails and onError says so", async () => {
     assert.equal((await host.intercept("turn_start", { step: 1 })).block, undefined);
     const answer = await host.intercept("turn_start", { step: 6 });
     assert.deepEqual([answer.block, answer.reason], [true, "everything: too many"]);
@@ -206,12 +206,12 @@ describe("an extension that uses everything", () => {
     await host.waitForLog(/key exploded/);
   });
 
-  it("skips what it does not understand", async () => {
+  it("skips unknown and invalid frames", async () => {
     host.write('not json\n\n   \n[1]\nnull\n"text"\n{"no":"type"}\n{"type":5}\n{"type":"from_the_future","x":1}\n{"type":"tool_call","name":"echo"}\n');
     host.write(Buffer.from([0x7b, 0xff, 0xfe, 0x7d, 0x0a]));
     host.write('{"type":"hello_ack","zot_version":"9.9","model":"m1","data_dir":"/d","new_field":true}\r\n');
     assert.equal((await host.callTool("number")).text, "42");
-    await host.waitForLog(/skipped a broken frame .*not json/);
+    await host.waitForLog(/skipped an invalid frame .*not json/);
     await host.waitForLog(/skipped a tool_call frame without an id/);
   });
 
@@ -221,7 +221,7 @@ describe("an extension that uses everything", () => {
     await host.waitForLog(/longer than 16777216 bytes/);
   });
 
-  it("reads frames cut anywhere, inside a character too", async () => {
+  it("reads frames split anywhere, even inside a character", async () => {
     const line = Buffer.from('{"type":"tool_call","id":"cut","name":"echo","args":{"x":"é€😀\u2028\u2029\u0085"}}\n');
     for (const byte of line) {
       host.write(Buffer.from([byte]));

@@ -11,7 +11,7 @@ import { startHost } from "@zot/ext/testing";
 
 const fixture = (/** @type {string} */ name) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
-it("keeps whatever is printed away from the protocol", async () => {
+it("keeps printed text out of the frames", async () => {
   const host = await startHost(fixture("noisy.js"));
   assert.equal((await host.callTool("print")).text, "quiet");
   const { stderr, code } = await host.shutdown();
@@ -22,11 +22,11 @@ it("keeps whatever is printed away from the protocol", async () => {
   assert.equal(code, 0);
 });
 
-it("survives errors nobody catches, and logs them", async () => {
+it("survives uncaught errors, and logs them", async () => {
   const host = await startHost(fixture("noisy.js"));
   await host.callTool("background");
-  await host.waitForLog(/a rejected promise nobody caught: Error: nobody awaits this/);
-  await host.waitForLog(/an error nobody caught: Error: nobody catches this/);
+  await host.waitForLog(/unhandled rejection: Error: nobody awaits this/);
+  await host.waitForLog(/uncaught error: Error: nobody catches this/);
   assert.equal((await host.callTool("print")).text, "quiet");
   assert.equal((await host.shutdown()).code, 0);
 });
@@ -46,7 +46,7 @@ async function endWhileHanging(end, env = {}) {
   return { ...report, took, cleaned };
 }
 
-it("ends at shutdown although a handler hangs", async () => {
+it("ends at shutdown despite a hanging handler", async () => {
   const end = await endWhileHanging((host) => host.shutdown());
   assert.deepEqual([end.code, end.signal, end.acknowledged, end.cleaned], [0, null, true, true]);
   assert.match(end.stderr, /aborted: zot is shutting down/);
@@ -70,7 +70,7 @@ it("does not wait for a cleanup that hangs longer than zot would", async () => {
   assert.ok(end.took < 1900, `took ${end.took} ms`);
 });
 
-it("ends well although a cleanup fails", async () => {
+it("ends cleanly despite a failing cleanup", async () => {
   const end = await endWhileHanging((host) => host.shutdown(), { MODE: "broken-cleanup" });
   assert.deepEqual([end.code, end.acknowledged, end.cleaned], [0, true, true]);
   assert.match(end.stderr, /cleanup exploded/);
@@ -84,13 +84,13 @@ it("writes a large result whole before it ends", async () => {
   assert.deepEqual([end.code, end.acknowledged], [0, true]);
 });
 
-it("ends when nobody reads it any more", async () => {
+it("ends when its output is no longer read", async () => {
   const child = spawn(process.execPath, [fixture("ending.js")], { stdio: ["pipe", "pipe", "ignore"] });
   child.stdin.on("error", () => {});
   const exited = new Promise((resolve) => child.on("exit", (code) => resolve(code)));
   await new Promise((resolve) => child.stdout.once("data", resolve));
   child.stdout.destroy();
-  // Its input stays open: only the failing write can tell it.
+  // Its input stays open: only the failing write reveals it.
   child.stdin.write('{"type":"tool_call","id":"1","name":"big","args":{}}\n');
   assert.equal(await exited, 0);
 });
@@ -103,7 +103,7 @@ it("runs start callbacks before handlers, and subscribes after them", async () =
   assert.match((await host.shutdown()).stderr, /start exploded/);
 });
 
-it("lets the manifest say what a broken interceptor means", async () => {
+it("follows the manifest when an interceptor fails", async () => {
   const host = await startHost(fixture("guard"));
   const answer = await host.intercept("tool_call", { tool_id: "1", tool_name: "bash", tool_args: {} });
   assert.deepEqual([answer.block, answer.reason], [true, "guard: guard is broken"]);

@@ -35,7 +35,7 @@ class Zot {
         this.frames.push(frame);
         this.#arrived();
       },
-      (reason, line) => assert.fail(`zot wrote a line that is no frame (${reason}): ${line}`),
+      (reason, line) => assert.fail(`zot wrote a line that is not a frame (${reason}): ${line}`),
     );
     this.child.stdout.on("data", (chunk) => reader.push(chunk));
     this.child.stderr.setEncoding("utf8").on("data", (text) => {
@@ -109,20 +109,20 @@ describe("with the real zot", { skip }, () => {
     ]);
   });
 
-  it("answers its commands", async () => {
+  it("runs its commands", async () => {
     const greeting = await zot.ask({ type: "invoke_command", name: "greet", args: "you\u2028there" });
     assert.deepEqual([greeting.action, greeting.display], ["display", "hi you\u2028there"]);
     const question = await zot.ask({ type: "invoke_command", name: "ask", args: "" });
     assert.deepEqual([question.action, question.prompt], ["prompt", "hello"]);
   });
 
-  it("hears about a turn and notifies", async () => {
+  it("observes a turn and notifies", async () => {
     await zot.prompt("hello");
     const note = await zot.waitFor("ext_notify", (frame) => frame.type === "ext_notify");
     assert.deepEqual([note.extension, note.level, note.message], ["real", "info", "turn ended: end"]);
   });
 
-  it("blocks a tool call, and only the one it means", async () => {
+  it("blocks one tool call, and no other", async () => {
     const result = (/** @type {any[]} */ frames) => frames.find((frame) => frame.type === "tool_result");
     const refused = result(await zot.prompt("run `echo forbidden`"));
     assert.equal(refused?.is_error, true);

@@ -1,4 +1,4 @@
-//! Tools that run and calls that wait for a person, with their arguments.
+//! Running tools and pending approvals, with their arguments.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub const MAX_ALL_ARGUMENTS_BYTES: usize = 32 * 1024;
 /// Limit: further approvals of an agent are not listed; the agent still waits.
 pub const MAX_APPROVALS: usize = 16;
 
-/// While arguments arrive in small pieces, up to here each piece is looked at.
+/// Up to this length, every delta of the arguments updates the summary.
 const EAGER_BYTES: usize = 512;
 
 /// A tool that has started and not ended.
@@ -28,10 +28,10 @@ pub struct RunningTool {
     pub id: String,
     pub name: String,
     pub since_ms: u64,
-    /// One line about the call, harmless to show: its most telling argument first.
+    /// One line about the call, safe to show: its main argument first.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// The arguments as the agent gave them, usually JSON, from their beginning.
+    /// The beginning of the arguments as the agent reports them, usually JSON.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub arguments: String,
     /// Whether the end of `arguments` is missing.
@@ -42,13 +42,13 @@ pub struct RunningTool {
     pub(crate) summarised: usize,
 }
 
-/// A call, or a question, that waits for a person.
+/// A tool call, or a question, that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PendingApproval {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<String>,
-    /// Which tool; empty where the agent does not say.
+    /// The tool; empty if the agent does not report it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     pub since_ms: u64,
@@ -58,7 +58,7 @@ pub struct PendingApproval {
     pub arguments: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// What the agent reports about it besides the arguments: a question, or what would change.
+    /// What the agent reports in addition to the arguments: a question, or what would change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Whether it is about a tool that has started.
@@ -76,10 +76,10 @@ impl RunningTool {
         }
     }
 
-    /// Takes a piece of the arguments, or all of them, and keeps at most `limit` bytes.
-    pub(super) fn take(&mut self, text: Option<&str>, whole: bool, limit: usize) {
+    /// Adds a delta of the arguments, or sets all of them, and keeps at most `limit` bytes.
+    pub(super) fn add_arguments(&mut self, text: Option<&str>, whole: bool, limit: usize) {
         if whole && let Some(text) = text.filter(|text| !text.is_empty()) {
-            // Of the whole: what tells most may stand at the end.
+            // From the whole text: the main argument may be at the end.
             self.summary = summary(text);
             self.arguments = cut(text, limit).to_owned();
             self.cut = self.arguments.len() < text.len();
@@ -90,8 +90,8 @@ impl RunningTool {
         let kept = cut(text, limit.saturating_sub(self.arguments.len()));
         self.arguments.push_str(kept);
         self.cut |= kept.len() < text.len();
-        // At every doubling, so that long arguments in small pieces do not cost their square; and at
-        // the end, which is told by a piece without text.
+        // At every doubling, so that the cost of long arguments in small deltas is not quadratic; and at
+        // the end, which is a delta without text.
         let length = self.arguments.len();
         if length != self.summarised
             && (text.is_empty() || length <= EAGER_BYTES || length >= self.summarised * 2)
@@ -103,18 +103,18 @@ impl RunningTool {
 }
 
 impl PendingApproval {
-    /// What `event` asks for, if need be with the words of the tool it is about.
+    /// Describes what `event` requests, if needed with the arguments of its tool.
     pub(super) fn new(event: &Event, tool: Option<&RunningTool>, since_ms: u64) -> Self {
         let text = event.text.as_deref().filter(|text| !text.is_empty());
         let given = text.filter(|text| is_object(text));
-        let said = text
+        let question = text
             .filter(|_| given.is_none())
             .or(event.message.as_deref());
         let arguments = given
             .or(tool.map(|tool| tool.arguments.as_str()))
             .unwrap_or("");
         let kept = cut(arguments, MAX_ARGUMENTS_BYTES);
-        let about = said.map(one_line).unwrap_or_default();
+        let about = question.map(one_line).unwrap_or_default();
         let line = match (given, tool) {
             (Some(given), _) => summary(given),
             (None, Some(tool)) => summary(&tool.arguments),
@@ -130,9 +130,9 @@ impl PendingApproval {
             name: cut(name, MAX_STATE_FIELD_BYTES).to_owned(),
             since_ms,
             // A preview that repeats the main argument adds nothing.
-            message: said
+            message: question
                 .filter(|_| !about.is_empty() && !line.starts_with(&about))
-                .map(|said| cut(said, MAX_ARGUMENTS_BYTES).to_owned()),
+                .map(|question| cut(question, MAX_ARGUMENTS_BYTES).to_owned()),
             summary: if line.is_empty() { about } else { line },
             cut: kept.len() < arguments.len(),
             arguments: kept.to_owned(),

@@ -1,4 +1,4 @@
-//! What is shown of an agent.
+//! The state of an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +19,12 @@ pub enum Status {
     Writing,
     RunningTool,
     WaitingForApproval,
-    /// A request failed; the agent waits before it sends it again.
+    /// A request failed; the agent waits before it retries.
     Retrying,
-    /// The prompt is answered, or the agent has left.
+    /// The prompt is done, or the agent has left.
     Done,
     Failed,
-    /// Somebody broke the work off, or the stream ended before the work did.
+    /// The work was interrupted, or the stream ended before the work did.
     Interrupted,
     /// The agent has output, but none of it is understood.
     NotUnderstood,
@@ -61,7 +61,7 @@ impl Status {
     }
 }
 
-/// What is shown of one agent.
+/// The state of one agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentState {
@@ -76,10 +76,10 @@ pub struct AgentState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     pub status: Status,
-    /// The tool that started last, of those that run.
+    /// The running tool that started last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The names of all tools that run, oldest first.
+    /// The names of all running tools, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools_running: Vec<String>,
     /// The same tools with their arguments.
@@ -88,13 +88,13 @@ pub struct AgentState {
     /// What waits for a person, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<super::PendingApproval>,
-    /// What the agent was last asked to do.
+    /// The last prompt.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// What the last tools were called with and what they answered, to be searched.
+    /// Arguments and results of recent tool calls, for searches.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tool_text: String,
-    /// Since when `status` holds.
+    /// When `status` began.
     pub since_ms: u64,
     pub started_ms: u64,
     /// The time of the last output.
@@ -103,7 +103,7 @@ pub struct AgentState {
     pub ended_ms: Option<u64>,
     /// How long the agent has worked, up to `since_ms`.
     pub working_ms: u64,
-    /// Prompts that were answered, well or badly, or refused.
+    /// Prompts that are over, successfully or not, or were rejected.
     pub prompts_over: u64,
     pub turns: u64,
     pub tools: u64,
@@ -111,7 +111,7 @@ pub struct AgentState {
     pub errors: u64,
     /// Lines that could not be understood.
     pub unknown: u64,
-    /// The last rules that the agent broke.
+    /// The last protocol violations of the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
     pub violation_count: u64,
@@ -120,10 +120,10 @@ pub struct AgentState {
     pub last_text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// While a request waits to be sent again.
+    /// Present while a request waits to be retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Why the agent is not there any more.
+    /// Why the agent has left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detached: Option<String>,
 }

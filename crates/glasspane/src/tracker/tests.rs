@@ -84,7 +84,7 @@ fn parallel_tools_are_all_shown() {
 }
 
 #[test]
-fn what_a_running_tool_was_called_with() {
+fn running_tools_have_their_arguments() {
     let pieces = ["{\"command\":\"cargo ", "test\",\"time", "out\":60}"];
     let piece = |text: &str| Event {
         arguments: Some(true),
@@ -99,7 +99,7 @@ fn what_a_running_tool_was_called_with() {
     assert_eq!(running[0].since_ms, 2000);
     assert_eq!(running[0].summary, "cargo test  timeout=60");
     assert_eq!(running[0].arguments, pieces.concat());
-    // What comes whole replaces the pieces.
+    // Complete arguments replace the deltas.
     events.push(Event::tool_arguments("c1", r#"{"command":"ls"}"#));
     assert_eq!(follow(events.clone()).state().running[0].summary, "ls");
     events.push(Event::tool_end("c1", "Cargo.toml", false));
@@ -110,7 +110,7 @@ fn what_a_running_tool_was_called_with() {
 }
 
 #[test]
-fn long_arguments_are_cut_but_summed_up_before() {
+fn long_arguments_are_summarised_before_they_are_cut() {
     let content = "x".repeat(3 * MAX_ARGUMENTS_BYTES);
     let arguments = format!(r#"{{"content":"{content}","path":"src/main.rs"}}"#);
     let mut events = vec![Event::turn_start(1)];
@@ -133,7 +133,7 @@ fn long_arguments_are_cut_but_summed_up_before() {
 }
 
 #[test]
-fn what_waits_is_known_until_it_is_decided() {
+fn an_approval_is_pending_until_it_is_decided() {
     let mut events = vec![
         Event::turn_start(1),
         Event::tool_start("c1", "bash"),
@@ -151,7 +151,7 @@ fn what_waits_is_known_until_it_is_decided() {
     assert_eq!((asked.name.as_str(), asked.since_ms), ("bash", 4000));
     assert_eq!(asked.summary, "rm -r build");
     assert_eq!(asked.arguments, r#"{"command":"rm -r build"}"#);
-    assert_eq!(asked.message, None, "the preview says the same");
+    assert_eq!(asked.message, None, "the preview repeats the argument");
     events.push(Event {
         tool_id: Some("c1".to_owned()),
         ..Event::new(Kind::ApprovalEnd)
@@ -162,7 +162,7 @@ fn what_waits_is_known_until_it_is_decided() {
 }
 
 #[test]
-fn what_waits_may_belong_to_no_tool_that_has_started() {
+fn an_approval_need_not_belong_to_a_started_tool() {
     let request = |id: &str, name: &str, text: &str| Event {
         tool_name: Some(name.to_owned()),
         text: Some(text.to_owned()),
@@ -203,7 +203,7 @@ fn what_waits_may_belong_to_no_tool_that_has_started() {
 }
 
 #[test]
-fn a_new_prompt_forgets_what_the_last_one_asked_for() {
+fn a_new_prompt_clears_pending_approvals() {
     let events = [
         approval(None),
         Event::prompt("never mind"),
@@ -215,7 +215,7 @@ fn a_new_prompt_forgets_what_the_last_one_asked_for() {
 }
 
 #[test]
-fn more_than_can_be_shown_wait() {
+fn pending_approvals_are_limited() {
     let events = (0..2 * MAX_APPROVALS).map(|_| approval(None));
     assert_eq!(follow(events).state().approvals.len(), MAX_APPROVALS);
 }
@@ -227,14 +227,14 @@ fn the_prompt_is_kept() {
 }
 
 #[test]
-fn broken_rules_are_reported() {
+fn violations_are_reported() {
     assert_eq!(
         violations([Event::tool_end("c9", "", false)]),
         ["tool c9 ended but was not started"]
     );
     assert_eq!(
         violations([Event::tool_output("c9", "x")]),
-        ["tool c9 goes on but was not started"]
+        ["tool c9 continues but was not started"]
     );
     assert_eq!(
         violations([Event::tool_start("c1", "a"), Event::tool_start("c1", "a")]),
@@ -257,7 +257,7 @@ fn broken_rules_are_reported() {
     );
     assert_eq!(
         violations([Event::new(Kind::ApprovalEnd)]),
-        ["an approval ended that was not asked for"]
+        ["an approval ended that was not requested"]
     );
     assert_eq!(
         violations([Event::prompt("a"), end(), end()]),
@@ -270,7 +270,7 @@ fn broken_rules_are_reported() {
 }
 
 #[test]
-fn what_may_follow_the_end() {
+fn events_allowed_after_the_end() {
     let after = [
         Event::notice("compacted"),
         Event::unknown("new"),
@@ -280,7 +280,7 @@ fn what_may_follow_the_end() {
         violations([end()].into_iter().chain(after)),
         Vec::<String>::new()
     );
-    // `zot --json` says what went wrong last.
+    // `zot --json` reports the error last.
     let failed = follow([
         Event::turn_start(1),
         Event::turn_end("error"),
@@ -292,7 +292,7 @@ fn what_may_follow_the_end() {
 }
 
 #[test]
-fn calls_that_an_abort_cut_short_are_forgotten() {
+fn an_abort_clears_unfinished_calls() {
     let tracker = follow([
         Event::prompt("x"),
         Event::turn_start(1),
@@ -308,18 +308,18 @@ fn calls_that_an_abort_cut_short_are_forgotten() {
 }
 
 #[test]
-fn a_refused_command_is_no_failure_of_the_agent() {
-    let refused = Event {
+fn a_failed_command_is_not_a_failure_of_the_agent() {
+    let failed = Event {
         raw_type: Some("response".to_owned()),
         ..Event::error("set_model: unknown")
     };
-    let tracker = follow([Event::prompt("x"), Event::turn_start(1), refused]);
+    let tracker = follow([Event::prompt("x"), Event::turn_start(1), failed]);
     let state = tracker.state();
     assert_eq!((state.status, state.errors), (Status::Thinking, 1));
 }
 
 #[test]
-fn approvals_end_when_the_agent_goes_on() {
+fn approvals_end_when_the_agent_continues() {
     let events = [
         Event::turn_start(1),
         approval(None),
@@ -339,7 +339,7 @@ fn approvals_end_when_the_agent_goes_on() {
 }
 
 #[test]
-fn how_it_leaves_is_how_it_ends() {
+fn the_final_status_depends_on_the_end() {
     let leave = |events: Vec<Event>, failed| {
         let mut tracker = follow(events);
         let detached = Detached {
@@ -360,7 +360,7 @@ fn how_it_leaves_is_how_it_ends() {
         leave(vec![Event::prompt("x"), end()], false),
         (Status::Done, None)
     );
-    // Cut off in the middle of its work, with no word of a failure.
+    // Cut off in the middle of its work, without a failure.
     assert_eq!(
         leave(vec![Event::turn_start(1)], false),
         (Status::Interrupted, None)
@@ -369,7 +369,7 @@ fn how_it_leaves_is_how_it_ends() {
         leave(vec![Event::turn_start(1)], true),
         (Status::Failed, Some("exited with 1".to_owned()))
     );
-    // What it said of its end counts first.
+    // What it reported about its end comes first.
     assert_eq!(
         leave(vec![Event::turn_start(1), Event::aborted()], true),
         (Status::Interrupted, None)
@@ -381,7 +381,7 @@ fn how_it_leaves_is_how_it_ends() {
 }
 
 #[test]
-fn whoever_ends_an_agent_interrupts_it() {
+fn ending_an_agent_interrupts_it() {
     let leave = |events: Vec<Event>| {
         let mut tracker = follow(events);
         let detached = Detached {
@@ -428,13 +428,13 @@ fn one_failure_counts_once() {
         end(),
     ]);
     assert_eq!(tracker.state().errors, 2);
-    // Without a word but the reason of the turn's end, it counts as well.
+    // A failed turn without an error message counts as well.
     let silent = follow([Event::turn_start(1), Event::turn_end("error"), end()]);
     assert_eq!(silent.state().errors, 1);
 }
 
 #[test]
-fn a_retry_is_a_wait() {
+fn a_retry_is_not_a_failure() {
     let figures = Retry {
         attempt: Some(1),
         max_attempts: Some(3),
@@ -462,7 +462,7 @@ fn a_retry_is_a_wait() {
 }
 
 #[test]
-fn usage_never_runs_backwards() {
+fn usage_never_decreases() {
     let usage = |input, cost| {
         let used = Usage {
             input_tokens: input,
@@ -583,7 +583,7 @@ mod any_order {
     }
 
     proptest! {
-        /// Whatever comes, the counts fit each other, and a tool is shown exactly while it runs.
+        /// For any records, the counts are consistent, and a tool is shown exactly while it runs.
         #[test]
         fn states_are_consistent(records in prop::collection::vec(record(), 0..60)) {
             let mut tracker = Tracker::new("a1");

@@ -1,4 +1,4 @@
-//! The scripted model server as a program: `scripted-model [--port N]`, until it is killed.
+//! Runs the scripted model server until it is killed: `scripted-model [--port N]`.
 
 use std::io::Write;
 

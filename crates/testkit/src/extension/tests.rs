@@ -7,7 +7,7 @@ use super::{ScriptedExtension, echo_tool, tool_text};
 use crate::Workdir;
 
 #[test]
-fn it_follows_its_script_and_notes_every_frame() {
+fn an_extension_follows_its_script_and_logs_every_frame() {
     let workdir = Workdir::new("work");
     let turns = json!({"in_turn": [
         {"type": "tool_result", "echo": "args"}, tool_text("again"),
@@ -30,14 +30,14 @@ fn it_follows_its_script_and_notes_every_frame() {
     let output = child.wait_with_output().expect("wait for it");
     assert!(output.status.success());
 
-    let results = installed.said("tool_result");
+    let results = installed.sent("tool_result");
     assert_eq!(results[0]["content"][0]["text"], "{\"x\": 1}");
     assert_eq!(results[0]["id"], "1");
     assert_eq!(results[1]["content"][0]["text"], "again");
-    assert_eq!(installed.told("tool_call").len(), 2);
-    let said = installed.notes();
-    let said = said.iter().filter_map(|note| note.strip_prefix("< "));
-    let said: String = said.map(|line| format!("{line}\n")).collect();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), said);
+    assert_eq!(installed.received("tool_call").len(), 2);
+    let notes = installed.notes();
+    let sent = notes.iter().filter_map(|note| note.strip_prefix("< "));
+    let sent: String = sent.map(|line| format!("{line}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), sent);
     assert_eq!(installed.notes().last().map(String::as_str), Some("# exit"));
 }

@@ -40,15 +40,15 @@ fn answer_calls(behaviour: &str, peer: &Peer) -> bool {
             peer.result(id, "second");
         }),
         "wrong-shape" => peer.when_called(|id| {
-            peer.say(&json!({"type": "tool_result", "id": id, "content": {"text": 1}}));
+            peer.send(&json!({"type": "tool_result", "id": id, "content": {"text": 1}}));
         }),
         "wrong-shape-without-id" => peer.when_called(|_| {
-            peer.say(&json!({"type": "tool_result", "id": {"a": 1}, "content": []}));
+            peer.send(&json!({"type": "tool_result", "id": {"a": 1}, "content": []}));
         }),
         "too-long" => peer.when_called(|id| {
             peer.result(id, &"x".repeat(17 * 1024 * 1024));
         }),
-        // A hundred bytes of memory for every three of these.
+        // Each of these blocks, three bytes long, takes a hundred bytes of memory.
         "million-blocks" => peer.when_called(|id| {
             let blocks = "{},".repeat(5_000_000);
             let frame = format!(r#"{{"type":"tool_result","id":{id},"content":[{blocks}{{}}]}}"#);
@@ -63,7 +63,7 @@ fn intercept(behaviour: &str, peer: &Peer) -> bool {
     match behaviour {
         "intercepts-with-results" => {
             peer.hello();
-            peer.say(&json!({
+            peer.send(&json!({
                 "type": "subscribe",
                 "intercept": ["tool_call", "turn_start", "assistant_message"],
             }));
@@ -76,7 +76,7 @@ fn intercept(behaviour: &str, peer: &Peer) -> bool {
         }
         "crashes-intercepting" => {
             peer.hello();
-            peer.say(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
+            peer.send(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
             peer.ready();
             peer.serve(|frame| {
                 if frame["type"] == "event_intercept" {
@@ -86,14 +86,14 @@ fn intercept(behaviour: &str, peer: &Peer) -> bool {
         }
         "never-intercepts" => {
             peer.hello();
-            peer.say(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
+            peer.send(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
             peer.ready();
             peer.serve(|_| {});
         }
-        // Arguments that cost eighty times their length once they are read.
+        // Arguments that take eighty times their length when parsed.
         "costly-arguments" => {
             peer.hello();
-            peer.say(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
+            peer.send(&json!({"type": "subscribe", "intercept": ["tool_call"]}));
             peer.ready();
             let items = r#"{"a":0},"#.repeat(1_500_000);
             peer.serve(|frame| {

@@ -1,4 +1,4 @@
-//! More output than any host can take, and hosts that are not listened to.
+//! Floods of output, and peers that do not read.
 
 use std::io::{self, Write};
 
@@ -74,7 +74,7 @@ fn register(behaviour: &str, peer: &Peer) -> bool {
             for number in 0..100_000 {
                 peer.register(&format!("tool_{number}"));
                 let name = format!("command-{number}");
-                peer.say(&json!({"type": "register_command", "name": name}));
+                peer.send(&json!({"type": "register_command", "name": name}));
             }
             peer.serve(|_| {});
         }
@@ -98,21 +98,21 @@ fn stay_deaf(behaviour: &str, peer: &Peer) -> bool {
     match behaviour {
         "deaf" => {
             peer.hello();
-            peer.say(&json!({
+            peer.send(&json!({
                 "type": "subscribe",
                 "events": ["session_start", "turn_start", "turn_end", "tool_call", "assistant_message"],
             }));
             peer.ready();
             peer.sleep();
         }
-        // Says something now and then, so that it never looks dead.
+        // Sends something now and then, so that it never looks dead.
         "deaf-and-chatty" => {
             peer.hello();
-            peer.say(&json!({"type": "subscribe", "events": ["assistant_message"]}));
+            peer.send(&json!({"type": "subscribe", "events": ["assistant_message"]}));
             peer.ready();
             loop {
                 std::thread::sleep(std::time::Duration::from_millis(500));
-                peer.say(&json!({"type": "notify", "level": "info", "message": "still here"}));
+                peer.send(&json!({"type": "notify", "level": "info", "message": "still here"}));
             }
         }
         _ => return false,
@@ -120,7 +120,7 @@ fn stay_deaf(behaviour: &str, peer: &Peer) -> bool {
     true
 }
 
-/// Writes `bytes` for as long as somebody reads.
+/// Writes `bytes` until the reader is gone.
 fn repeat(peer: &Peer, bytes: &[u8]) {
     while peer.write(bytes) {}
 }

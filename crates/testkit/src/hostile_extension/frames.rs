@@ -1,4 +1,4 @@
-//! Frames that are none, or that nobody should send.
+//! Invalid and unexpected frames.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
         }),
         "before-hello" => {
             for kind in ["shutdown_ack", "ready", "event_intercept_response"] {
-                peer.say(&json!({"type": kind, "id": "1"}));
+                peer.send(&json!({"type": kind, "id": "1"}));
             }
             peer.register("early");
             peer.when_called(|id| {
@@ -34,7 +34,7 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
         "odd-names" => peer.when_called(|id| {
             for name in ["", " ", "a b", "\u{1b}[31mred", "line\nfeed", "nul\0", "../../etc", &"n".repeat(65)] {
                 peer.register(name);
-                peer.say(&json!({"type": "register_command", "name": name}));
+                peer.send(&json!({"type": "register_command", "name": name}));
             }
             peer.result(id, "done");
         }),
@@ -63,12 +63,12 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
             line(format!(r#"{{"type":"subscribe","events":[{lines}""]}}"#));
             peer.result(id, "done");
         }),
-        // Ids, events and types end up in remarks.
+        // Ids, events and types appear in log remarks.
         "long-remarks" => peer.when_called(|id| {
             let long = "x".repeat(8 * 1024 * 1024);
             peer.result(&json!(long), "not asked");
-            peer.say(&json!({"type": "subscribe", "events": [long]}));
-            peer.say(&json!({"type": long}));
+            peer.send(&json!({"type": "subscribe", "events": [long]}));
+            peer.send(&json!({"type": long}));
             peer.result(id, "done");
         }),
         _ => return false,

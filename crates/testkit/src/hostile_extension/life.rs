@@ -1,4 +1,4 @@
-//! Ways to live and to end.
+//! Odd lifecycles.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -18,10 +18,10 @@ pub(super) fn run(behaviour: &str, peer: &Peer) -> bool {
         }
         "leaves-after-hello" => peer.greet("bad"),
         "mute" => peer.sleep(),
-        // Never ready, and never silent for long enough to count as ready.
+        // Never ready, and never silent long enough to count as ready.
         "never-ready" => {
             peer.hello();
-            while peer.say(&json!({"type": "notify", "level": "info", "message": "soon"})) {
+            while peer.send(&json!({"type": "notify", "level": "info", "message": "soon"})) {
                 std::thread::sleep(Duration::from_millis(100));
             }
         }
@@ -81,10 +81,10 @@ fn nothing() -> File {
         .expect("open /dev/null")
 }
 
-/// Starts another of this program with the same marker, holding our output open.
+/// Starts this program again with the same marker; the child keeps our output open.
 #[expect(
     clippy::zombie_processes,
-    reason = "that others have to clean up is the point"
+    reason = "zot has to clean up; that is the point"
 )]
 fn spawn(behaviour: &str) {
     let program = std::env::current_exe().expect("know this program");

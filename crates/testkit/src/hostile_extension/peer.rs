@@ -1,11 +1,11 @@
-//! The polite half of the protocol.
+//! The correct parts of the protocol.
 
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than any test: who is still there then was forgotten.
+/// Longer than any test; a process that is still alive then was forgotten.
 const FOREVER: Duration = Duration::from_secs(90);
 
 /// This process as zot sees it.
@@ -13,12 +13,12 @@ const FOREVER: Duration = Duration::from_secs(90);
 pub(super) struct Peer {}
 
 impl Peer {
-    /// Writes a frame. False when nobody reads any more.
-    pub(super) fn say(&self, frame: &Value) -> bool {
+    /// Writes a frame. Returns false if the reader is gone.
+    pub(super) fn send(&self, frame: &Value) -> bool {
         self.write(format!("{frame}\n").as_bytes())
     }
 
-    /// Writes bytes as they are. False when nobody reads any more.
+    /// Writes raw bytes. Returns false if the reader is gone.
     pub(super) fn write(&self, bytes: &[u8]) -> bool {
         let mut stdout = io::stdout().lock();
         stdout
@@ -28,11 +28,11 @@ impl Peer {
     }
 
     pub(super) fn hello(&self) {
-        self.say(&json!({"type": "hello", "name": "bad", "version": "1"}));
+        self.send(&json!({"type": "hello", "name": "bad", "version": "1"}));
     }
 
     pub(super) fn register(&self, tool: &str) {
-        self.say(&json!({
+        self.send(&json!({
             "type": "register_tool",
             "name": tool,
             "description": "does what it does",
@@ -41,7 +41,7 @@ impl Peer {
     }
 
     pub(super) fn ready(&self) {
-        self.say(&json!({"type": "ready"}));
+        self.send(&json!({"type": "ready"}));
     }
 
     pub(super) fn greet(&self, tool: &str) {
@@ -51,28 +51,27 @@ impl Peer {
     }
 
     pub(super) fn result(&self, id: &Value, text: &str) -> bool {
-        self.say(&json!({
+        self.send(&json!({
             "type": "tool_result",
             "id": id,
             "content": [{"type": "text", "text": text}],
         }))
     }
 
-    /// Hands every frame of zot to `take`, until the input ends or zot says goodbye.
+    /// Passes every frame of zot to `take`, until the input ends or zot shuts it down.
     pub(super) fn serve(&self, mut take: impl FnMut(&Value)) {
         for line in io::stdin().lock().lines() {
             let Ok(line) = line else { return };
             let frame: Value = serde_json::from_str(&line).unwrap_or_default();
             if frame["type"] == "shutdown" {
-                self.say(&json!({"type": "shutdown_ack"}));
+                self.send(&json!({"type": "shutdown_ack"}));
                 return;
             }
             take(&frame);
         }
     }
 
-    /// Is polite until its tool is called, then does `misbehave` with the id of the call, every
-    /// time.
+    /// Behaves until its tool is called, then calls `misbehave` with the id of each call.
     pub(super) fn when_called(&self, mut misbehave: impl FnMut(&Value)) {
         self.greet("bad");
         self.serve(|frame| {

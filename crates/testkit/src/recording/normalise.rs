@@ -1,4 +1,4 @@
-//! Making two runs comparable: masking what may differ and joining what timing cuts apart.
+//! Makes two runs comparable: masks what may differ and joins what only timing separates.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Pace;
 use crate::Workdir;
 
-/// The paths of a run that recordings show under another name.
+/// The paths of a run that are masked in recordings.
 pub(super) struct Masks {
     cwd: String,
     home: String,
@@ -79,9 +79,9 @@ pub(super) fn normalise(lines: &[String], pace: Pace, masks: &Masks) -> Vec<Stri
         Pace::Racy => out = without_timing(out),
         Pace::Extension => out = extension_frames(out),
     }
-    // Only a busy machine has them.
-    out.retain(|line| !is_note_of_waiting(line));
-    // What extensions say by themselves comes when it comes.
+    // These appear on a busy machine only.
+    out.retain(|line| !is_waiting_notice(line));
+    // Unprompted messages of extensions arrive at any time.
     let (late, mut out): (Vec<Line>, Vec<Line>) = out.into_iter().partition(is_unprompted);
     out.extend(late);
     out.into_iter().map(Line::into_text).collect()
@@ -107,7 +107,7 @@ fn read_line(line: &str, failed: bool, masks: &Masks) -> Option<Line> {
     }
 }
 
-/// Keeps how a run ended and what it left behind; drops how the driver felt about it.
+/// Keeps how a run ended and what it left behind; drops remarks of the recorder.
 fn remark(line: &str, failed: bool, masks: &Masks) -> Option<String> {
     if let Some(record) = line.strip_prefix("# | ") {
         let mut record: Value = serde_json::from_str(record).ok()?;
@@ -121,7 +121,7 @@ fn remark(line: &str, failed: bool, masks: &Masks) -> Option<String> {
         return Some(format!("# file {}", mask_session(&mask_text(path, masks))));
     }
     if let Some(text) = line.strip_prefix("# stderr ") {
-        // Wording is free, but a failure is explained, and a provider's words are passed on.
+        // The wording may differ, but a failure must be explained and a provider's error forwarded.
         return match (failed, is_provider_error(text)) {
             (false, _) => None,
             (true, true) => Some(line.to_owned()),
@@ -133,7 +133,7 @@ fn remark(line: &str, failed: bool, masks: &Masks) -> Option<String> {
     is_kept.then(|| line.to_owned())
 }
 
-/// Joins `line` to the one before when only timing separates them.
+/// Joins `line` to the previous one if only timing separates them.
 fn joined(out: &mut [Line], line: &Line, pace: Pace) -> bool {
     let Some(last) = out.last_mut() else {
         return false;
@@ -158,8 +158,8 @@ fn joined(out: &mut [Line], line: &Line, pace: Pace) -> bool {
     true
 }
 
-/// What we sent, then the event stream with one run of deltas per prompt, then the replies to
-/// side commands.
+/// Groups the lines: sent ones, then events with one run of deltas per prompt, then responses to side
+/// commands.
 fn without_timing(lines: Vec<Line>) -> Vec<Line> {
     let mut groups = [Vec::new(), Vec::new(), Vec::new()];
     let mut streamed = false;
@@ -194,8 +194,8 @@ fn without_timing(lines: Vec<Line>) -> Vec<Line> {
     groups.into_iter().flatten().collect()
 }
 
-/// Whether a line says that a prompt waits for a slow extension.
-fn is_note_of_waiting(line: &Line) -> bool {
+/// Returns whether a line reports that a prompt waits for a slow extension.
+fn is_waiting_notice(line: &Line) -> bool {
     line.received().is_some_and(|frame| {
         let message = frame["message"].as_str().unwrap_or_default();
         frame["type"] == "ext_notify" && message.starts_with("waiting for extension ")
@@ -207,7 +207,7 @@ fn is_unprompted(line: &Line) -> bool {
     kind.is_some_and(|kind| kind == "ext_notify" || kind == "ext_display")
 }
 
-/// The greeting, then everything but events, then those, sorted. Ids are numbered anew.
+/// Groups the frames: the greeting, then everything except events, then sorted events. Renumbers ids.
 fn extension_frames(lines: Vec<Line>) -> Vec<Line> {
     let mut groups = [Vec::new(), Vec::new(), Vec::new()];
     let mut ids = Vec::new();
@@ -229,13 +229,13 @@ fn extension_frames(lines: Vec<Line>) -> Vec<Line> {
 
 fn number_id(frame: &mut Value, ids: &mut Vec<String>) {
     let kind = frame["type"].as_str().unwrap_or_default();
-    let is_question = matches!(kind, "tool_call" | "event_intercept" | "command_invoked");
-    let is_answer = matches!(
+    let is_request = matches!(kind, "tool_call" | "event_intercept" | "command_invoked");
+    let is_response = matches!(
         kind,
         "tool_result" | "event_intercept_response" | "command_response"
     );
     if let Some(Value::String(id)) = frame.get_mut("id")
-        && (is_question || is_answer)
+        && (is_request || is_response)
     {
         let known = ids.iter().position(|known| known == id);
         let number = known.unwrap_or_else(|| {
@@ -246,7 +246,7 @@ fn number_id(frame: &mut Value, ids: &mut Vec<String>) {
     }
 }
 
-/// Writes JSON the way the recordings have it, so that `diff` shows only what differs.
+/// Formats JSON as in the recordings, so that `diff` shows real differences only.
 fn spaced(value: &Value) -> String {
     struct Spaced;
     impl Formatter for Spaced {

@@ -13,7 +13,7 @@ fn check(pace: Pace, run: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn what_may_differ_is_masked() {
+fn variable_parts_are_masked() {
     check(
         Pace::Steady,
         &[
@@ -37,13 +37,13 @@ fn what_may_differ_is_masked() {
 }
 
 #[test]
-fn a_failed_response_must_say_something() {
+fn an_empty_error_is_not_masked() {
     let silent = r#"< {"error": "", "success": false, "type": "response"}"#;
     check(Pace::Steady, &[silent, "# exit 0"], &[silent, "# exit 0"]);
 }
 
 #[test]
-fn a_tool_may_word_its_failure_but_not_a_commands_output() {
+fn errors_of_tools_are_masked_but_not_output_of_commands() {
     check(
         Pace::Steady,
         &[
@@ -106,7 +106,7 @@ fn a_racy_run_keeps_the_order_of_its_events() {
 }
 
 #[test]
-fn standard_error_counts_only_when_a_run_fails() {
+fn standard_error_matters_only_if_a_run_fails() {
     check(
         Pace::Steady,
         &["# stderr zot: a", "# stderr b", "# exit 1"],
@@ -164,9 +164,9 @@ fn a_deviation_needs_a_reason_and_a_recording() {
     );
     let fixtures = Fixtures::new(directory.path());
     assert_eq!(fixtures.names(), ["good"]);
-    assert!(fixtures.complaints().is_empty());
+    assert!(fixtures.problems().is_empty());
     write("good.ours.jsonl", "# exit 1\n");
-    assert_eq!(fixtures.complaints().len(), 1);
+    assert_eq!(fixtures.problems().len(), 1);
     write("lonely.ours.jsonl", "# deviates: better\n");
-    assert_eq!(fixtures.complaints().len(), 2);
+    assert_eq!(fixtures.problems().len(), 2);
 }

@@ -1,4 +1,4 @@
-//! Answers on the Anthropic messages wire.
+//! Responses on the Anthropic messages wire.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(super) fn events(body: &Value, seen: &Conversation, completion: &Completion)
         opening.push(block_stop(index));
         index += 1;
     }
-    // What must follow the deltas that are sent from a prebuilt blob, or the scripted break.
+    // Events that must follow the deltas of a prebuilt blob, or the scripted break.
     let mut closing = Vec::new();
     if completion.say > 0 || !completion.pieces.is_empty() {
         opening.push(block_start(index, json!({"type": "text", "text": ""})));
@@ -88,7 +88,7 @@ pub(super) fn text_delta(text: &str) -> String {
     block_delta(0, json!({"type": "text_delta", "text": text}))
 }
 
-/// The answer to a request that does not stream.
+/// Returns the response to a request that does not stream.
 pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) -> String {
     let mut content = Vec::new();
     let text = completion.text();
@@ -111,7 +111,7 @@ pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) 
     .to_string()
 }
 
-/// Written by hand: clients show the body as it came, so its key order is part of recordings.
+/// Handwritten, because clients show the raw body and its key order is part of recordings.
 pub(super) fn error_body(message: &str) -> String {
     let message = Value::from(message);
     format!(r#"{{"type":"error","error":{{"type":"api_error","message":{message}}}}}"#)
@@ -125,7 +125,7 @@ pub(super) fn overflow_body() -> String {
     .to_string()
 }
 
-/// The start of an event that holds a text delta without an end.
+/// Returns the start of an event with a text delta that never ends.
 pub(super) fn endless_delta() -> &'static str {
     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\
      \"delta\":{\"type\":\"text_delta\",\"text\":\""

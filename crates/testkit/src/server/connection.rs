@@ -1,4 +1,4 @@
-//! One connection: requests in, answers out, until either side has had enough.
+//! Serves one connection.
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::{Shared, anthropic, gemini, lock, openai, responses};
 
 const JSON: &str = "application/json";
 
-/// Headers worth keeping for assertions.
+/// Headers that are kept for assertions.
 const RECORDED_HEADERS: [&str; 8] = [
     "accept",
     "anthropic-beta",
@@ -32,9 +32,9 @@ const RECORDED_HEADERS: [&str; 8] = [
     "x-goog-api-key",
 ];
 
-/// Serves `stream` until it is closed. Errors end the connection and concern nobody else.
+/// Serves `stream` until it is closed. Errors end this connection only.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
-    // Without it the kernel joins the pieces that `split` is about.
+    // Otherwise the kernel joins the pieces of `split`.
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::new();
     while let Ok(Some(request)) = http::read_request(&mut stream, &mut buffer).await {
@@ -43,7 +43,7 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
             let (mut reader, mut writer) = stream.split();
             tokio::select! {
                 outcome = respond(&mut writer, request, &shared) => outcome,
-                () = peer_gone(&mut reader, &mut buffer) => return,
+                () = peer_closed(&mut reader, &mut buffer) => return,
             }
         };
         match outcome {
@@ -76,7 +76,7 @@ impl From<Connection> for After {
     }
 }
 
-/// Counts an answer for as long as it is being given.
+/// Counts a response while it is in progress.
 struct InProgress<'a>(&'a Shared);
 
 impl<'a> InProgress<'a> {
@@ -92,8 +92,8 @@ impl Drop for InProgress<'_> {
     }
 }
 
-/// Keeps what the peer sends meanwhile; ends when it closes.
-async fn peer_gone(reader: &mut ReadHalf<'_>, buffer: &mut Vec<u8>) {
+/// Buffers what the peer sends; returns when it closes the connection.
+async fn peer_closed(reader: &mut ReadHalf<'_>, buffer: &mut Vec<u8>) {
     while matches!(reader.read_buf(buffer).await, Ok(count) if count > 0) {}
 }
 
@@ -103,7 +103,7 @@ async fn respond(
     shared: &Shared,
 ) -> io::Result<After> {
     let wire = match request.path.as_str() {
-        path if shared.is_elsewhere(path) => {
+        path if shared.is_unknown(path) => {
             let text = http::whole(404, "text/plain", "404 page not found", &[]);
             writer.write_all(&text).await?;
             return Ok(After::KeepOpen);
@@ -156,7 +156,7 @@ fn error_body(wire: Wire, message: &str) -> String {
     }
 }
 
-/// Answers a request that was understood and recorded, by the script or by its own directive.
+/// Responds to a recorded request, as the script or its directive says.
 async fn answer(
     writer: &mut WriteHalf<'_>,
     wire: Wire,
@@ -257,7 +257,7 @@ async fn carry_out(
     Ok(After::KeepOpen)
 }
 
-/// The runtime's timers tick once a millisecond; a wait with a fraction gets a thread of its own.
+/// Waits. The runtime's timers have millisecond resolution, so a fraction is waited for in a thread.
 async fn wait(time: Duration) {
     if time.subsec_nanos().is_multiple_of(1_000_000) {
         if !time.is_zero() {
@@ -269,7 +269,7 @@ async fn wait(time: Duration) {
     let _ = tokio::task::spawn_blocking(move || std::thread::sleep(time)).await;
 }
 
-/// Everything that is not a question to a model.
+/// Responds to requests other than model calls.
 fn side_route(request: &Request, shared: &Shared) -> Vec<u8> {
     let body = match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/v1/models" | "/models") => {

@@ -1,14 +1,14 @@
-//! What the server needs to know about the conversation it is asked to continue.
+//! Extracts what the server needs from a request.
 
 use serde_json::Value;
 
 use super::reply::Wire;
 
-/// The start of the user message by which agents show tool-result images to models that cannot
-/// see them in place. It is no prompt.
+/// The start of the user message that repeats images of tool results, for models that cannot see them
+/// there. It is not a prompt.
 const IMAGE_MIRROR: &str = "Tool output included the following image content:";
 
-/// A request, looked at.
+/// The relevant parts of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Conversation {
     /// The text of the last real user message.
@@ -54,7 +54,7 @@ impl Conversation {
         seen
     }
 
-    /// On the responses wire one answer is several items: it ends where something else begins.
+    /// On the responses wire one response has several items.
     fn of_items(items: &Value) -> Self {
         let items = list(items);
         let is_call = |item: &&Value| item["type"] == "function_call";
@@ -63,14 +63,14 @@ impl Conversation {
             messages: items.len(),
             ..Self::default()
         };
-        let mut in_answer = false;
+        let mut in_response = false;
         for item in items.iter().rev() {
-            let answered = is_call(&item) || item["role"] == "assistant";
-            let reasoned = item["type"] == "reasoning";
-            if answered && !in_answer {
+            let is_output = is_call(&item) || item["role"] == "assistant";
+            let is_reasoning = item["type"] == "reasoning";
+            if is_output && !in_response {
                 seen.turns += 1;
             }
-            in_answer = answered || (reasoned && in_answer);
+            in_response = is_output || (is_reasoning && in_response);
             if item["role"] == "user" {
                 let text = text_of(&item["content"]);
                 if !text.starts_with(IMAGE_MIRROR) {

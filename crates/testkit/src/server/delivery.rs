@@ -1,4 +1,4 @@
-//! Sending an answer: fast, slowly, in crumbs, or not to its end.
+//! Sends a response: fast, slowly, in small pieces, or incompletely.
 
 use std::io;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::directive::{Completion, Ending, Transport, WORDS};
 use super::reply::Wire;
 use super::{Shared, anthropic, gemini, http, lock, openai, responses};
 
-/// Distinct `say:N` bodies kept; a bench uses a handful.
+/// How many distinct `say:N` bodies are kept; a bench uses a few.
 const KEPT_BLOBS: usize = 64;
 
-/// Where the malformed line of `garbage` goes: after this many events.
+/// After how many events the malformed line of `garbage` is sent.
 const GARBAGE_AFTER: usize = 3;
 
-/// The server-sent events of one answer.
+/// The server-sent events of one response.
 pub(super) struct Events {
-    /// Sent one by one when the answer is slow.
+    /// Sent one by one if the response is slow.
     pub(super) opening: Vec<String>,
-    /// Sent at once, at the end.
+    /// Sent together at the end.
     pub(super) tail: Vec<String>,
 }
 
@@ -34,10 +34,12 @@ pub(super) enum Connection {
 }
 
 impl Completion {
-    /// The whole text of the answer.
+    /// Returns the whole text of the response.
     pub(super) fn text(&self) -> String {
-        let said = WORDS.iter().copied().cycle().take(self.say);
-        said.chain(self.pieces.iter().map(String::as_str)).collect()
+        let words = WORDS.iter().copied().cycle().take(self.say);
+        words
+            .chain(self.pieces.iter().map(String::as_str))
+            .collect()
     }
 
     /// Turns `say` into ordinary pieces.
@@ -157,12 +159,12 @@ pub(super) async fn flood(
     Ok(Connection::Close)
 }
 
-/// Answers nothing until the client gives up.
+/// Waits until the client closes the connection.
 pub(super) async fn hang() {
     std::future::pending().await
 }
 
-/// A writer that does to the body what the transport asks for.
+/// A writer that applies the transport options to the body.
 struct Paced<'a, W> {
     writer: &'a mut W,
     transport: &'a Transport,
@@ -199,15 +201,15 @@ impl<W: AsyncWrite + Unpin> Paced<'_, W> {
         for piece in bytes.chunks(segment) {
             self.writer.write_all(piece).await?;
             self.writer.flush().await?;
-            // Lets the client run, so that it sees most pieces on their own.
+            // Lets the client run, so that it sees most pieces separately.
             tokio::task::yield_now().await;
         }
         Ok(())
     }
 }
 
-/// The same event as a legal but unusual client would not expect it: CRLF, a comment, fields
-/// nobody asked for, no space after the colon, and JSON that goes over two data lines.
+/// Returns the same event in a legal but unusual form: CRLF, a comment, extra fields, no space after the
+/// colon, and JSON on two data lines.
 fn with_odd_lines(event: &str) -> String {
     let mut odd = String::from(": comment\r\nid: 7\r\nretry: 10\r\n");
     for line in event.trim_end_matches('\n').split('\n') {
@@ -221,7 +223,7 @@ fn with_odd_lines(event: &str) -> String {
     odd
 }
 
-/// The chunks of `say:count`, built once.
+/// Returns the chunks of `say:count`, built once.
 fn say_blob(shared: &Shared, wire: Wire, model: &str, count: usize) -> Arc<[u8]> {
     let key = (wire, model.to_owned(), count);
     let mut blobs = lock(&shared.blobs);
@@ -251,7 +253,7 @@ fn say_blob(shared: &Shared, wire: Wire, model: &str, count: usize) -> Arc<[u8]>
     blob
 }
 
-/// How long a collected answer takes that would have been streamed slowly.
+/// Returns the duration of a slow stream, for a response that is not streamed.
 pub(super) fn collected_delay(completion: &Completion) -> Duration {
     completion.between_events * completion.pieces.len().max(1) as u32
 }

@@ -1,4 +1,4 @@
-//! The directives, and the answers they ask for.
+//! The directives and the responses they produce.
 //!
 //! `say:N` · `tool:NAME:JSON` · `loop:K:NAME:JSON` · `multi:[{"name","args"}]` ·
 //! `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
@@ -6,7 +6,7 @@
 //! `lines:N:MS:FORM` (numbered, as `paragraphs`, a `list` or `code`) ·
 //! `hang` · `hangmid` · `cut` · `garbage` · `errmid` · `err:STATUS[:TEXT]` · `errthen:STATUS:K` ·
 //! `errheaders:STATUS:K:NAME=VALUE,…` · `errwait:STATUS:RETRY-AFTER` · `cutcall:NAME:TEXT` · `flood:BYTES`; around any of them `split:N:` · `cutat:N:` · `crlf:` · `delay:MS:` ·
-//! `think:TEXT:` · `reset:K:` · `overflow:K:` · `retryafter:S:`. Anything else answers `ok`.
+//! `think:TEXT:` · `reset:K:` · `overflow:K:` · `retryafter:S:`. Anything else produces `ok`.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ pub(super) const WORDS: [&str; 8] = [
     "alpha ", "beta ", "gamm ", "delta ", "epsi ", "zeta ", "theta ", "iota ",
 ];
 
-/// What is sent and how.
+/// What to send and how.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) transport: Transport,
     pub(super) answer: Answer,
 }
 
-/// How the bytes of an answer reach the client.
+/// How the bytes of a response reach the client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Transport {
     pub(super) before_headers: Duration,
@@ -48,7 +48,7 @@ pub(super) enum Answer {
         message: String,
         headers: Vec<(String, String)>,
     },
-    /// The error a provider answers with when the conversation does not fit its model.
+    /// The error of a provider for a conversation that exceeds the context window.
     ContextOverflow,
     Hang,
     /// The connection is reset before any byte.
@@ -63,7 +63,7 @@ impl Default for Answer {
     }
 }
 
-/// An answer of the model.
+/// A response of the model.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
     pub(super) thinking: Option<String>,
@@ -103,7 +103,7 @@ pub(super) enum Ending {
     ErrorEvent,
 }
 
-/// Why a directive cannot be obeyed.
+/// Why a directive is invalid.
 #[derive(Debug)]
 pub(super) struct BadDirective(pub(super) String);
 
@@ -130,7 +130,7 @@ pub(super) fn plan(seen: &Conversation, text: &str, shared: &Shared) -> Result<P
     }
 }
 
-/// Directives that change how another one is answered.
+/// Applies a directive that wraps another one.
 fn wrapped(
     seen: &Conversation,
     kind: &str,
@@ -402,7 +402,7 @@ fn status_answer(status: usize, message: String) -> Answer {
     }
 }
 
-/// Asks for a wait that keeps tests fast, where the status makes clients try again.
+/// Returns headers with a short wait, for statuses that clients retry.
 pub(super) fn short_wait(status: u16) -> Vec<(String, String)> {
     match status {
         408 | 409 | 429 | 500.. => vec![("retry-after-ms".to_owned(), "1".to_owned())],
@@ -410,7 +410,7 @@ pub(super) fn short_wait(status: u16) -> Vec<(String, String)> {
     }
 }
 
-/// Reads `name=value,name=value`.
+/// Parses `name=value,name=value`.
 fn header_list(text: &str) -> Vec<(String, String)> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     pairs
@@ -418,7 +418,7 @@ fn header_list(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Each in two pieces.
+/// Returns numbered lines, each in two pieces.
 fn numbered_lines(count: usize, form: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     for number in 1..=count {
@@ -477,14 +477,14 @@ fn number(text: &str) -> Result<usize, BadDirective> {
         .map_err(|_| BadDirective(format!("`{text}` is not a number")))
 }
 
-/// May have a fraction.
+/// Parses milliseconds, possibly with a fraction.
 fn milliseconds(text: &str) -> Result<Duration, BadDirective> {
     let milliseconds: Option<f64> = text.parse().ok();
     let duration = milliseconds.map(|number| Duration::try_from_secs_f64(number / 1e3));
     match duration {
         Some(Ok(duration)) => Ok(duration),
         _ => Err(BadDirective(format!(
-            "`{text}` is no number of milliseconds"
+            "`{text}` is not a number of milliseconds"
         ))),
     }
 }

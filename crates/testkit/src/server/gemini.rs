@@ -1,4 +1,4 @@
-//! Answers on the Gemini wire.
+//! Responses on the Gemini wire.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::directive::{Completion, Ending, Stop, ToolUse, split_characters};
 pub(super) fn events(seen: &Conversation, completion: &Completion) -> Events {
     let mut opening = Vec::new();
     let mut deltas = completion.say;
-    // The wire signs what follows the thoughts: the first call or the end of the text.
+    // This wire signs what follows the thinking: the first call or the end of the text.
     let mut signature = None;
     if let Some(thinking) = &completion.thinking {
         for piece in split_characters(thinking, 5) {
@@ -22,7 +22,7 @@ pub(super) fn events(seen: &Conversation, completion: &Completion) -> Events {
         opening.push(text_delta(piece));
         deltas += 1;
     }
-    // The calls of one step come in one chunk.
+    // All calls of a step are in one chunk.
     let mut calls: Vec<Value> = completion.tools.iter().map(call).collect();
     deltas += calls.len();
     if let (Some(signature), Some(first)) = (&signature, calls.first_mut()) {
@@ -57,7 +57,7 @@ pub(super) fn text_delta(text: &str) -> String {
     chunk(&[json!({ "text": text })])
 }
 
-/// The answer to a request that does not stream.
+/// Returns the response to a request that does not stream.
 pub(super) fn whole(seen: &Conversation, completion: &Completion) -> String {
     let mut parts = vec![json!({ "text": completion.text() })];
     parts.extend(completion.tools.iter().map(call));
@@ -87,7 +87,7 @@ pub(super) fn overflow_body() -> String {
     )
 }
 
-/// The start of an event that holds a text delta without an end.
+/// Returns the start of an event with a text delta that never ends.
 pub(super) fn endless_delta() -> &'static str {
     r#"data: {"candidates":[{"content":{"role":"model","parts":[{"text":""#
 }
@@ -105,13 +105,13 @@ fn chunk(parts: &[Value]) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// This wire has no place for arguments that are not an object.
+/// Arguments must be an object on this wire.
 fn call(tool: &ToolUse) -> Value {
     let arguments: Value = serde_json::from_str(&tool.arguments).unwrap_or_else(|_| json!({}));
     json!({"functionCall": {"name": tool.name, "args": arguments}})
 }
 
-/// Every fifth token of the answer counts as thought, so that the sum matters.
+/// Counts every fifth output token as thinking, so that clients must add both.
 fn usage(seen: &Conversation, output: usize) -> Value {
     let input = 100 * seen.messages;
     let cached = if input >= 20 { 20 } else { 0 };

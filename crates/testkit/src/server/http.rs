@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as the server needs.
+//! The parts of HTTP/1.1 that the server needs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The most a request may weigh: a long conversation with images.
+/// The largest request: a long conversation with images.
 const MAX_REQUEST: usize = 256 << 20;
 
 pub(super) const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\
@@ -29,7 +29,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// Reads the next request; what follows it stays in `buffer`. `None` when the peer is done.
+/// Reads the next request and leaves the rest in `buffer`; `None` if the peer closed the connection.
 pub(super) async fn read_request(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
@@ -63,7 +63,7 @@ pub(super) async fn read_request(
     }
 }
 
-/// A complete answer with a length.
+/// Returns a complete response with a length.
 pub(super) fn whole(
     status: u16,
     content_type: &str,
@@ -83,7 +83,7 @@ pub(super) fn whole(
     .into_bytes()
 }
 
-/// Appends `payload` to `out` as one chunk. An empty one would end the body, so it is left out.
+/// Appends `payload` to `out` as one chunk, unless it is empty: an empty chunk ends the body.
 pub(super) fn push_chunk(out: &mut Vec<u8>, payload: &[u8]) {
     if payload.is_empty() {
         return;
@@ -112,7 +112,7 @@ fn parse_head(head: &[u8]) -> io::Result<Head> {
     Ok((method.to_owned(), path, query, headers.collect()))
 }
 
-/// The body that starts at `start` and where it ends, once it is complete.
+/// Returns the body that starts at `start` and its end, if it is complete.
 fn take_body(
     buffer: &[u8],
     start: usize,

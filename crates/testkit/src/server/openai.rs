@@ -1,4 +1,4 @@
-//! Answers on the OpenAI chat-completions wire.
+//! Responses on the OpenAI chat-completions wire.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ pub(super) fn text_delta(model: &str, text: &str) -> String {
     event(model, json!({ "content": text }), None)
 }
 
-/// The answer to a request that does not stream.
+/// Returns the response to a request that does not stream.
 pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) -> String {
     let mut message = json!({"role": "assistant", "content": completion.text()});
     if !completion.tools.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) 
     .to_string()
 }
 
-/// Written by hand: clients show the body as it came, so its key order is part of recordings.
+/// Handwritten, because clients show the raw body and its key order is part of recordings.
 pub(super) fn error_body(status: u16, message: &str) -> String {
     let message = Value::from(message);
     format!(r#"{{"error":{{"message":{message},"type":"scripted","code":"{status}"}}}}"#)
@@ -106,7 +106,7 @@ pub(super) fn overflow_body() -> String {
     .to_string()
 }
 
-/// The start of an event that holds a text delta without an end.
+/// Returns the start of an event with a text delta that never ends.
 pub(super) fn endless_delta() -> &'static str {
     r#"data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":""#
 }

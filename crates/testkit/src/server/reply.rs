@@ -1,4 +1,4 @@
-//! The public vocabulary of the server: wires, scripted replies, recorded requests.
+//! The public types of the server: wires, scripted replies, recorded requests.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// The two that the original speaks.
+    /// The two wires of the original.
     pub const BOTH: [Self; 2] = [Self::OpenAi, Self::Anthropic];
 
     pub const ALL: [Self; 4] = [
@@ -26,7 +26,7 @@ impl Wire {
         Self::Gemini,
     ];
 
-    /// The name of the provider that speaks it.
+    /// Returns the name of its provider.
     pub fn provider(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -36,7 +36,7 @@ impl Wire {
         }
     }
 
-    /// A model of that provider.
+    /// Returns a model of that provider.
     pub fn model(self) -> &'static str {
         match self {
             Self::OpenAi => "gpt-4o",
@@ -46,8 +46,7 @@ impl Wire {
         }
     }
 
-    /// The id the server gives the tool call number `number` of a conversation; the Gemini wire
-    /// has none.
+    /// Returns the id of tool call `number` of a conversation; the Gemini wire has none.
     pub fn call_id(self, number: usize) -> String {
         match self {
             Self::OpenAi | Self::OpenAiResponses | Self::Gemini => format!("call_{number}"),
@@ -56,7 +55,7 @@ impl Wire {
     }
 }
 
-/// One scripted answer.
+/// One scripted response.
 #[derive(Debug, Clone)]
 pub struct Reply(pub(super) ReplyKind);
 
@@ -68,24 +67,24 @@ pub(super) enum ReplyKind {
 }
 
 impl Reply {
-    /// What a prompt with this text would be answered with, as if it were the conversation's first.
+    /// Responds as to a first prompt with this text.
     pub fn directive(directive: impl Into<String>) -> Self {
         Self(ReplyKind::Directive(directive.into()))
     }
 
-    /// A whole answer that is not a stream.
+    /// Responds with a status and a body.
     pub fn status(status: u16, body: impl Into<String>) -> Self {
         let body = body.into();
         Self(ReplyKind::Status { status, body })
     }
 
-    /// These very bytes as the body of an event stream.
+    /// Responds with an event stream that has exactly this body.
     pub fn event_stream(body: impl Into<Vec<u8>>) -> Self {
         Self(ReplyKind::EventStream(body.into()))
     }
 }
 
-/// A model request as the server saw it.
+/// A model request that the server received.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     pub wire: Wire,
@@ -98,7 +97,7 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    /// The messages of the request, without a separate system prompt.
+    /// Returns the messages of the request, without a separate system prompt.
     pub fn messages(&self) -> &[Value] {
         let name = match self.wire {
             Wire::OpenAi | Wire::Anthropic => "messages",
@@ -108,17 +107,17 @@ impl RecordedRequest {
         self.body[name].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The text of the last real user message.
+    /// Returns the text of the last real user message.
     pub fn prompt(&self) -> String {
         Conversation::of(self.wire, &self.body).directive
     }
 
-    /// Whether the request asks for the summary of a conversation.
+    /// Returns whether the request asks for a summary of a conversation.
     pub fn is_compaction(&self) -> bool {
         self.prompt().starts_with("<conversation>")
     }
 
-    /// The names of the tools the model was offered.
+    /// Returns the names of the tools in the request.
     pub fn tool_names(&self) -> Vec<&str> {
         let tools = match self.wire {
             Wire::Gemini => &self.body["tools"][0]["functionDeclarations"],

@@ -1,4 +1,4 @@
-//! Answers on the OpenAI responses wire.
+//! Responses on the OpenAI responses wire.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn events(body: &Value, seen: &Conversation, completion: &Completion)
         opening.push(item_done(index, reasoning(Some(thinking))));
         index += 1;
     }
-    // What must follow the deltas that are sent from a prebuilt blob, or the scripted break.
+    // Events that must follow the deltas of a prebuilt blob, or the scripted break.
     let mut closing = Vec::new();
     if completion.say > 0 || !completion.pieces.is_empty() {
         opening.push(item_added(index, message("")));
@@ -78,7 +78,7 @@ pub(super) fn text_delta(text: &str) -> String {
     text_delta_at(0, text)
 }
 
-/// The answer to a request that does not stream.
+/// Returns the response to a request that does not stream.
 pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) -> String {
     let mut output = Vec::new();
     let text = completion.text();
@@ -99,7 +99,7 @@ pub(super) fn whole(body: &Value, seen: &Conversation, completion: &Completion) 
     .to_string()
 }
 
-/// The start of an event that holds a text delta without an end.
+/// Returns the start of an event with a text delta that never ends.
 pub(super) fn endless_delta() -> &'static str {
     "event: response.output_text.delta\n\
      data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\""

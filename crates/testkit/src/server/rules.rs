@@ -1,8 +1,8 @@
-//! What real providers refuse in a request: its tools, tool calls and thinking, and what single models
-//! do not take.
+//! Rules by which real providers refuse requests: tools, tool calls, thinking, and parameters that some
+//! models do not accept.
 //!
-//! Written from the vendors' documents and from the refusals their users report, not from what our
-//! clients do: where a provider's words are known, they are used.
+//! Written from the providers' documents and from refusals that users report, not from what our clients
+//! do. Known error messages are used verbatim.
 
 mod openai_models;
 
@@ -24,7 +24,7 @@ const TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "object", "array", "null",
 ];
 
-/// Why the provider that speaks `wire` would refuse `body`, if it would.
+/// Returns why the provider of `wire` would refuse `body`, if it would.
 pub fn refusal(wire: Wire, body: &Value) -> Option<String> {
     let checked = match wire {
         Wire::OpenAi => chat(body),
@@ -224,7 +224,7 @@ fn functions(tools: &[&Value]) -> Checked {
     Ok(())
 }
 
-/// What OpenAI's check asks for beyond a valid schema.
+/// Checks what OpenAI requires beyond a valid schema.
 fn complete(place: &str, schema: &Value) -> Checked {
     let has = |kind: &str| {
         schema["type"] == kind || list(&schema["type"]).iter().any(|named| named == kind)
@@ -240,7 +240,7 @@ fn complete(place: &str, schema: &Value) -> Checked {
     })
 }
 
-/// Calls `check` for each schema right within `schema`.
+/// Calls `check` for each direct subschema of `schema`.
 fn each(schema: &Value, mut check: impl FnMut(&str, &Value) -> Checked) -> Checked {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         check(name, property)?;
@@ -256,8 +256,8 @@ fn each(schema: &Value, mut check: impl FnMut(&str, &Value) -> Checked) -> Check
     Ok(())
 }
 
-/// Whether `schema` is a JSON Schema of draft 2020-12 without references, with keys of a form that
-/// Anthropic takes, and not deeper than OpenAI takes.
+/// Checks that `schema` is a JSON Schema of draft 2020-12 without references, with keys that Anthropic
+/// accepts, and not nested deeper than OpenAI accepts.
 fn json_schema(place: &str, schema: &Value, depth: usize) -> Checked {
     let invalid = |what: &str| {
         Err(format!(
@@ -312,7 +312,7 @@ fn json_schema(place: &str, schema: &Value, depth: usize) -> Checked {
     })
 }
 
-/// The name of a keyword whose value does not have the form that the draft asks for.
+/// Checks the values of keywords; the error is the name of an invalid one.
 fn keywords(fields: &Map<String, Value>) -> Result<(), String> {
     for (keyword, value) in fields {
         let is_count = value.as_u64().is_some();
@@ -332,7 +332,7 @@ fn keywords(fields: &Map<String, Value>) -> Result<(), String> {
             "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
             "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
             "default" | "const" => true,
-            // What else there is, is refused by one or another of the compatible servers.
+            // Other keywords are refused by some compatible servers.
             _ => false,
         };
         if !good {
@@ -342,7 +342,7 @@ fn keywords(fields: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `value` is a list of different strings.
+/// Returns whether `value` is a list of distinct strings.
 fn strings(value: &Value) -> bool {
     let distinct: HashSet<&str> = list(value).iter().filter_map(Value::as_str).collect();
     value

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ModelServer, Reply, Wire};
 
-/// What came back: the head, and the body with the chunk framing removed.
+/// A response: the head, and the body without the chunk framing.
 struct Answer {
     head: String,
     body: Vec<u8>,
@@ -22,7 +22,7 @@ impl Answer {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The JSON payloads of the events, read as the standard says.
+    /// Returns the JSON payloads of the events, parsed by the standard.
     fn events(&self) -> Vec<Value> {
         let text = self.text().replace("\r\n", "\n");
         let payloads = text.split("\n\n").map(|event| {
@@ -76,7 +76,7 @@ fn connect(server: &ModelServer) -> TcpStream {
     stream
 }
 
-/// Reads one answer byte by byte, so that nothing of the next one is taken.
+/// Reads one response byte by byte, so that nothing of the next one is consumed.
 fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -142,7 +142,7 @@ fn ask(server: &ModelServer, wire: Wire, prompt: &str) -> Answer {
 }
 
 #[test]
-fn the_way_bytes_travel_does_not_change_what_they_say() {
+fn the_transport_does_not_change_the_events() {
     let server = ModelServer::start();
     for wire in Wire::ALL {
         for directive in ["say:5", "utf8", "tool:bash:{\"command\": \"true\"}"] {
@@ -158,7 +158,7 @@ fn the_way_bytes_travel_does_not_change_what_they_say() {
 }
 
 #[test]
-fn cut_at_sends_exactly_so_many_bytes() {
+fn cutat_sends_exactly_that_many_bytes() {
     let server = ModelServer::start();
     for wire in Wire::ALL {
         let whole = ask(&server, wire, "say:2").body;
@@ -171,7 +171,7 @@ fn cut_at_sends_exactly_so_many_bytes() {
 }
 
 #[test]
-fn a_cut_answer_lacks_its_end() {
+fn a_cut_response_has_no_end() {
     let server = ModelServer::start();
     for wire in Wire::ALL {
         let answer = ask(&server, wire, "cut");
@@ -181,7 +181,7 @@ fn a_cut_answer_lacks_its_end() {
 }
 
 #[test]
-fn thinking_comes_before_the_answer() {
+fn thinking_comes_before_the_text() {
     let server = ModelServer::start();
     let answer = ask(&server, Wire::Anthropic, "think:let me see:say:1");
     let signature = json!({"type": "signature_delta", "signature": "signature over let me see"});
@@ -225,7 +225,7 @@ fn failures_are_counted_per_directive() {
 }
 
 #[test]
-fn a_reset_connection_says_nothing() {
+fn a_reset_connection_sends_nothing() {
     let server = ModelServer::start();
     let mut stream = connect(&server);
     stream
@@ -269,29 +269,29 @@ fn one_connection_serves_many_requests_and_all_are_recorded() {
 }
 
 #[test]
-fn a_client_that_leaves_ends_its_answer() {
+fn a_client_that_disconnects_ends_its_response() {
     let server = ModelServer::start();
     for directive in ["hang", "hangmid", "slow:1000:100"] {
         let mut stream = connect(&server);
         stream
             .write_all(request(Wire::OpenAi, directive).as_bytes())
             .unwrap();
-        poll(|| server.answers_in_progress() == 1);
+        poll(|| server.responses_in_progress() == 1);
         stream.shutdown(Shutdown::Both).unwrap();
-        poll(|| server.answers_in_progress() == 0);
+        poll(|| server.responses_in_progress() == 0);
     }
 }
 
 fn poll(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while !condition() {
-        assert!(Instant::now() < deadline, "the condition never held");
+        assert!(Instant::now() < deadline, "timed out");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 #[test]
-fn a_script_is_answered_in_order() {
+fn a_script_is_followed_in_order() {
     let server = ModelServer::with_script([
         Reply::directive("tool:bash:{}"),
         Reply::status(418, "teapot"),

@@ -1,8 +1,7 @@
-//! What Anthropic refuses about thinking, from its documents ("Adaptive thinking", "Preserved
+//! Rules of Anthropic about thinking, from its documents ("Adaptive thinking", "Preserved
 //! thinking", the migration guides of Opus 4.7, Sonnet 5 and Opus 5.5).
 //!
-//! A model whose name contains `only-adaptive` or `only-budget` takes only that, whatever else the
-//! name suggests.
+//! A model whose name contains `only-adaptive` or `only-budget` accepts only that.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -27,12 +26,12 @@ fn is_one_of(model: &str, names: &[&str]) -> bool {
     names.iter().any(|name| model.contains(name))
 }
 
-/// Whether thinking of this model is bound to what came before it.
+/// Returns whether thinking of this model is bound to the preceding conversation.
 pub(super) fn binds(model: &str) -> bool {
     is_one_of(model, &BINDING) && !is_one_of(model, &EITHER)
 }
 
-/// The signature under thinking that answers a request with this body.
+/// Returns the signature of thinking in a response to this body.
 pub(super) fn signature(body: &Value, thinking: &str) -> String {
     let all = body["messages"].as_array().map_or(0, Vec::len);
     match binds(body["model"].as_str().unwrap_or_default()) {
@@ -48,25 +47,25 @@ fn prefix(body: &Value, messages: usize) -> u64 {
         .and_then(|all| all.get(..messages));
     let before = Value::from(before.unwrap_or_default().to_vec());
     for part in [&body["system"], &body["tools"], &before] {
-        unmarked(part).to_string().hash(&mut hasher);
+        without_cache_marks(part).to_string().hash(&mut hasher);
     }
     hasher.finish()
 }
 
-/// Cache breakpoints are no content.
-fn unmarked(value: &Value) -> Value {
+/// Removes cache breakpoints, which are not content.
+fn without_cache_marks(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
             .filter(|(name, _)| *name != "cache_control")
-            .map(|(name, value)| (name.clone(), unmarked(value)))
+            .map(|(name, value)| (name.clone(), without_cache_marks(value)))
             .collect(),
-        Value::Array(items) => items.iter().map(unmarked).collect(),
+        Value::Array(items) => items.iter().map(without_cache_marks).collect(),
         other => other.clone(),
     }
 }
 
-/// Why the options of `body` or the thinking in its messages would be refused.
+/// Checks the options of `body` and the thinking in its messages.
 pub(super) fn check(body: &Value) -> Result<(), String> {
     let model = body["model"].as_str().unwrap_or_default();
     options(model, body)?;

@@ -1,4 +1,4 @@
-//! How a `zot` is started.
+//! Starts `zot`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::pipes::Pipes;
 use super::{Finished, PATIENCE, Zot};
 use crate::{InstalledExtension, ModelServer, Wire, Workdir};
 
-/// What a child may know of the environment the tests run in: nothing of the user's.
+/// The variables that a child inherits: nothing personal.
 const INHERITED: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "LLVM_PROFILE_FILE"];
 
 /// A command line of `zot` in a clean environment.
@@ -20,7 +20,7 @@ pub struct ZotCommand {
 }
 
 impl ZotCommand {
-    /// `binary` without arguments, at home in `workdir`.
+    /// Creates a command without arguments whose directories are in `workdir`.
     pub fn new(binary: impl AsRef<Path>, workdir: &Workdir) -> Self {
         let home = workdir.home();
         let mut environment: Vec<(OsString, OsString)> = INHERITED
@@ -51,7 +51,7 @@ impl ZotCommand {
         }
     }
 
-    /// `zot rpc`, talking to `server`.
+    /// Creates `zot rpc` with `server` as its model.
     pub fn rpc(
         binary: impl AsRef<Path>,
         workdir: &Workdir,
@@ -99,14 +99,14 @@ impl ZotCommand {
         self
     }
 
-    /// Starts it.
+    /// Starts the program.
     pub fn spawn(self) -> Zot {
         let (mut zot, stdout) = self.spawn_unread();
         zot.pipes.read_stdout(stdout);
         zot
     }
 
-    /// Starts it and leaves standard output to the caller, who may close it.
+    /// Starts the program and leaves standard output to the caller.
     pub fn spawn_unread(self) -> (Zot, ChildStdout) {
         let mut child = self
             .into_command()
@@ -127,7 +127,7 @@ impl ZotCommand {
         (zot, stdout)
     }
 
-    /// The command itself, for tests that choose its standard streams.
+    /// Returns the command, for tests that set its standard streams.
     pub fn into_command(self) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -138,7 +138,7 @@ impl ZotCommand {
         command
     }
 
-    /// Runs it to its end with `stdin` as its input.
+    /// Runs the program to its end with `stdin` as its input.
     pub fn run(self, stdin: impl AsRef<[u8]>) -> Finished {
         let mut zot = self.spawn();
         zot.send_bytes(stdin.as_ref());

@@ -1,4 +1,4 @@
-//! Reading what a child writes, and remembering what went either way.
+//! Reads the output of a child and records both directions.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{ChildStderr, ChildStdout};
@@ -14,7 +14,7 @@ use crate::recording::Transcript;
 const SHOWN_LINES: usize = 60;
 const SHOWN_CHARACTERS: usize = 300;
 
-/// How long output may keep coming after the process has ended: a stray child may hold the pipe.
+/// How long output may continue after the process has ended: a stray child may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Pipes {
@@ -63,7 +63,7 @@ impl Pipes {
         self.readers.push(std::thread::spawn(move || {
             let mut reader = BufReader::new(pipe);
             let mut buffer = Vec::new();
-            // An error means the same as the end: nothing more will come.
+            // An error counts as the end.
             while reader.read_until(b'\n', &mut buffer).is_ok_and(|n| n > 0) {
                 line(&mut lock(&shared.0), &buffer);
                 buffer.clear();
@@ -88,7 +88,7 @@ impl Pipes {
         }
     }
 
-    /// The frame with this number, once it is there.
+    /// Waits for the frame with this number.
     pub(super) fn frame(&self, index: usize, deadline: Instant) -> Result<Value, &'static str> {
         let mut seen = self.seen();
         loop {
@@ -100,7 +100,7 @@ impl Pipes {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err("zot sent nothing that was waited for");
+                return Err("zot did not send the expected frame");
             }
             let waited = self.shared.1.wait_timeout(seen, left);
             seen = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -126,7 +126,7 @@ impl Pipes {
         String::from_utf8_lossy(&self.seen().stderr).into_owned()
     }
 
-    /// Waits until both pipes are at their end.
+    /// Waits until both pipes have ended.
     pub(super) fn wait_for_end(&mut self) {
         let deadline = Instant::now() + DRAIN;
         let mut seen = self.seen();
@@ -144,7 +144,7 @@ impl Pipes {
         }
     }
 
-    /// Everything that went either way, closed with how it ended.
+    /// Returns the transcript of both directions, with the exit at the end.
     pub(super) fn transcript(&self, code: i32) -> Transcript {
         let stderr = self.stderr();
         let mut transcript = self.seen().transcript.clone();
@@ -152,7 +152,7 @@ impl Pipes {
         transcript
     }
 
-    /// The end of the conversation, for failure reports.
+    /// Describes the end of the transcript, for failure reports.
     pub(super) fn describe(&self) -> String {
         let stderr = self.stderr();
         let seen = self.seen();
@@ -176,7 +176,7 @@ impl Seen {
         let text = String::from_utf8_lossy(line);
         match text.strip_suffix('\n') {
             Some(text) => self.frame(text),
-            // Output that ends without a line end is shown as such.
+            // Marks output without a final line feed.
             None => self.frame(&format!("{text}<no newline>")),
         }
     }

@@ -1,5 +1,5 @@
-//! Attacks through files: links, pipes, devices, full disks, permissions; and through connections
-//! and readers that do not answer.
+//! Attacks through files (links, pipes, devices, full disks, permissions), connections and readers that do
+//! not respond.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Attack, Outcome, Targets};
 
-/// What is done, in Python: most of it is system calls.
+/// The attacks in Python: mostly system calls.
 const SCRIPT: &str = include_str!("../../attacks/files.py");
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -25,7 +25,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "full-disk",
-        promise: "nothing is told that is not in the session file, and the file stays whole",
+        promise: "nothing is reported that is not in the session file, and the file stays intact",
         run: |targets| attack(targets, "full-disk"),
     },
     Attack {

@@ -15,16 +15,16 @@ use testkit::process::{ORPHANS, living_orphans, orphans};
 
 use super::{Attack, Outcome, Targets};
 
-/// How long anything may take: machines that are built on are busy.
+/// The time limit for anything, generous because build machines are busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What must not be found in anything that an attack gets hold of.
+/// A secret that no attack may find.
 const KEY: &str = "sk-attack-canary-2c1f";
 
-/// Tries what acts on a process by its number, on every number.
+/// Tries every call that acts on a process by its id, on every id.
 const REACH: &str = include_str!("../../attacks/reach.py");
 
-/// Starts a program that has no path.
+/// Starts a program without a path.
 const MEMORY_PROGRAM: &str = include_str!("../../attacks/memory_program.py");
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -70,7 +70,7 @@ impl Drop for Running {
     }
 }
 
-/// `program` in `workdir`, with a key to steal.
+/// Returns a command for `program` in `workdir`, with a key to steal.
 fn command(program: &Path, workdir: &Workdir) -> Command {
     let mut command = Command::new(program);
     command
@@ -87,8 +87,8 @@ fn command(program: &Path, workdir: &Workdir) -> Command {
     command
 }
 
-/// What zot prints when its stand-in for a model runs `script`.
-fn told(
+/// Returns the output of zot when the offline model runs `script`.
+fn output_of(
     targets: &Targets,
     workdir: &Workdir,
     arguments: &[&str],
@@ -111,7 +111,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> anyhow::Result<()>
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         if Instant::now() > deadline {
-            bail!("never happened: {what}");
+            bail!("timed out: {what}");
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -144,7 +144,7 @@ fn core_dump(targets: &Targets) -> anyhow::Result<Outcome> {
                 .with_context(|| format!("cannot start {program}"))?,
         );
         let pid = pid_of(&child.0)?;
-        // It forbids dumps first thing; until then its limit is that of ours.
+        // It disables dumps first; until then it has our limit.
         let limits = format!("/proc/{}/limits", child.0.id());
         wait_until("it has forbidden dumps", || {
             let limits = fs::read_to_string(&limits).unwrap_or_default();
@@ -179,10 +179,10 @@ fn core_dump(targets: &Targets) -> anyhow::Result<Outcome> {
 fn other_processes(targets: &Targets) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
     fs::write(workdir.path().join("reach.py"), REACH)?;
-    let told = told(targets, &workdir, &["--jail"], "python3 reach.py")?;
-    let (_, rest) = told
+    let output = output_of(targets, &workdir, &["--jail"], "python3 reach.py")?;
+    let (_, rest) = output
         .split_once("reached=")
-        .with_context(|| format!("the attack did not run: {told}"))?;
+        .with_context(|| format!("the attack did not run: {output}"))?;
     let count: String = rest.chars().take_while(char::is_ascii_digit).collect();
     Ok(match count.as_str() {
         "0" => Outcome::Held("0 of 70,000 process numbers reached by 7 calls".to_owned()),
@@ -204,7 +204,7 @@ fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
                     setfattr -n user.x -v y ../beside; chmod 777 ..; touch ../beside; \
                     : > inside; chmod 711 inside && echo done=$(stat -c %a inside)";
     fs::write(workdir.path().join("attempts.sh"), attempts)?;
-    let told = told(targets, &workdir, &["--jail"], "sh attempts.sh")?;
+    let output = output_of(targets, &workdir, &["--jail"], "sh attempts.sh")?;
     if state()? != before {
         return Ok(Outcome::Broken(format!(
             "{:?} became {:?}",
@@ -212,7 +212,7 @@ fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
             state()?
         )));
     }
-    let works = match told.contains("done=711") {
+    let works = match output.contains("done=711") {
         true => "inside it works",
         false => "inside it is refused as well",
     };
@@ -247,7 +247,7 @@ fn orphans_of_bash(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outc
     })
 }
 
-/// Of the system: an interpreter that is installed in the user's home starts helpers of its own.
+/// Returns the system's Python: one in the user's home may be a shim that starts other programs.
 fn python() -> &'static str {
     let of_system = "/usr/bin/python3";
     match Path::new(of_system).exists() {

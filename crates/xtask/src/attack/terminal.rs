@@ -1,5 +1,5 @@
-//! Attacks through what servers, models and tools send: endless responses, terminal escapes, keys
-//! that are echoed.
+//! Attacks through content from servers, models and tools: endless responses, terminal escapes, echoed
+//! keys.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,10 +18,10 @@ use super::{Attack, Outcome, Targets};
 const ENDLESS: &str = include_str!("../../attacks/endless.py");
 const TERMINAL: &str = include_str!("../../attacks/terminal.py");
 
-/// How long an endless response may take until a limit ends it.
+/// How soon a limit must end an endless response.
 const ENDING: Duration = Duration::from_secs(120);
 
-/// No endless response may need more.
+/// The memory limit for endless responses.
 const MOST_MEMORY: u64 = 300 << 20;
 
 /// How long floods run before they are stopped.
@@ -32,10 +32,10 @@ const STOPPED_AFTER: [Duration; 4] = [
     Duration::from_millis(50),
 ];
 
-/// Within which a signal or an abort has to take effect.
+/// How soon a signal or an abort must take effect.
 const STOPPING: Duration = Duration::from_secs(1);
 
-/// A title, a cleared screen, C1 controls, directions of writing, hidden letters.
+/// A title, a cleared screen, C1 controls, direction changes, hidden letters.
 const HOSTILE: &str = "ab\u{1b}]0;PWNED\u{7}cd\u{1b}[2J\u{9b}31m\u{9d}0;PWNED\u{9c}ef\u{202e}\u{2066}\u{e0041}\u{85}gh";
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -64,7 +64,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 /// A server of `endless.py`.
 struct Server {
     child: Child,
-    /// Its end ends the server.
+    /// Closing it ends the server.
     _input: ChildStdin,
     port: String,
 }
@@ -107,8 +107,8 @@ fn zot(targets: &Targets, workdir: &Workdir) -> Command {
     command
 }
 
-/// The flags that make a wire ask `server`.
-fn asking(command: &mut Command, wire: &str, server: &Server) {
+/// Adds the flags that make a wire use `server`.
+fn use_server(command: &mut Command, wire: &str, server: &Server) {
     let (provider, model) = match wire {
         "anthropic" => ("anthropic", "claude-sonnet-4-5"),
         "gemini" => ("google", "gemini-2.5-pro"),
@@ -148,7 +148,7 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
         let workdir = Workdir::new("work");
         let mut command = zot(targets, &workdir);
         command.args(["-p", "go", "--no-stdin"]);
-        asking(&mut command, wire, &server);
+        use_server(&mut command, wire, &server);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let (code, took, peak, errors) = watch(command.spawn()?, ENDING)?;
         if code != Some(1) || peak > MOST_MEMORY {
@@ -169,7 +169,7 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
     )))
 }
 
-/// Waits for the end, and watches the memory.
+/// Waits for the end and monitors the memory.
 fn watch(
     mut child: Child,
     patience: Duration,
@@ -214,8 +214,8 @@ fn stopping(targets: &Targets) -> anyhow::Result<Outcome> {
     )))
 }
 
-/// Stops a run in the middle of a flood; says how long that took. A fast program may have reached its
-/// limit before it is stopped: it is tried again, and stopped sooner.
+/// Stops a run during a flood and returns how long that took. If the program reached its limit first, it
+/// is started again and stopped sooner.
 fn stop_in_time(targets: &Targets, mode: &str, way: &str) -> anyhow::Result<Duration> {
     for delay in STOPPED_AFTER {
         let server = Server::start(mode)?;
@@ -226,26 +226,26 @@ fn stop_in_time(targets: &Targets, mode: &str, way: &str) -> anyhow::Result<Dura
             "SIGINT" => command.args(["-p", "go", "--no-stdin"]),
             _ => command.args(["--json", "go", "--no-stdin"]),
         };
-        asking(&mut command, "anthropic", &server);
+        use_server(&mut command, "anthropic", &server);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         if let Some(took) = stop(command.spawn()?, way, delay)? {
             return Ok(took);
         }
     }
-    // Whatever reaches its limit sooner than that needs no stopping.
+    // A program that reaches its limit sooner need not be stopped.
     Ok(Duration::ZERO)
 }
 
-/// Stops a run after a while; says how long that took, unless it had ended already.
+/// Stops a run after a delay and returns how long that took, unless it had already ended.
 fn stop(mut child: Child, way: &str, delay: Duration) -> anyhow::Result<Option<Duration>> {
     let mut stdout = child.stdout.take().context("no output")?;
-    // Somebody reads, as clients do.
+    // Reads the output, as clients do.
     let reader = thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
     let mut input = child.stdin.take();
     if let Some(input) = &mut input {
         input.write_all(b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n")?;
     }
-    // Long enough for the flood to have begun, which nothing tells from outside.
+    // Long enough for the flood to start, which cannot be observed.
     thread::sleep(delay);
     if child.try_wait()?.is_some() {
         return Ok(None);
@@ -262,7 +262,7 @@ fn stop(mut child: Child, way: &str, delay: Duration) -> anyhow::Result<Option<D
             kill_process(Pid::from_child(&child), signal)?;
         }
     }
-    // The end of input follows the abort, and ends what has nothing more to do.
+    // The end of input follows the abort and ends the program.
     let (_, _, _, _) = watch(child, Duration::from_secs(20))?;
     let took = began.elapsed();
     let _ = reader.join();
@@ -332,7 +332,7 @@ fn escapes(targets: &Targets) -> anyhow::Result<Outcome> {
     )))
 }
 
-/// Hostile names and texts wherever a command finds some.
+/// Puts hostile names and texts wherever a command may find them.
 fn prepare(workdir: &Workdir) -> anyhow::Result<()> {
     let project = workdir.path().join(HOSTILE);
     let skill = format!(
@@ -367,7 +367,7 @@ fn prepare(workdir: &Workdir) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a run of `zot` writes to terminals.
+/// Returns what a run of `zot` writes to terminals.
 fn at_terminal(
     targets: &Targets,
     workdir: &Workdir,
@@ -437,7 +437,7 @@ fn echo(targets: &Targets) -> anyhow::Result<Outcome> {
             .status()?;
         ensure!(status.success(), "the recording of {form} failed");
         let recorded = fs::read_to_string(&cassette)?.replace("\",\"", "");
-        // The middle: what stands beside a key decides the first and last digits of base64.
+        // The middle, because neighbouring bytes change the first and last digits of base64.
         let middle = form.get(4..form.len() - 6).unwrap_or(form);
         let quoted = middle.replace('\\', "\\\\");
         if recorded.contains(middle) || recorded.contains(&quoted) {

@@ -17,24 +17,24 @@ use super::scenarios::{Bench, clear};
 
 const DELTAS: usize = 20_000;
 
-/// What an idle runtime may take.
+/// The memory limit of an idle runtime.
 const MOST_IDLE_BYTES: u64 = 50 << 10;
 
-/// What a bench in another language prints.
+/// The output of a bench in another language.
 #[derive(Deserialize)]
-struct Told {
+struct EventCount {
     events: u64,
     seconds: f64,
 }
 
 #[derive(Deserialize)]
-struct ToldFrames {
+struct FrameTimes {
     p50_ms: f64,
     p95_ms: f64,
     max_ms: f64,
 }
 
-/// How often the recorded answer is read in a row.
+/// How often the recorded response is read in a row.
 const GLASSPANE_REPEATS: usize = 25;
 
 impl Bench<'_> {
@@ -99,7 +99,7 @@ impl Bench<'_> {
         ];
         let mut times = Vec::new();
         for _ in 0..self.rounds(5) {
-            let told: Told = told(
+            let measured: EventCount = json_output(
                 Command::new("python3")
                     .arg(root().join("sdk/python/bench/events.py"))
                     .args(["--deltas", &DELTAS.to_string()])
@@ -112,11 +112,11 @@ impl Bench<'_> {
                     .env("PYTHONPATH", root().join("sdk/python")),
             )?;
             ensure!(
-                told.events >= DELTAS as u64,
+                measured.events >= DELTAS as u64,
                 "only {} events came",
-                told.events
+                measured.events
             );
-            times.push(Duration::from_secs_f64(told.seconds));
+            times.push(Duration::from_secs_f64(measured.seconds));
         }
         let python = median(times).as_secs_f64();
         rows.push(row("through the Python client", rate(python)));
@@ -165,7 +165,7 @@ impl Bench<'_> {
     /// `scripts/test` installs for the tests of the page.
     pub(super) fn page_frames(&self) -> anyhow::Result<Vec<Row>> {
         let seconds = self.rounds(20).to_string();
-        let told: ToldFrames = told(
+        let measured: FrameTimes = json_output(
             Command::new("node")
                 .arg(root().join("crates/glasspane/page-tests/frames.js"))
                 .args(["--agents", "200", "--rate", "2000", "--seconds", &seconds])
@@ -179,9 +179,9 @@ impl Bench<'_> {
             original: "",
         };
         Ok(vec![
-            row("p50", told.p50_ms),
-            row("p95", told.p95_ms),
-            row("max", told.max_ms),
+            row("p50", measured.p50_ms),
+            row("p95", measured.p95_ms),
+            row("max", measured.max_ms),
         ])
     }
 
@@ -195,8 +195,8 @@ impl Bench<'_> {
     }
 }
 
-/// Runs a program that prints one JSON object.
-fn told<T: for<'de> Deserialize<'de>>(command: &mut Command) -> anyhow::Result<T> {
+/// Runs a program and parses the JSON object that it prints.
+fn json_output<T: for<'de> Deserialize<'de>>(command: &mut Command) -> anyhow::Result<T> {
     let output = command
         .stderr(Stdio::inherit())
         .output()

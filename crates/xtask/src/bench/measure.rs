@@ -1,10 +1,10 @@
-//! Rounds of the same work, and their median.
+//! Measures rounds of the same work and returns the median.
 
 use std::time::{Duration, Instant};
 
 use super::peer::Peer;
 
-/// What one round cost.
+/// The cost of one round.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) wall: Duration,
@@ -23,8 +23,7 @@ impl Cost {
     }
 }
 
-/// Does `work` in `rounds` rounds, with `prepare` before each, and one more round before all to
-/// warm up. Only `work` counts.
+/// Runs `work` for `rounds` rounds after one to warm up, with `prepare` before each. Only `work` counts.
 pub(super) fn rounds(
     peer: &mut Peer,
     rounds: usize,
@@ -57,7 +56,7 @@ pub(super) fn nothing(_: &mut Peer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The middle of `values`; the later one when there are two.
+/// Returns the median of `values`; the upper one of two.
 pub(super) fn median<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A program that is driven over its pipes and watched.
+//! Drives a program through its pipes and measures it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ const DONE: &[u8] = b"{\"type\":\"done\"}\n";
 
 const READY: &[u8] = b"{\"type\":\"ready\"}\n";
 
-/// Larger than a pipe, so one read takes all there is.
+/// Larger than a pipe, so that one read takes everything.
 const BUFFER: usize = 1 << 20;
 
-/// How long a program may take to come to rest.
+/// How long a program may take to become idle.
 const SETTLE_LIMIT: Duration = Duration::from_secs(10);
 const SETTLE_POLL: Duration = Duration::from_micros(300);
 
@@ -74,7 +74,7 @@ impl Peer {
         self.read_until(DONE)
     }
 
-    /// Sends the same short prompt many times at once and reads until all are done.
+    /// Sends the same short prompt many times without waiting, and reads until all are done.
     pub(super) fn prompts(&mut self, message: &str, times: u32) -> anyhow::Result<()> {
         let prompt = serde_json::json!({"id": "p", "type": "prompt", "message": message});
         self.send(&vec![prompt.to_string(); times as usize].join("\n"))?;
@@ -94,12 +94,12 @@ impl Peer {
         self.read_until(DONE)
     }
 
-    /// Reads until a program that speaks as extensions do is ready.
+    /// Reads until an extension is ready.
     pub(super) fn until_ready(&mut self) -> anyhow::Result<()> {
         self.read_until(READY).map(drop)
     }
 
-    /// Reads until `done`, and shows every line with when it came.
+    /// Reads until `done` and passes every line with its arrival time to `show`.
     pub(super) fn watch(&mut self, mut show: impl FnMut(&[u8], Instant)) -> anyhow::Result<()> {
         let mut unfinished = Vec::new();
         loop {
@@ -120,14 +120,14 @@ impl Peer {
         }
     }
 
-    /// The first line the program writes by itself.
+    /// Reads the first line that the program writes.
     pub(super) fn first_line(&mut self) -> anyhow::Result<String> {
         let count = self.read_until(b"\n")?;
         Ok(String::from_utf8_lossy(&self.buffer[..count.min(BUFFER)]).into_owned())
     }
 
-    /// Reads until the output ends in `end`. Looks at the end of each read only: what the driver
-    /// does between two reads must not slow the program down.
+    /// Reads until the output ends in `end`. Checks the end of each read only, so that the driver does not
+    /// slow the program down.
     fn read_until(&mut self, end: &[u8]) -> anyhow::Result<usize> {
         let mut total = 0;
         let mut tail = Vec::new();
@@ -177,7 +177,7 @@ impl Drop for Peer {
     }
 }
 
-/// Processor time so far, read when every thread is at rest: only then is it exact.
+/// Returns the CPU time once every thread is idle; only then is it exact.
 pub(super) fn cpu_at_rest(pid: u32) -> anyhow::Result<Duration> {
     let deadline = Instant::now() + SETTLE_LIMIT;
     loop {
@@ -186,7 +186,7 @@ pub(super) fn cpu_at_rest(pid: u32) -> anyhow::Result<Duration> {
             return Ok(before);
         }
         if Instant::now() > deadline {
-            bail!("the program did not come to rest");
+            bail!("the program did not become idle");
         }
         thread::sleep(SETTLE_POLL);
     }

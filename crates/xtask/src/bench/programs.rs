@@ -1,4 +1,4 @@
-//! The programs that take part, built as packages are.
+//! The programs under test, built like packages.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const BINARIES: [&str; 8] = [
 /// What packages are built with: figures are those of the program that people install.
 const PROFILE: &str = "dist";
 
-/// Where they are.
+/// The paths of the programs.
 pub(super) struct Programs {
     pub(super) zot: PathBuf,
     pub(super) zino: PathBuf,
@@ -79,8 +79,8 @@ pub(super) fn build<const COUNT: usize>(
     Ok(paths)
 }
 
-/// Each by itself, as users build it: side by side with tests and examples it would get the
-/// features that those want of a dependency (tokio's clock for tests, its threads).
+/// Builds a program alone, as users do: together with tests and examples, dependencies would get more
+/// features (tokio's test clock, its threads).
 fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     let package = match name {
         "zot" => "zot-cli",
@@ -104,7 +104,7 @@ fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     executable(&output.stdout, name)
 }
 
-/// Finds the binary called `name` among cargo's messages.
+/// Finds the binary `name` in cargo's messages.
 fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
     #[derive(Deserialize)]
     struct Artifact {
@@ -126,10 +126,10 @@ fn executable(messages: &[u8], name: &str) -> anyhow::Result<PathBuf> {
             return Ok(path);
         }
     }
-    bail!("cargo built no {name}")
+    bail!("cargo did not build {name}")
 }
 
-/// `zot rpc` in a clean environment, talking to the model server on `port`.
+/// Returns `zot rpc` in a clean environment, with the model server on `port`.
 pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) -> Command {
     let mut command = clean_command(zot);
     let url = match wire {
@@ -151,8 +151,8 @@ pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) 
     command
 }
 
-/// `program` without what cargo added to the environment: its library path slows every start. With
-/// a home, because a shell without one looks it up.
+/// Returns a command without cargo's environment, whose library path slows every start. With a home,
+/// because a shell would look it up.
 pub(super) fn clean_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command

@@ -1,4 +1,4 @@
-//! The table.
+//! The table of figures.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ pub(super) struct Row {
     /// The same work done by a program that does nothing else.
     pub(super) floor: Option<(&'static str, Quantity)>,
     pub(super) target: Option<Quantity>,
-    /// What the original was measured at, on another machine.
+    /// The figure of the original, from another machine.
     pub(super) original: &'static str,
 }
 
@@ -57,7 +57,7 @@ impl Quantity {
         }
     }
 
-    /// On which side of a target of this kind it is good to be.
+    /// Returns the comparison with a target of this kind.
     fn bound(self) -> char {
         match self {
             Self::Rate(_) => '≥',
@@ -122,7 +122,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The machine, the command and the head of the table.
+/// Returns the machine, the command and the table header.
 pub(super) fn heading(bench: &str, program: &str, effort: Effort) -> String {
     let line = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();

@@ -1,11 +1,11 @@
-//! Many measurements of the same thing, and what is typical of them.
+//! Repeated measurements and their statistics.
 
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-/// Times in the order they were taken.
+/// Durations in the order they were measured.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Samples(Vec<Duration>);
 
@@ -22,7 +22,7 @@ impl Samples {
         self.percentile(50)
     }
 
-    /// The least sample that is not exceeded by `per_cent` of all (nearest rank); zero of none.
+    /// Returns the percentile by nearest rank; zero without samples.
     pub(super) fn percentile(&self, per_cent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements of `zot rpc`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,15 +23,15 @@ const GET_MESSAGES: &str = r#"{"id":"m","type":"get_messages"}"#;
 /// Tool calls in one prompt.
 const STEPS: u32 = 50;
 
-/// The server keeps the requests it saw, and long ones weigh. While a transcript is built they are
-/// forgotten this often; while a turn is measured, before every round.
+/// The server keeps requests, and long ones take memory. They are cleared this often while a transcript is
+/// built, and before every round of a measurement.
 const REQUESTS_BETWEEN_RESETS: usize = 20;
 
-/// So long that no transcript of the bench is ever compacted.
+/// So large that no transcript of the bench is ever compacted.
 pub(super) const MODELS: &str =
     r#"{"providers":{"openai":{"models":[{"id":"gpt-4o","contextWindow":1000000000000}]}}}"#;
 
-/// The model server and what is measured against it.
+/// The model server and the programs that use it.
 pub(super) struct Bench<'a> {
     programs: &'a Programs,
     effort: Effort,
@@ -55,7 +55,7 @@ impl<'a> Bench<'a> {
         let workdir = Workdir::new("start");
         let count = self.effort.rounds(200);
         let (mut zot, mut floor, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-        // Interleaved, so that all see the same weather.
+        // Interleaved, so that all run under the same conditions.
         for _ in 0..count {
             let start = Instant::now();
             let mut peer = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
         ])
     }
 
-    /// One more turn, and all messages, when there are many already.
+    /// Measures a turn, and reading all messages, on long transcripts.
     pub(super) fn long_transcripts(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("transcripts");
         std::fs::create_dir_all(workdir.zot_home())?;
@@ -298,23 +298,23 @@ impl<'a> Bench<'a> {
         Ok(rounds(floor, count, forget, work)?.per(times))
     }
 
-    /// Makes the server forget the requests it keeps.
+    /// Clears the requests that the server keeps.
     pub(super) fn reset_server(&self) -> anyhow::Result<()> {
         reset_server(self.port)
     }
 }
 
-/// Makes the model server on `port` forget the requests it keeps.
+/// Clears the requests that the model server on `port` keeps.
 pub(super) fn reset_server(port: u16) -> anyhow::Result<()> {
     let mut connection = TcpStream::connect(("127.0.0.1", port))?;
     connection.write_all(b"POST /_control HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n")?;
-    // One answer is one small write.
+    // The response is one small write.
     let count = connection.read(&mut [0; 1024])?;
     ensure!(count > 0, "the model server did not answer");
     Ok(())
 }
 
-/// Starts the model server and says on which port it is.
+/// Starts the model server and returns its port.
 pub(super) fn start_server(program: &Path) -> anyhow::Result<(Peer, u16)> {
     let mut server = Peer::start(clean_command(program))?;
     let line = server.first_line()?;
@@ -325,12 +325,12 @@ pub(super) fn start_server(program: &Path) -> anyhow::Result<(Peer, u16)> {
     Ok((server, port))
 }
 
-/// A round starts with an empty transcript.
+/// Clears the transcript before a round.
 pub(super) fn clear(zot: &mut Peer) -> anyhow::Result<()> {
     zot.call(CLEAR).map(drop)
 }
 
-/// Fails when the transcript was compacted or a prompt went wrong.
+/// Fails if the transcript was compacted or a prompt failed.
 fn check_count(zot: &mut Peer, messages: usize) -> anyhow::Result<()> {
     zot.send(GET_STATE)?;
     let state: serde_json::Value = serde_json::from_str(&zot.first_line()?)?;

@@ -16,7 +16,7 @@ use super::report::{Quantity, Row};
 use super::scenarios::{MODELS, reset_server, start_server};
 use screen::Screen;
 
-/// Over so long a time wake-ups are counted.
+/// How long wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Prompts that are typed in one go: fewer than may wait.
@@ -90,7 +90,7 @@ impl TerminalBench {
         }])
     }
 
-    /// What it does when nobody does anything.
+    /// Measures the idle chat.
     pub(super) fn rest(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = self.workdir()?;
         let mut screen = self.open(&workdir)?;
@@ -145,8 +145,8 @@ impl TerminalBench {
         ])
     }
 
-    /// The same work in a short and in a long conversation, in turns, so that both see the same
-    /// weather.
+    /// Measures the same work in a short and in a long conversation, alternating, so that both run under the
+    /// same conditions.
     pub(super) fn long_transcripts(&self) -> anyhow::Result<Vec<Row>> {
         let most = match self.effort {
             Effort::Full => 5_000,
@@ -170,7 +170,7 @@ impl TerminalBench {
         for ((screen, size), cpus) in screens.iter_mut().zip(sizes).zip(cpus) {
             let cpu = median(cpus);
             let floor = first.map(|cpu| ("with 10", Quantity::Time(cpu)));
-            // A tenth is what two equal runs differ by.
+            // Two equal runs differ by about a tenth.
             let target = first.map(|cpu| Quantity::Time(cpu + cpu / 10));
             rows.push(Row {
                 what: format!("10,000 deltas at 1,000/s into {size} messages, CPU"),
@@ -240,7 +240,7 @@ impl TerminalBench {
                 for key in "part77mod42".chars() {
                     keys.push(screen.time_of_key(key.to_string().as_bytes())?);
                 }
-                // Away with the list and the line.
+                // Closes the list and clears the line.
                 screen.write(b"\x15")?;
                 screen.settle()?;
             }

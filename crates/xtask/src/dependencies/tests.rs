@@ -1,4 +1,4 @@
-use super::{complaints, foreign_crates};
+use super::{external_crates, problems};
 
 const MANIFEST: &str = "[workspace]\nmembers = []\n\n[workspace.dependencies]\n\
     zot-wire = { path = \"crates/zot-wire\" }\n# why\nserde = \"1\"\n\
@@ -6,14 +6,14 @@ const MANIFEST: &str = "[workspace]\nmembers = []\n\n[workspace.dependencies]\n\
 
 #[test]
 fn our_own_crates_and_other_sections_do_not_count() {
-    assert_eq!(foreign_crates(MANIFEST), ["serde", "tokio"]);
+    assert_eq!(external_crates(MANIFEST), ["serde", "tokio"]);
 }
 
 #[test]
 fn a_crate_must_be_named_in_the_right_section() {
     let check = |architecture: &str, expected: usize| {
         assert_eq!(
-            complaints(MANIFEST, architecture).len(),
+            problems(MANIFEST, architecture).len(),
             expected,
             "{architecture}"
         );

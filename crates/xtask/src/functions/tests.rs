@@ -1,4 +1,4 @@
-use super::{Function, MAX_FUNCTION_LINES, complaints, functions};
+use super::{Function, MAX_FUNCTION_LINES, functions, problems};
 
 fn names_and_lines(text: &str) -> Vec<(String, usize, usize)> {
     let entry = |function: Function| (function.name, function.line, function.lines);
@@ -54,7 +54,7 @@ fn braces_in_literals_and_comments_do_not_count() {
 }
 
 #[test]
-fn the_limit_itself_is_allowed_and_a_flat_table_says_so() {
+fn the_limit_is_inclusive_and_flat_tables_are_exempt() {
     let workdir = testkit::Workdir::new("functions");
     let function = |body: &str, lines: usize| {
         format!("fn f() {{\n{body}{}}}\n", "    x();\n".repeat(lines - 2))
@@ -65,7 +65,7 @@ fn the_limit_itself_is_allowed_and_a_flat_table_says_so() {
     workdir.write("crates/a/tests/it/long.rs", &longer);
     let table = function("    // Flat table: one line for each key.\n", 200);
     workdir.write("crates/a/src/table.rs", &table);
-    let found = complaints(&workdir.path()).unwrap();
+    let found = problems(&workdir.path()).unwrap();
     assert_eq!(
         found,
         [

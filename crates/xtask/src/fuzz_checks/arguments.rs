@@ -1,12 +1,12 @@
-//! The arguments of tool calls as a model streams them.
+//! Streamed arguments of tool calls.
 
 use zot_agent::{Response, ResponseBuilder};
 use zot_conversation::{ContentBlock, ModelEvent, StopReason, ToolCallId};
 
 use super::{in_characters, pieces};
 
-/// How arguments and text are cut does not change the answer, calls that take turns do not mix,
-/// what is sent on is always one JSON object, and an answer that breaks off keeps its text only.
+/// Splits do not change the response, interleaved calls do not mix, arguments are always one JSON object,
+/// and an interrupted response keeps only its text.
 pub fn partial_arguments(data: &[u8]) {
     let (content, cut) = pieces(data);
     let whole = String::from_utf8_lossy(content);
@@ -16,10 +16,10 @@ pub fn partial_arguments(data: &[u8]) {
     assert_eq!(
         finish(&events(&ids, &cut)),
         expected,
-        "the cut changes the answer"
+        "the split changes the response"
     );
     let Some(answer) = expected else {
-        unreachable!("an answer with a stop is whole");
+        unreachable!("a response with a stop is complete");
     };
     let text: String = answer.content.iter().filter_map(as_text).collect();
     assert_eq!(text, whole);
@@ -44,14 +44,14 @@ pub fn partial_arguments(data: &[u8]) {
     );
 }
 
-/// What goes back to a provider has to be an object that any JSON reader accepts.
+/// Arguments for a provider must be an object that every JSON parser accepts.
 fn check_arguments(json: &str) {
-    // Not into a `Value`: it refuses nesting that raw text may have.
+    // Not as a `Value`, which limits the nesting.
     let raw = serde_json::from_str::<&serde_json::value::RawValue>(json);
     assert!(raw.is_ok_and(|raw| raw.get().starts_with('{')), "{json:?}");
 }
 
-/// The text, then two calls whose arguments take turns, piece by piece.
+/// Returns the text, then two calls with interleaved arguments.
 fn events(ids: &[ToolCallId], pieces: &[&str]) -> Vec<ModelEvent> {
     let mut events = vec![ModelEvent::Start];
     events.extend(

@@ -1,4 +1,4 @@
-//! Blocks in the text of a model.
+//! Tool call blocks in text.
 
 use zot_hermes::{BlockItem, BlockParser, Tag};
 
@@ -6,10 +6,10 @@ use super::{in_characters, pieces};
 
 const TAGS: &[Tag] = &[Tag::TOOL_CALL, Tag::TASK];
 
-/// Short, so that inputs of a fuzzer reach it.
+/// Short, so that a fuzzer reaches it.
 const LIMIT: usize = 64;
 
-/// What a text holds, however it was cut.
+/// A part of a text, independent of splits.
 #[derive(Debug, PartialEq)]
 enum Found {
     Text(String),
@@ -21,8 +21,8 @@ enum Found {
     },
 }
 
-/// How a text is cut does not change its blocks, the pieces of a body are the body, no text holds
-/// an opening tag, and written out again it is the text that was read.
+/// Splits do not change the blocks, the pieces of a body add up to it, text contains no opening tag, and
+/// the parts add up to the input.
 pub fn hermes_blocks(data: &[u8]) {
     let (content, cut) = pieces(data);
     let whole = String::from_utf8_lossy(content);
@@ -30,10 +30,14 @@ pub fn hermes_blocks(data: &[u8]) {
     assert_eq!(
         find(&in_characters(&whole, &cut)),
         found,
-        "the cut changes the blocks"
+        "the split changes the blocks"
     );
     let characters: Vec<&str> = whole.split_inclusive(|_| true).collect();
-    assert_eq!(find(&characters), found, "by characters the blocks differ");
+    assert_eq!(
+        find(&characters),
+        found,
+        "splitting by characters changes the blocks"
+    );
     let mut position = 0;
     for item in &found {
         position += check_found(item, &whole[position..]);
@@ -41,7 +45,7 @@ pub fn hermes_blocks(data: &[u8]) {
     assert_eq!(position, whole.len());
 }
 
-/// Checks that `rest` begins with what was found; returns its length.
+/// Checks that `rest` starts with the found part and returns its length.
 fn check_found(found: &Found, rest: &str) -> usize {
     match found {
         Found::Text(text) => {
@@ -56,7 +60,7 @@ fn check_found(found: &Found, rest: &str) -> usize {
             closed,
         } => {
             let Some(tag) = TAGS.iter().find(|known| known.name == *tag) else {
-                unreachable!("a tag that was not asked for: {tag}");
+                unreachable!("unexpected tag: {tag}");
             };
             assert!(rest.starts_with(tag.open));
             let rest = &rest[tag.open.len()..];
@@ -81,7 +85,7 @@ fn find(pieces: &[&str]) -> Vec<Found> {
         BlockItem::BlockStart { .. } => deltas.clear(),
         BlockItem::BlockDelta { text, .. } => deltas.push_str(text),
         BlockItem::BlockEnd { tag, body } | BlockItem::BlockUnclosed { tag, body } => {
-            assert_eq!(deltas, body.text, "the pieces are not the body");
+            assert_eq!(deltas, body.text, "the pieces do not add up to the body");
             found.push(Found::Block {
                 tag,
                 body: body.text.to_owned(),

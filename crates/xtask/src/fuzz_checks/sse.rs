@@ -6,14 +6,18 @@ use super::pieces;
 
 type Decoded = (Vec<(Vec<u8>, Vec<u8>)>, Result<(), SseError>);
 
-/// How a stream is cut does not change its events, no event has a line break in its name, and a
-/// server cannot make the decoder hand out more than it was sent.
+/// Splits do not change the events, no event name contains a line break, and the decoder never returns
+/// more than it received.
 pub fn sse_decoder(data: &[u8]) {
     let (content, cut) = pieces(data);
     let whole = decode(&[content]);
-    assert_eq!(decode(&cut), whole, "the cut changes the events");
+    assert_eq!(decode(&cut), whole, "the split changes the events");
     let bytes: Vec<&[u8]> = content.chunks(1).collect();
-    assert_eq!(decode(&bytes), whole, "byte by byte the events differ");
+    assert_eq!(
+        decode(&bytes),
+        whole,
+        "splitting by bytes changes the events"
+    );
     let handed_out = whole.0.iter().map(|(name, data)| name.len() + data.len());
     assert!(handed_out.sum::<usize>() <= content.len());
     for (name, data) in &whole.0 {

@@ -1,7 +1,7 @@
 use super::{hermes_blocks, input, partial_arguments, pieces, rpc_line, sse_decoder};
 
 #[test]
-fn an_input_carries_its_cuts() {
+fn an_input_contains_its_split() {
     let data = input(&[2, 0, 3], b"abcdefg");
     let (content, cut) = pieces(&data);
     assert_eq!(content, b"abcdefg");
@@ -11,7 +11,7 @@ fn an_input_carries_its_cuts() {
 }
 
 #[test]
-fn nothing_at_all_is_fine() {
+fn empty_input_is_accepted() {
     for check in [sse_decoder, rpc_line, partial_arguments, hermes_blocks] {
         check(b"");
         check(&[0]);

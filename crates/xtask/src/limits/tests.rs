@@ -1,5 +1,5 @@
 use super::value::Constants;
-use super::{complaints, constants_of, document};
+use super::{constants_of, document, problems};
 
 fn check_value(name: &str, expression: &str, expected: &str) {
     let constants = Constants::new([("BASE_BYTES", "2 * 1024"), ("LOOP", "LOOP + 1")].into_iter());
@@ -67,7 +67,7 @@ const DELAYS: [Duration; 2] = [
 ";
 
 #[test]
-fn constants_are_read_with_what_their_documentation_says() {
+fn constants_are_read_with_their_documentation() {
     let found: Vec<_> = constants_of("a", "crates/a/src/lib.rs", SOURCE)
         .into_iter()
         .map(|constant| (constant.name, constant.expression, constant.consequence))
@@ -92,7 +92,7 @@ fn constants_are_read_with_what_their_documentation_says() {
 }
 
 #[test]
-fn the_table_has_a_row_for_each_limit_of_the_programs_and_none_for_tests() {
+fn the_table_lists_limits_of_programs_but_not_of_tests() {
     let workdir = testkit::Workdir::new("limits");
     workdir.write("crates/b/src/lib.rs", SOURCE);
     workdir.write("crates/b/src/lib/tests.rs", SOURCE);
@@ -119,7 +119,7 @@ fn the_table_has_a_row_for_each_limit_of_the_programs_and_none_for_tests() {
 }
 
 #[test]
-fn a_name_without_a_noun_and_a_name_defined_twice_are_refused() {
+fn vague_and_duplicate_names_are_reported() {
     let mut constants = constants_of(
         "a",
         "a.rs",
@@ -132,7 +132,7 @@ fn a_name_without_a_noun_and_a_name_defined_twice_are_refused() {
     ));
     constants.extend(constants_of("c", "c.rs", "const CHUNK_BYTES: u8 = 1;"));
     assert_eq!(
-        complaints(&constants),
+        problems(&constants),
         [
             "a.rs: MAX_FILE_BYTES does not say what it limits",
             "a.rs: PATIENCE does not say what it limits",

@@ -1,15 +1,15 @@
-//! What the expression of a constant comes to, and how it is shown.
+//! Evaluates the expression of a constant and formats the value.
 
 use std::collections::BTreeMap;
 
-/// Deeper than constants refer to each other.
+/// How deep constants may refer to each other.
 const DEEPEST: usize = 16;
 
 const KIB: f64 = 1024.0;
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 60.0 * MINUTE;
 
-/// The constants that expressions can name.
+/// The constants that expressions may refer to.
 pub(super) struct Constants<'a> {
     expressions: BTreeMap<&'a str, &'a str>,
 }
@@ -32,7 +32,7 @@ impl<'a> Constants<'a> {
     pub(super) fn shown(&self, name: &str, expression: &str) -> Result<String, String> {
         let value = self
             .evaluate(expression, 0)
-            .ok_or_else(|| format!("the value of {name} is not understood: {expression}"))?;
+            .ok_or_else(|| format!("cannot evaluate {name}: {expression}"))?;
         Ok(show(name, &value))
     }
 
@@ -51,7 +51,7 @@ impl<'a> Constants<'a> {
     }
 }
 
-/// Words and numbers, `<<`, and single signs. Paths are one word.
+/// Splits an expression into words, numbers, `<<` and single characters. A path is one word.
 fn tokens(expression: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     let mut in_word = false;
@@ -225,7 +225,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// With a comma before every three digits.
+/// Formats a number with thousands separators.
 fn count(number: f64) -> String {
     let text = format!("{number}");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

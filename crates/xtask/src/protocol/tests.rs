@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::captures::Capture;
-use super::{complaints, misfits, validator};
+use super::{misfits, problems, validator};
 
 /// A protocol of one command, one event, one response.
 fn schema() -> Value {
@@ -32,11 +32,11 @@ const WHOLE: &str = r#"> {"id": "1", "type": "ping"}
 
 fn check(schema: &Value, text: &str, expected: &[&str]) {
     let capture = Capture::parse("session".to_owned(), text);
-    assert_eq!(complaints(schema, &[capture]), expected);
+    assert_eq!(problems(schema, &[capture]), expected);
 }
 
 #[test]
-fn a_variant_without_a_capture_is_noticed() {
+fn a_variant_without_a_capture_is_reported() {
     check(&schema(), WHOLE, &[]);
     let expected = [
         "no capture sends the command ping",
@@ -53,7 +53,7 @@ fn a_variant_without_a_capture_is_noticed() {
 }
 
 #[test]
-fn a_command_without_a_response_is_noticed() {
+fn a_command_without_a_response_is_reported() {
     let mut grown = schema();
     let command = json!({"properties": {"type": {"const": "clear"}}});
     let commands = grown["$defs"]["Command"]["oneOf"].as_array_mut().unwrap();
@@ -66,7 +66,7 @@ fn a_command_without_a_response_is_noticed() {
 }
 
 #[test]
-fn a_frame_that_our_types_would_change_is_noticed() {
+fn a_frame_that_does_not_round_trip_is_reported() {
     let check = |line: &str, expected: &str| {
         let capture = Capture::parse("session".to_owned(), line);
         let found = misfits(&zot_wire::rpc::json_schema(), &capture);
@@ -88,7 +88,7 @@ fn a_frame_that_our_types_would_change_is_noticed() {
 }
 
 #[test]
-fn a_command_that_the_schema_does_not_have_is_noticed() {
+fn a_command_missing_from_the_schema_is_reported() {
     let line = r#"> {"type": "get_state", "id": 1}"#;
     let capture = Capture::parse("session".to_owned(), line);
     assert_eq!(
@@ -105,7 +105,7 @@ fn a_command_that_the_schema_does_not_have_is_noticed() {
 }
 
 #[test]
-fn what_depends_on_timing_is_not_compared() {
+fn masked_parts_are_not_compared() {
     let line = r#"< {"type": "assistant_message", "content": "<partial>", "time": "<time>"}"#;
     let capture = Capture::parse("session".to_owned(), line);
     assert_eq!(
@@ -115,7 +115,7 @@ fn what_depends_on_timing_is_not_compared() {
 }
 
 #[test]
-fn the_validator_refuses_what_it_does_not_know() {
+fn the_validator_refuses_unknown_keywords() {
     let check = |schema: Value, value: Value, fits: bool| {
         let outcome = validator::validate(&schema, &value);
         assert_eq!(outcome.is_ok(), fits, "{schema} {value}: {outcome:?}");

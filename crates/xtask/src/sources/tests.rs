@@ -1,14 +1,14 @@
-use super::{MAX_LINES, complaints, count_lines};
+use super::{MAX_LINES, count_lines, problems};
 
 #[test]
-fn a_last_line_counts_with_and_without_its_end() {
+fn the_last_line_counts_with_and_without_a_line_feed() {
     for (content, lines) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
         assert_eq!(count_lines(content.as_bytes()), lines, "{content:?}");
     }
 }
 
 #[test]
-fn the_limit_itself_is_allowed_and_only_sources_count() {
+fn the_limit_is_inclusive_and_applies_to_sources_only() {
     let workdir = testkit::Workdir::new("sources");
     let (allowed, too_long) = ("x\n".repeat(MAX_LINES), "x\n".repeat(MAX_LINES + 1));
     workdir.write("crates/a/src/allowed.rs", &allowed);
@@ -18,7 +18,7 @@ fn the_limit_itself_is_allowed_and_only_sources_count() {
     workdir.write("README.md", &too_long);
     workdir.write("target/debug/long.rs", &too_long);
     workdir.write("sdk/typescript/node_modules/long.js", &too_long);
-    let found = complaints(&workdir.path()).unwrap();
+    let found = problems(&workdir.path()).unwrap();
     let files: Vec<&str> = found
         .iter()
         .filter_map(|complaint| complaint.split_once(" has 801 lines"))

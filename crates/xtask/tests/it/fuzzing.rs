@@ -1,5 +1,5 @@
-//! The fuzz targets for a bounded number of cases: seeds from the captures and from the wires,
-//! mutated by a generator that does the same every time.
+//! Runs the fuzz targets for a bounded number of cases: seeds from the captures and the wires, mutated by
+//! a deterministic generator.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use xtask::repository::root;
 
 const CASES: usize = 20_000;
 
-/// The longest input, so that the cases stay many.
+/// The longest input; short, so that there are many cases.
 const MAX_INPUT: usize = 600;
 
-/// Bytes that mean something to one of the decoders.
+/// Bytes with a meaning to one of the decoders.
 const TELLING: &[u8] = b"\n\r:{}<>[]\"\\,u0 dae\xef\xbb\xbf\xe2\x80\xa8\xff";
 
 /// xorshift64*.

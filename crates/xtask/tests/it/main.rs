@@ -1,4 +1,4 @@
-//! This repository, checked: `cargo test -p xtask`.
+//! Checks this repository: `cargo test -p xtask`.
 
 mod fuzzing;
 mod repository;

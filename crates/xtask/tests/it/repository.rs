@@ -1,4 +1,4 @@
-//! The rules every change has to keep.
+//! The rules for every change.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 use xtask::repository::root;
 use xtask::{dependencies, functions, layers, limits, links, protocol, schema, sources};
 
-fn check(complaints: Vec<String>) {
-    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+fn check(problems: Vec<String>) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
 #[test]
 fn crates_depend_on_lower_layers_only() {
-    check(layers::complaints(&layers::members(&root()).unwrap()));
+    check(layers::problems(&layers::members(&root()).unwrap()));
 }
 
 #[test]
@@ -20,29 +20,26 @@ fn no_source_file_is_too_long() {
     let sources = sources::source_files(&root()).unwrap();
     assert!(
         sources.iter().any(|path| path.ends_with(file!())),
-        "this very file was not found"
+        "this file was not found"
     );
-    check(sources::complaints(&root()).unwrap());
+    check(sources::problems(&root()).unwrap());
 }
 
 #[test]
 fn no_function_is_too_long() {
-    check(functions::complaints(&root()).unwrap());
+    check(functions::problems(&root()).unwrap());
 }
 
 #[test]
-fn text_of_others_reaches_terminals_through_the_filter() {
-    check(sources::printing_complaints(&root()).unwrap());
+fn untrusted_text_reaches_terminals_through_the_filter() {
+    check(sources::printing_problems(&root()).unwrap());
 }
 
 #[test]
 fn every_part_of_the_protocol_is_captured() {
     let captures = protocol::read_captures(&root()).unwrap();
     assert!(!captures.is_empty());
-    check(protocol::complaints(
-        &zot_wire::rpc::json_schema(),
-        &captures,
-    ));
+    check(protocol::problems(&zot_wire::rpc::json_schema(), &captures));
 }
 
 #[test]
@@ -70,20 +67,20 @@ fn the_table_of_limits_is_current() {
 }
 
 #[test]
-fn limits_have_telling_names() {
-    check(limits::name_complaints(&root()).unwrap());
+fn limits_have_descriptive_names() {
+    check(limits::name_problems(&root()).unwrap());
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
-    check(links::complaints(&root()).unwrap());
+fn links_between_documents_are_valid() {
+    check(links::problems(&root()).unwrap());
 }
 
 #[test]
-fn every_dependency_has_its_reason() {
+fn every_dependency_is_justified() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    assert!(!dependencies::foreign_crates(&manifest).is_empty());
+    assert!(!dependencies::external_crates(&manifest).is_empty());
     if let Ok(architecture) = fs::read_to_string(root().join("ARCHITECTURE.md")) {
-        check(dependencies::complaints(&manifest, &architecture));
+        check(dependencies::problems(&manifest, &architecture));
     }
 }

@@ -219,12 +219,12 @@ async fn a_caller_that_hangs_up_ends_its_programs_and_model_requests() {
         .begin::<agent_loop::Request>(AgentLoop, run("hangmid", true))
         .await;
     until("the model receives the request", || {
-        model.answers_in_progress() == 1
+        model.responses_in_progress() == 1
     })
     .await;
     drop(call);
     until("the model's request is cancelled", || {
-        model.answers_in_progress() == 0
+        model.responses_in_progress() == 0
     })
     .await;
     stack.end().await;

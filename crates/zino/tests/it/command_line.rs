@@ -331,11 +331,11 @@ fn the_client_prints_a_stream_live() {
         .unwrap()
         .read_exact(&mut first)
         .unwrap();
-    assert_eq!(model.answers_in_progress(), 1);
+    assert_eq!(model.responses_in_progress(), 1);
     client.kill().unwrap();
     client.wait().unwrap();
     eventually("the model's request is cancelled", || {
-        model.answers_in_progress() == 0
+        model.responses_in_progress() == 0
     });
 }
 

@@ -62,10 +62,10 @@ fn a_client_that_hangs_up_ends_the_models_work() {
                 if message == "hangmid" {
                     next_frame(&mut client).unwrap();
                 }
-                eventually("the model works", || model.answers_in_progress() == 1);
+                eventually("the model works", || model.responses_in_progress() == 1);
                 drop(client);
                 timed("the model's connection is closed", || {
-                    model.answers_in_progress() == 0
+                    model.responses_in_progress() == 0
                 })
             });
         }
@@ -82,10 +82,10 @@ fn a_half_closed_client_that_hangs_up_ends_the_models_work() {
             let ask = json!({ "message": "hang", "stream": true });
             let client = installation.begin(Daemon, &ask);
             client.shutdown(Shutdown::Write).unwrap();
-            eventually("the model works", || model.answers_in_progress() == 1);
+            eventually("the model works", || model.responses_in_progress() == 1);
             drop(client);
             timed("the model's connection is closed", || {
-                model.answers_in_progress() == 0
+                model.responses_in_progress() == 0
             })
         });
     }

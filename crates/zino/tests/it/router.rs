@@ -222,7 +222,7 @@ async fn a_model_that_takes_too_long_is_an_error() {
     let message = "the model has not responded within 0.2s";
     assert_eq!(response, [json!({ "type": "error", "message": message })]);
     until("the request is cancelled", || {
-        model.answers_in_progress() == 0
+        model.responses_in_progress() == 0
     })
     .await;
     stack.end().await;
@@ -239,11 +239,11 @@ async fn a_caller_that_hangs_up_cancels_its_request() {
         call.next().await.unwrap(),
         Some(router::Response::Chunk(String::new()))
     );
-    assert_eq!(model.answers_in_progress(), 1);
+    assert_eq!(model.responses_in_progress(), 1);
     let hung_up = Instant::now();
     drop(call);
     until("the request is cancelled", || {
-        model.answers_in_progress() == 0
+        model.responses_in_progress() == 0
     })
     .await;
     assert!(

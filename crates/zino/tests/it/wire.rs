@@ -615,7 +615,7 @@ fn a_stream_is_forwarded_as_it_arrives() {
     let mut stream = installation.begin(Daemon, &ask);
     let first = next_frame(&mut stream).unwrap();
     assert_eq!(first["type"], "chunk");
-    assert_eq!(model.answers_in_progress(), 1);
+    assert_eq!(model.responses_in_progress(), 1);
 }
 
 /// A peer that stalls finally gets an error. The paused clock advances while all tasks are idle.

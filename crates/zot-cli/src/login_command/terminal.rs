@@ -3,7 +3,7 @@
 use zot_sdk::credentials::Credentials;
 use zot_sdk::login;
 use zot_sdk::login::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
-use zot_tui::{EndSignal, KeyPrompt, KeyPromptEvent, Typed, TypedSecret};
+use zot_tui::{Echo, EndSignal, KeyPrompt, KeyPromptEvent, TypedSecret};
 
 use super::LoginArguments;
 use crate::failure::{Failure, FailureKind};
@@ -33,11 +33,13 @@ pub(super) async fn ask(
             }
         };
         if let Some(url) = &url {
-            prompt.say(&format!("Paste the key at {url} (tab opens it),"))?;
-            prompt
-                .say("or type or paste it here; it is not shown. Enter stores it, esc cancels.")?;
+            prompt.print(&format!("Paste the key at {url} (tab opens it),"))?;
+            prompt.print(
+                "or type or paste it here; it is not shown. Enter stores it, esc cancels.",
+            )?;
         } else {
-            prompt.say("Type or paste the key; it is not shown. Enter stores it, esc cancels.")?;
+            prompt
+                .print("Type or paste the key; it is not shown. Enter stores it, esc cancels.")?;
         }
         let mut dialog = KeyDialog {
             prompt: &mut prompt,
@@ -46,11 +48,11 @@ pub(super) async fn ask(
         let provider = dialog.provider(credentials, &providers).await?;
         for _ in 0..MAX_KEY_ATTEMPTS {
             let label = format!("key of {provider}: ");
-            let key = dialog.entered(&label, Typed::Hidden).await?;
+            let key = dialog.entered(&label, Echo::Hidden).await?;
             let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());
             match dialog.unless_cancelled(kept).await? {
                 Ok(kept) => return Ok(kept),
-                Err(refused) => dialog.prompt.say(&refused.to_string())?,
+                Err(refused) => dialog.prompt.print(&refused.to_string())?,
             }
         }
         Err(KeyPageError::TooManyAttempts.into())
@@ -81,23 +83,23 @@ impl KeyDialog<'_> {
             return Ok(only.clone());
         }
         self.prompt
-            .say(&format!("Providers: {}", providers.join(", ")))?;
+            .print(&format!("Providers: {}", providers.join(", ")))?;
         loop {
-            let entered = self.entered("provider: ", Typed::Shown).await?;
+            let entered = self.entered("provider: ", Echo::Shown).await?;
             let name = credentials.canonical(entered.reveal());
             if providers.iter().any(|known| known == name) {
                 return Ok(name.to_owned());
             }
-            self.prompt.say("Enter one of these providers.")?;
+            self.prompt.print("Enter one of these providers.")?;
         }
     }
 
-    async fn entered(&mut self, label: &str, typed: Typed) -> Result<TypedSecret, Failure> {
-        self.prompt.ask(label, typed)?;
+    async fn entered(&mut self, label: &str, echo: Echo) -> Result<TypedSecret, Failure> {
+        self.prompt.ask(label, echo)?;
         loop {
             match self.prompt.next().await? {
                 KeyPromptEvent::Entered(entered) => return Ok(entered),
-                KeyPromptEvent::WantsPage => (self.open_page)(),
+                KeyPromptEvent::PageRequested => (self.open_page)(),
                 other => return Err(ending(&other)),
             }
         }
@@ -106,12 +108,12 @@ impl KeyDialog<'_> {
     /// Waits for `work`; esc and signals cancel it, other keys are ignored.
     async fn unless_cancelled<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = std::pin::pin!(work);
-        self.prompt.ask("checking the key … ", Typed::Hidden)?;
+        self.prompt.ask("checking the key … ", Echo::Hidden)?;
         loop {
             tokio::select! {
                 done = &mut work => return Ok(done),
                 event = self.prompt.next() => match event? {
-                    KeyPromptEvent::Entered(_) | KeyPromptEvent::WantsPage => {}
+                    KeyPromptEvent::Entered(_) | KeyPromptEvent::PageRequested => {}
                     other => return Err(ending(&other)),
                 },
             }

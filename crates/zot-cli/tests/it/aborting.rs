@@ -36,14 +36,14 @@ fn while_waiting_for_the_first_byte() {
         let mut session = Session::start(wire);
         session.zot.prompt("1", "hang");
         poll_until("the request arrives", || {
-            session.server.answers_in_progress() == 1
+            session.server.responses_in_progress() == 1
         });
         let frames = abort(&mut session.zot);
         assert_eq!(stop_of(&frames), "aborted");
         assert_no_error(&frames);
         assert!(of_kind(&frames, "assistant_message").is_empty());
         poll_until("the connection is closed", || {
-            session.server.answers_in_progress() == 0
+            session.server.responses_in_progress() == 0
         });
         assert_works(&mut session);
     }

@@ -126,11 +126,13 @@ fn a_reader_may_close_once_a_single_run_has_written_everything() {
             .model(&server, Wire::OpenAi)
             .arguments([mode, "-n", "hang"]);
         let (zot, stdout) = command.spawn_unread();
-        poll_until("the request arrives", || server.answers_in_progress() == 1);
+        poll_until("the request arrives", || {
+            server.responses_in_progress() == 1
+        });
         drop(stdout);
         assert_told(&zot.wait(ENDING));
         poll_until("the request is given up", || {
-            server.answers_in_progress() == 0
+            server.responses_in_progress() == 0
         });
     }
 }

@@ -181,7 +181,9 @@ fn an_interrupt_exits_with_130() {
         .model(&server, Wire::OpenAi)
         .arguments(["-p", "--no-session", "hang"])
         .spawn();
-    poll_until("the request arrives", || server.answers_in_progress() == 1);
+    poll_until("the request arrives", || {
+        server.responses_in_progress() == 1
+    });
     zot.signal(Signal::INT);
     assert_eq!(zot.wait(PATIENCE).code, Some(130));
 }

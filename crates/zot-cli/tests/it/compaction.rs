@@ -82,7 +82,7 @@ fn an_aborted_compaction_changes_nothing() {
     session.zot.send(json!({"id": "c", "type": "compact"}));
     session.zot.event("response");
     poll_until("the summary is asked for", || {
-        session.server.answers_in_progress() == 1
+        session.server.responses_in_progress() == 1
     });
     session.zot.send(json!({"id": "a", "type": "abort"}));
     let mut frames = session.zot.collect_until(|frame| frame["type"] == "done");

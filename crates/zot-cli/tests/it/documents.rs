@@ -199,6 +199,41 @@ fn every_command_and_event_is_shown() {
     );
 }
 
+#[test]
+fn the_readme_is_short() {
+    let words = read("README.md").split_whitespace().count();
+    assert!(
+        words <= 900,
+        "README.md has {words} words, the limit is 900"
+    );
+}
+
+#[test]
+fn every_page_is_in_the_index_and_says_what_it_is_for() {
+    let index = read("docs/README.md");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = |below: &str| {
+        let entries = fs::read_dir(directory.join(below)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let pages = names.filter(|name| name.ends_with(".md") && name != "README.md");
+        pages
+            .map(|name| format!("{below}{name}"))
+            .collect::<Vec<_>>()
+    };
+    for page in pages("").into_iter().chain(pages("embedding/")) {
+        assert!(
+            index.contains(&format!("]({page})")),
+            "docs/README.md does not list {page}"
+        );
+        let text = read(&format!("docs/{page}"));
+        let opening = text.lines().nth(2).unwrap_or_default();
+        assert!(
+            text.starts_with("# ") && opening.starts_with(|first: char| first.is_alphabetic()),
+            "docs/{page} does not open with what it is for: {opening:?}"
+        );
+    }
+}
+
 /// The frames under a heading of the document about extensions.
 fn extension_frames(heading: &str) -> Vec<Value> {
     let text = read(EXTENSIONS);

@@ -55,7 +55,7 @@ fn a_signal_ends_the_wait_for_a_silent_model() {
     let mut session = Session::start(Wire::Anthropic);
     session.zot.prompt("1", "hang");
     poll_until("the request arrives", || {
-        session.server.answers_in_progress() == 1
+        session.server.responses_in_progress() == 1
     });
     session.zot.signal(Signal::TERM);
     assert_eq!(session.zot.wait(PATIENCE).code, Some(143));
@@ -73,7 +73,7 @@ fn closing_the_output_ends_the_process() {
     drop(lines);
     zot.wait(READER_GONE);
     poll_until("the model's connection is closed", || {
-        server.answers_in_progress() == 0
+        server.responses_in_progress() == 0
     });
 }
 
@@ -88,7 +88,7 @@ fn a_reader_that_stops_reading_pauses_the_model() {
     // the rest, the server would be finished well within this time.
     let deadline = Instant::now() + OBSERVED;
     while Instant::now() < deadline {
-        assert_eq!(server.answers_in_progress(), 1, "zot read on");
+        assert_eq!(server.responses_in_progress(), 1, "zot read on");
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(stdout);

@@ -64,5 +64,5 @@ fn every_recording_is_replayed() {
 
 #[test]
 fn every_deviation_says_why() {
-    assert_eq!(fixtures().complaints(), Vec::<String>::new());
+    assert_eq!(fixtures().problems(), Vec::<String>::new());
 }

@@ -7,6 +7,7 @@ mod jail;
 mod keys;
 mod leaving;
 mod limits;
+mod logins;
 mod models;
 mod original_commands;
 mod pickers;
@@ -314,7 +315,7 @@ fn two_parallel_calls_are_both_confirmed() {
     );
     for path in ["a.txt", "b.txt"] {
         let question = format!(
-            "may zot run read?\n  it asks before every tool (/confirm)\n  {{\"path\":\"{path}\"}}"
+            "may zot run read?\n  zot asks before every tool (/confirm)\n  {{\"path\":\"{path}\"}}"
         );
         terminal.wait_until(&question, |screen| screen.contains(&question));
         terminal.press("y");
@@ -363,7 +364,7 @@ fn a_custom_theme_is_used_and_a_broken_one_explained() {
     terminal.type_line("/theme bad");
     terminal.wait_for("unknown role \"akcent\"");
     terminal.type_line("/theme none");
-    terminal.wait_for("known are dark, light, bad, mine");
+    terminal.wait_for("expected one of dark, light, bad, mine");
     terminal.type_line("/theme mine");
     let begun = Instant::now();
     loop {
@@ -453,7 +454,7 @@ fn a_cancelled_login_returns_to_the_chat() {
     terminal.type_line("/login openai");
     terminal.wait_for("http://127.0.0.1:");
     terminal.press("C-c");
-    terminal.wait_for("zot login openai was cancelled");
+    terminal.wait_for("login to openai cancelled");
     terminal.wait_for("❯");
     // An interrupt of the login does not count as the first of two.
     terminal.press("C-c");

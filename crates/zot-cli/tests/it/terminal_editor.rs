@@ -219,15 +219,15 @@ fn queued_prompts_are_shown_and_can_be_taken_back() {
 fn the_chat_shows_what_it_waits_for() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
-    terminal.type_line("retryafter:3:say:3");
-    terminal.wait_for("trying again in 2s");
+    terminal.type_line("retryafter:2:say:3");
+    terminal.wait_for("retrying in 1s");
     terminal.wait_for("openai: http 503");
     let screen = terminal.wait_for("alpha beta gamm");
-    assert!(!screen.contains("trying again"), "{screen}");
+    assert!(!screen.contains("retrying"), "{screen}");
     terminal.type_line("errheaders:429:3:retry-after=1");
     terminal.wait_for("openai: http 429");
     terminal.wait_until("an answer", |screen| {
-        !screen.contains("trying again") && screen.contains("beta ok")
+        !screen.contains("retrying") && screen.contains("beta ok")
     });
     assert!(!terminal.screen().contains('✗'), "{}", terminal.screen());
     for text in ["COMPACT-HANG", "two", "three"] {

@@ -139,7 +139,7 @@ impl Subject {
 
     async fn until_idle(&self) {
         let deadline = Instant::now() + PATIENCE;
-        while self.server.answers_in_progress() > 0 {
+        while self.server.responses_in_progress() > 0 {
             assert!(
                 Instant::now() < deadline,
                 "{:?}: still answering",

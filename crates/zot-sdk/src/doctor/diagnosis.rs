@@ -11,11 +11,15 @@ use crate::tables::Tables;
 
 /// What a runtime with this configuration would use.
 pub struct Diagnosis {
+    /// zot's own directory.
     pub home: PathBuf,
+    /// The name of the provider.
     pub provider: String,
+    /// The id of the model.
     pub model: String,
     /// Where the key comes from; never the key.
     pub key_source: Option<String>,
+    /// Warnings about the configuration.
     pub warnings: Vec<String>,
     endpoint: Option<(Wire, Endpoint)>,
 }

@@ -1,4 +1,4 @@
-//! What an extension does when it is tried out.
+//! The results of testing an extension.
 
 pub use zot_extension_check::{
     CommandAction, ExtensionFrame, ExtensionOutput, Finding, HostFrame, Introduction,

@@ -1,4 +1,4 @@
-//! A new extension that works, to start from.
+//! Creates a new extension from a working skeleton.
 
 use std::fs;
 use std::io;
@@ -14,13 +14,17 @@ const PROGRAM_MODE: u32 = 0o755;
 /// The language of a new extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
+    /// Rust.
     Rust,
+    /// Python.
     Python,
+    /// TypeScript or JavaScript.
     TypeScript,
+    /// A shell script.
     Shell,
 }
 
-/// What a new extension is built on. Those in shell and Rust are built on the protocol alone.
+/// What a new extension is built on. Shell and Rust extensions always use the protocol directly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foundation {
     /// A copy of zot's SDK for the language.
@@ -29,27 +33,37 @@ pub enum Foundation {
     Protocol,
 }
 
-/// An extension that was made.
+/// An extension that was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedExtension {
+    /// The name of the extension.
     pub name: String,
+    /// The directory that was created.
     pub directory: PathBuf,
     /// Commands to run next.
     pub next_steps: Vec<String>,
 }
 
-/// An extension could not be made; nothing was left behind.
+/// An extension could not be created; nothing was left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// The directory exists already.
     #[error("{} exists already: choose another name, or another directory with --dir", .0.display())]
     Exists(PathBuf),
+    /// A file could not be written.
     #[error("{}: {source}", .path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The path concerned.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
-/// Makes an extension called `name`, with a test, in a new `directory`.
+/// Creates the extension `name`, with a test, in a new `directory`.
 pub fn create(
     name: &str,
     language: Language,

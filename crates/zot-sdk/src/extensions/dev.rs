@@ -1,4 +1,4 @@
-//! An extension that is restarted on every save, and driven by hand.
+//! Runs an extension during development: restarts it on every save and sends it typed commands.
 
 mod line;
 mod watch;
@@ -19,39 +19,50 @@ use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 use watch::Snapshot;
 
-/// How often the directory is looked at.
+/// How often the directory is checked for changes.
 const WATCH_INTERVAL: Duration = Duration::from_millis(300);
 
-/// How long one wait for the extension lasts; there is always another.
+/// The length of one wait for the extension; waits are repeated.
 const RECEIVE_TIME: Duration = Duration::from_secs(3600);
 
-/// What happened to an extension that is being developed.
+/// An event of an extension under development.
 #[derive(Debug)]
 pub enum DevEvent<'a> {
-    /// It runs, and registered this.
+    /// It runs and has registered this.
     Started(&'a Introduction),
     /// It sent a frame or wrote a line.
     Output(&'a ExtensionOutput),
-    /// A permission it asks for is not enforced here.
+    /// A permission it requests is not enforced here.
     Shortfall(&'a str),
-    /// It does not run; the next save starts it again.
-    Stopped { problem: String },
-    /// A typed line could not be used.
-    Rejected { problem: String },
+    /// It stopped; the next save starts it again.
+    Stopped {
+        /// What went wrong.
+        problem: String,
+    },
+    /// A typed line is invalid.
+    Rejected {
+        /// What went wrong.
+        problem: String,
+    },
     /// A file was saved, so it is restarted.
-    Saved { path: &'a Path },
+    Saved {
+        /// The file, relative to the directory of the extension.
+        path: &'a Path,
+    },
 }
 
-/// An extension cannot be developed.
+/// An extension cannot be run for development.
 #[derive(Debug, thiserror::Error)]
 pub enum DevError {
+    /// There is no such directory.
     #[error("{}: no such directory: name the extension's directory", .0.display())]
     NoDirectory(PathBuf),
+    /// An event could not be shown.
     #[error("{0}")]
     Show(#[from] io::Error),
 }
 
-/// What is called with every event.
+/// A callback for events.
 type Show<'a> = dyn FnMut(DevEvent<'_>) -> io::Result<()> + Send + 'a;
 
 /// Runs the extension in `directory` until the future is dropped. Each line of `lines` invokes a
@@ -82,15 +93,15 @@ pub async fn develop(
         tokio::select! {
             output = next_output(&mut bench.running) => bench.handle_output(output).await?,
             line = next_line(&mut lines) => match line {
-                Some(line) => bench.obey(&line).await?,
+                Some(line) => bench.run_line(&line).await?,
                 None => lines = None,
             },
-            _ = ticks.tick() => bench.look().await?,
+            _ = ticks.tick() => bench.restart_if_changed().await?,
         }
     }
 }
 
-/// Waits for what the extension sends next, for ever when it does not run. Cancel-safe.
+/// Waits for the next output of the extension; pending forever if it does not run. Cancel-safe.
 async fn next_output(running: &mut Option<Running>) -> ExtensionOutput {
     match running {
         Some(running) => loop {
@@ -102,7 +113,7 @@ async fn next_output(running: &mut Option<Running>) -> ExtensionOutput {
     }
 }
 
-/// Waits for the next line, for ever once they have ended. Cancel-safe.
+/// Waits for the next line; pending forever after the last. Cancel-safe.
 async fn next_line(lines: &mut Option<mpsc::Receiver<String>>) -> Option<String> {
     match lines {
         Some(lines) => lines.recv().await,
@@ -117,7 +128,7 @@ struct Bench<'a, 'b> {
     snapshot: Snapshot,
     show: &'a mut Show<'b>,
     running: Option<Running>,
-    /// The panel that is open.
+    /// The id of the open panel.
     panel: Option<String>,
 }
 
@@ -148,7 +159,7 @@ impl Bench<'_, '_> {
         }
         let deadline = Instant::now() + manifest.start_time();
         let show = &mut *self.show;
-        // Shown at once: what it says may explain why it never gets to its hello.
+        // Shown immediately: it may explain why the extension never sends its hello.
         let mut on_other = |output: ExtensionOutput| {
             let _ = show(DevEvent::Output(&output));
         };
@@ -181,7 +192,7 @@ impl Bench<'_, '_> {
         };
         match output {
             ExtensionOutput::Frame(frame) => {
-                note_panel(&frame, &mut self.panel);
+                track_panel(&frame, &mut self.panel);
                 let frame = running.introduction.add(frame.clone()).unwrap_or(frame);
                 (self.show)(DevEvent::Output(&ExtensionOutput::Frame(frame)))
             }
@@ -196,7 +207,7 @@ impl Bench<'_, '_> {
         }
     }
 
-    async fn obey(&mut self, line: &str) -> io::Result<()> {
+    async fn run_line(&mut self, line: &str) -> io::Result<()> {
         if line.trim().is_empty() {
             return Ok(());
         }
@@ -215,8 +226,8 @@ impl Bench<'_, '_> {
         (self.show)(DevEvent::Rejected { problem })
     }
 
-    /// Restarts when something was saved.
-    async fn look(&mut self) -> io::Result<()> {
+    /// Restarts the extension if a file was saved.
+    async fn restart_if_changed(&mut self) -> io::Result<()> {
         let now = Snapshot::take(&self.directory);
         let Some(changed) = self.snapshot.first_difference(&now) else {
             return Ok(());
@@ -229,7 +240,7 @@ impl Bench<'_, '_> {
         self.start().await
     }
 
-    /// Ends the extension, if it runs, and returns how it ended.
+    /// Stops the extension, if it runs, and returns its exit status.
     async fn shut_down(&mut self) -> Option<String> {
         let running = self.running.take()?;
         let show = &mut *self.show;
@@ -241,8 +252,8 @@ impl Bench<'_, '_> {
     }
 }
 
-/// Keeps track of which panel is open.
-fn note_panel(frame: &ExtensionFrame, panel: &mut Option<String>) {
+/// Keeps track of the open panel.
+fn track_panel(frame: &ExtensionFrame, panel: &mut Option<String>) {
     match frame {
         ExtensionFrame::CommandResponse(response) => {
             if let CommandAction::OpenPanel { open_panel } = &response.action {

@@ -1,4 +1,4 @@
-//! Tries everything an extension registers against a scripted host.
+//! Tests everything that an extension registers against a scripted host.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,19 +7,20 @@ use zot_extension_check::{ExaminationOptions, Finding, Verdict};
 
 use crate::runtime::VERSION;
 
-/// Lines of standard error that are kept; the first ones tell the cause.
+/// How many lines of standard error are kept; the first ones show the cause.
 const MAX_KEPT_LOG_LINES: usize = 200;
 
-/// What an examination found.
+/// The result of an examination.
 #[derive(Debug, Clone, Default)]
 pub struct ExaminationReport {
+    /// The findings, in order.
     pub findings: Vec<Finding>,
     /// The beginning of the extension's standard error.
     pub log: Vec<String>,
 }
 
-/// Tries the extension in `directory`. Calls `found` with each finding as it is made: a tool may take
-/// as long as `tool_timeout`.
+/// Tests the extension in `directory`. Calls `found` with each finding immediately: a tool may take as
+/// long as `tool_timeout`.
 pub async fn examine(
     directory: &Path,
     tool_timeout: Duration,
@@ -45,7 +46,7 @@ pub async fn examine(
 }
 
 impl ExaminationReport {
-    /// How many findings have this verdict.
+    /// Counts the findings with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         let findings = self.findings.iter();
         findings
@@ -53,7 +54,7 @@ impl ExaminationReport {
             .count()
     }
 
-    /// Whether nothing failed.
+    /// Returns whether nothing failed.
     pub fn passed(&self) -> bool {
         self.count(Verdict::Fail) == 0
     }

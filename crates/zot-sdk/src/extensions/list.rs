@@ -12,19 +12,22 @@ use zot_extension_contract::{
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 
-/// How long an extension may take to say what it has.
+/// How long an extension may take to register its commands and tools.
 const INSPECTION_TIME: Duration = Duration::from_secs(3);
 
-/// Whether enabled extensions are started to learn their commands and tools.
+/// Whether enabled extensions are started to list their commands and tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starting {
+    /// Enabled.
     Enabled,
+    /// No extension is started.
     Skip,
 }
 
 /// The extensions found from a working directory.
 #[derive(Debug, Clone)]
 pub struct ExtensionList {
+    /// Those with a usable manifest.
     pub found: Vec<ListedExtension>,
     /// Those whose manifest cannot be used.
     pub broken: Vec<BrokenExtension>,
@@ -33,23 +36,29 @@ pub struct ExtensionList {
 /// An extension with a usable manifest.
 #[derive(Debug, Clone)]
 pub struct ListedExtension {
+    /// Those with a usable manifest.
     pub found: FoundExtension,
+    /// Whether it runs.
     pub state: ExtensionState,
-    /// What it said when it was started.
+    /// What it registered when it was started.
     pub introduction: Option<Introduction>,
 }
 
 /// Whether an extension runs with zot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExtensionState {
+    /// Enabled.
     Enabled,
+    /// Disabled.
     Disabled,
-    /// Another one of that name is used instead.
+    /// Another one of the same name is used instead.
     Shadowed {
+        /// The directory of the other one.
         by: PathBuf,
     },
     /// It was started and failed.
     Broken {
+        /// Why it failed.
         error: String,
     },
 }
@@ -59,17 +68,20 @@ pub enum ExtensionState {
 pub struct BrokenExtension {
     /// The name of its directory.
     pub name: String,
+    /// Its directory.
     pub directory: PathBuf,
+    /// Where it was found.
     pub source: Source,
+    /// Why it failed.
     pub error: String,
 }
 
 /// Finds the extensions of the project and the user. With [`Starting::Enabled`], starts the enabled
-/// ones side by side to learn their commands and tools.
+/// ones in parallel to list their commands and tools.
 pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
     let paths = SearchPaths::usual(&workspace.cwd, &workspace.zot_home);
     let discovery = discover(&paths);
-    let mut looks = JoinSet::new();
+    let mut inspections = JoinSet::new();
     for (index, found) in discovery.found.iter().enumerate() {
         if starting == Starting::Skip || found.activation != Activation::Enabled {
             continue;
@@ -84,15 +96,15 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
                 .manifest
                 .data_dir(&found.directory, &workspace.zot_home),
         };
-        looks.spawn(async move { (index, inspect(&found, &stage, INSPECTION_TIME).await) });
+        inspections.spawn(async move { (index, inspect(&found, &stage, INSPECTION_TIME).await) });
     }
     let found = discovery.found.into_iter().map(ListedExtension::new);
     let mut found: Vec<ListedExtension> = found.collect();
-    while let Some(look) = looks.join_next().await {
-        if let Ok((index, look)) = look
+    while let Some(inspected) = inspections.join_next().await {
+        if let Ok((index, introduction)) = inspected
             && let Some(listed) = found.get_mut(index)
         {
-            match look {
+            match introduction {
                 Ok(introduction) => listed.introduction = Some(introduction),
                 Err(error) => {
                     let error = error.to_string();

@@ -1,4 +1,4 @@
-//! What an extension wrote to standard error.
+//! Reads what an extension wrote to standard error.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, Metadata};
@@ -14,33 +14,41 @@ use crate::workspace::Workspace;
 /// The log of one extension, read from its beginning.
 pub struct ExtensionLog {
     path: PathBuf,
-    /// None until the extension has written something.
+    /// `None` until the extension has written something.
     file: Option<BufReader<File>>,
 }
 
 /// A log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// The extension is not installed and has never run.
     #[error(transparent)]
     NotInstalled(#[from] StoreError),
+    /// The log cannot be read.
     #[error("{}: {source}", .path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The path of the log.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
 impl ExtensionLog {
-    /// Opens the log of the extension called `name`, which must be installed or have run before.
+    /// Opens the log of the extension `name`, which must be installed or have run before.
     pub fn open(workspace: &Workspace, name: &str) -> Result<Self, LogError> {
         let log = Self::open_or_wait(workspace, name)?;
         if !log.exists() {
-            // One of the project or of --ext has a log only once it has run.
+            // An extension of the project or of --ext has a log only after it has run.
             Store::new(&workspace.zot_home).directory_of(name)?;
         }
         Ok(log)
     }
 
-    /// As [`open`](Self::open), for an extension that may be installed or run later.
+    /// Like [`open`](Self::open), for an extension that may be installed or run later.
     pub fn open_or_wait(workspace: &Workspace, name: &str) -> Result<Self, LogError> {
         let path = Store::new(&workspace.zot_home).log_file(name)?;
         let file = match zot_files::open_existing(&path) {
@@ -51,7 +59,7 @@ impl ExtensionLog {
         Ok(Self { path, file })
     }
 
-    /// Whether the extension has written anything yet.
+    /// Returns whether the extension has written anything yet.
     pub fn exists(&self) -> bool {
         self.file.is_some()
     }
@@ -78,8 +86,7 @@ impl ExtensionLog {
         output.flush()
     }
 
-    /// Copies what has been added since the last call, also from a file that took the place of the
-    /// one read so far.
+    /// Copies what was added since the last call, even if the file was replaced.
     pub fn copy_new(&mut self, mut output: &mut dyn io::Write) -> io::Result<()> {
         if self.file.is_none() {
             let file = zot_files::open_existing(&self.path);
@@ -89,7 +96,7 @@ impl ExtensionLog {
         let Some(file) = &mut self.file else {
             return Ok(());
         };
-        // After the check: what was written to the old file before it was replaced counts, too.
+        // After the check, so that the rest of a replaced file is not lost.
         io::copy(file, &mut output)?;
         output.flush()?;
         if was_replaced {
@@ -98,7 +105,7 @@ impl ExtensionLog {
         Ok(())
     }
 
-    /// Whether another file has taken the place of the open one, or it was cut.
+    /// Returns whether the open file was replaced or truncated.
     fn was_replaced(&self) -> bool {
         let Some(file) = &self.file else {
             return false;

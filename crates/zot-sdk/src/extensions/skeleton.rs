@@ -2,7 +2,7 @@
 
 use super::create::{Foundation, Language};
 
-/// Whether a file is to be executed.
+/// Whether a file is executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Text,
@@ -158,7 +158,7 @@ const RUST: &[Template] = &[
     text(".gitignore", "/target\n"),
 ];
 
-/// A new extension, not yet written.
+/// The content of a new extension.
 pub(super) struct Skeleton<'a> {
     name: &'a str,
     language: Language,
@@ -174,7 +174,7 @@ impl<'a> Skeleton<'a> {
         }
     }
 
-    /// Path, text and mode of each file.
+    /// Returns path, text and mode of each file.
     pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String, Mode)> {
         let templates = match (self.language, self.foundation) {
             (Language::Python, Foundation::Sdk) => PYTHON,
@@ -195,7 +195,7 @@ impl<'a> Skeleton<'a> {
         })
     }
 
-    /// What to do with it; DIR stands for the directory.
+    /// Returns commands to run next; DIR is a placeholder for the directory.
     pub(super) fn next_steps(&self) -> Vec<&'static str> {
         let (build, test) = match self.language {
             Language::Python => (None, "(cd DIR && python3 -m unittest)"),
@@ -216,17 +216,17 @@ impl<'a> Skeleton<'a> {
         steps
     }
 
-    /// The name as commands and tools may have it.
+    /// Returns the name in the form that commands and tools allow.
     fn word(&self) -> String {
         let word = self.name.chars().map(|character| match character {
             character if character.is_ascii_alphanumeric() || "-_".contains(character) => character,
             _ => '_',
         });
-        // The tool's name has room for six more characters of its 64.
+        // The tool's name, at most 64 characters, needs six more.
         word.take(58).collect()
     }
 
-    /// The name as Cargo may have it.
+    /// Returns the name in the form that Cargo allows.
     fn package(&self) -> String {
         let word = self.word().to_ascii_lowercase();
         match word.starts_with(|first: char| first.is_ascii_alphabetic()) {

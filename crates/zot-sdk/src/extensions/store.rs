@@ -1,4 +1,4 @@
-//! Extensions as they are installed, removed, enabled and disabled.
+//! Installs, removes, enables and disables extensions.
 
 pub use zot_extension_store::{
     GitError, OnConflict, Origin, OriginError, Staged, Store, StoreError, Switch, Switched,

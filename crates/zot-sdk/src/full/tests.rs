@@ -52,7 +52,7 @@ fn reasoning() -> BoxedStrategy<FullBlock> {
         .boxed()
 }
 
-/// A few messages that belong together and need no repair.
+/// Generates messages that belong together and need no repair.
 fn exchange() -> BoxedStrategy<Vec<FullMessage>> {
     let arguments = prop_oneof![
         Just("{}".to_owned()),
@@ -86,9 +86,9 @@ fn exchange() -> BoxedStrategy<Vec<FullMessage>> {
 }
 
 proptest! {
-    /// Also after a client has parsed and written the JSON in its own way.
+    /// Even after a client has parsed and reformatted the JSON.
     #[test]
-    fn out_and_in_and_out_again_is_the_same(
+    fn export_and_import_round_trip(
         exchanges in prop::collection::vec(exchange(), 0..4),
     ) {
         let given: Vec<FullMessage> = exchanges.into_iter().flatten().collect();
@@ -104,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_by_its_place() {
+fn errors_name_the_position() {
     let text = || FullBlock::Text {
         text: "x".to_owned(),
     };
@@ -122,7 +122,7 @@ fn what_cannot_be_used_is_named_by_its_place() {
                 message(Role::User, vec![text()]),
                 message(Role::User, vec![call("a", "{}")]),
             ],
-            "messages[1].content[0]: a tool_call has no place",
+            "messages[1].content[0]: a tool_call is not allowed",
         ),
         (
             vec![FullMessage {
@@ -140,7 +140,7 @@ fn what_cannot_be_used_is_named_by_its_place() {
                     content: vec![call("b", "{}")],
                 }],
             )],
-            "messages[0].content[0]: a tool_result holds text and images only",
+            "messages[0].content[0]: a tool_result may contain only text and images",
         ),
     ] {
         let error = import(messages).unwrap_err().to_string();

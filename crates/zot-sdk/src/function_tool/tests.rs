@@ -61,7 +61,7 @@ async fn a_function_is_a_tool_with_the_schema_of_its_argument() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_refused_by_field() {
+async fn invalid_arguments_are_refused_and_name_the_field() {
     let (output, _) = run(&weather(), json!({"city": 7}), &CancellationToken::new()).await;
     assert!(output.is_error);
     assert!(
@@ -114,7 +114,7 @@ async fn a_cancelled_function_is_dropped() {
 }
 
 #[test]
-fn what_no_provider_takes_is_refused() {
+fn invalid_names_and_arguments_are_refused() {
     fn made<A: serde::de::DeserializeOwned + JsonSchema>(name: &str) -> Option<InvalidTool> {
         FunctionTool::new(name, "", |_: A| async { "" }).err()
     }

@@ -4,7 +4,7 @@ use zot_conversation::Arguments;
 
 use super::*;
 
-/// Puts its mark behind every 1, or blocks what already carries `refuses`.
+/// Appends its mark to every 1, or blocks text that contains `refuses`.
 struct Marker {
     mark: &'static str,
     refuses: Option<&'static str>,
@@ -66,7 +66,7 @@ fn call() -> ToolCall {
 }
 
 #[tokio::test]
-async fn the_last_judges_what_the_first_made_of_it() {
+async fn the_last_hook_sees_the_rewrite_of_the_first() {
     let (first, last) = (Marker::new("2", None), Marker::new("", Some("2")));
     let verdict = chained(&first, &last).before_tool(&call()).await;
     assert!(matches!(verdict, ToolVerdict::Block { .. }), "{verdict:?}");
@@ -75,7 +75,7 @@ async fn the_last_judges_what_the_first_made_of_it() {
 }
 
 #[tokio::test]
-async fn a_rewrite_survives_a_last_that_agrees() {
+async fn a_rewrite_survives_if_the_last_hook_agrees() {
     let (first, last) = (Marker::new("2", None), Marker::new("", None));
     let verdict = chained(&first, &last).before_tool(&call()).await;
     assert_eq!(
@@ -87,7 +87,7 @@ async fn a_rewrite_survives_a_last_that_agrees() {
 }
 
 #[tokio::test]
-async fn who_is_blocked_by_the_first_never_reaches_the_last() {
+async fn a_call_blocked_by_the_first_hook_never_reaches_the_last() {
     let (first, last) = (Marker::new("", Some("1")), Marker::new("", None));
     let verdict = chained(&first, &last).before_tool(&call()).await;
     assert!(matches!(verdict, ToolVerdict::Block { .. }), "{verdict:?}");

@@ -7,11 +7,11 @@ use crate::{
     SkillSearch, ToolChoice,
 };
 
-struct Places {
+struct Directories {
     directory: tempfile::TempDir,
 }
 
-impl Places {
+impl Directories {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("work")).unwrap();
@@ -34,13 +34,16 @@ impl Places {
     }
 }
 
-/// What the tool that the prompt makes the model call answers.
+/// Returns the result of the tool call that the prompt causes.
 async fn result(runtime: &Runtime, prompt: &str) -> (bool, String) {
     let mut events = runtime.prompt(prompt, Vec::new()).unwrap();
     let mut result = None;
     while let Some(event) = events.next().await {
-        if let AgentEvent::ToolFinished { result: told, .. } = event {
-            result = Some((!told.is_error, format!("{:?}", told.content)));
+        if let AgentEvent::ToolFinished {
+            result: finished, ..
+        } = event
+        {
+            result = Some((!finished.is_error, format!("{:?}", finished.content)));
         }
     }
     result.unwrap()
@@ -58,15 +61,15 @@ fn jailed(state: &StateData) -> Option<bool> {
 
 #[tokio::test]
 async fn the_jail_is_closed_and_opened_between_two_calls() {
-    let places = Places::new();
-    let runtime = Runtime::new(places.config()).unwrap();
-    let prompt = read(&places.path("secret.txt"));
+    let directories = Directories::new();
+    let runtime = Runtime::new(directories.config()).unwrap();
+    let prompt = read(&directories.path("secret.txt"));
     assert_eq!(runtime.jailed(), None);
     assert_eq!(jailed(&runtime.state()), None, "clients see nothing new");
     assert!(result(&runtime, &prompt).await.0);
 
     let report = runtime.jail().unwrap();
-    assert_eq!(report.directory, places.path("work"));
+    assert_eq!(report.directory, directories.path("work"));
     assert_eq!(report.own_directory_inside, None);
     assert_eq!(runtime.jailed(), Some(report));
     assert_eq!(jailed(&runtime.state()), Some(true));
@@ -83,15 +86,15 @@ async fn the_jail_is_closed_and_opened_between_two_calls() {
 
 #[tokio::test]
 async fn skills_of_the_user_stay_readable() {
-    let places = Places::new();
-    let skill = places.path("home/skills/tidy");
+    let directories = Directories::new();
+    let skill = directories.path("home/skills/tidy");
     fs::write(
         skill.join("SKILL.md"),
         "---\nname: tidy\ndescription: Tidies.\n---\nSee list.txt.\n",
     )
     .unwrap();
     fs::write(skill.join("list.txt"), "one\n").unwrap();
-    fs::write(places.path("home/auth.json"), "{}").unwrap();
+    fs::write(directories.path("home/auth.json"), "{}").unwrap();
     let runtime = Runtime::new(Config {
         tools: ToolChoice {
             jail: true,
@@ -101,14 +104,14 @@ async fn skills_of_the_user_stay_readable() {
             skills: SkillSearch::All,
             ..ContextSearch::default()
         },
-        ..places.config()
+        ..directories.config()
     })
     .unwrap();
     let (success, text) = result(&runtime, "call skill {\"name\": \"tidy\"}").await;
     assert!(success, "{text}");
     let (success, text) = result(&runtime, &read(&skill.join("list.txt"))).await;
     assert!(success, "{text}");
-    let (success, _) = result(&runtime, &read(&places.path("home/auth.json"))).await;
+    let (success, _) = result(&runtime, &read(&directories.path("home/auth.json"))).await;
     assert!(!success);
     let write = serde_json::json!({"path": skill.join("list.txt"), "content": "x"});
     let (success, _) = result(&runtime, &format!("call write {write}")).await;
@@ -116,18 +119,18 @@ async fn skills_of_the_user_stay_readable() {
 }
 
 #[tokio::test]
-async fn what_is_less_than_one_would_think_is_said() {
-    let places = Places::new();
+async fn gaps_are_reported() {
+    let directories = Directories::new();
     let runtime = Runtime::new(Config {
-        cwd: Some(places.path("")),
+        cwd: Some(directories.path("")),
         tools: ToolChoice {
             jail: true,
             ..ToolChoice::default()
         },
-        ..places.config()
+        ..directories.config()
     })
     .unwrap();
-    let home = places.path("home").display().to_string();
+    let home = directories.path("home").display().to_string();
     assert!(
         runtime
             .warnings()
@@ -139,7 +142,7 @@ async fn what_is_less_than_one_would_think_is_said() {
 
     let caveats = |commands| {
         let report = JailReport {
-            directory: places.path("work"),
+            directory: directories.path("work"),
             commands,
             own_directory_inside: None,
         };

@@ -3,7 +3,7 @@ use std::fs;
 use super::in_files;
 
 #[test]
-fn every_file_and_every_form_of_entry() {
+fn secrets_are_found_in_every_file_and_form() {
     let home = tempfile::tempdir().unwrap();
     let auth = r#"{
         "anthropic": {"type": "api_key", "api_key": "first-key-1"},

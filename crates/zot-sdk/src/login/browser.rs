@@ -5,13 +5,13 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-/// Opens `url` in the user's browser, if there is a screen. Reads `$DISPLAY`, `$WAYLAND_DISPLAY` and
+/// Opens `url` in the user's browser, if there is a display. Reads `$DISPLAY`, `$WAYLAND_DISPLAY` and
 /// `$SSH_CONNECTION`.
 ///
-/// Show the address as well: nothing reports that no browser opened. The returned process is not
-/// killed when it is dropped, because some openers are the browser itself.
+/// Show the address as well: a browser that does not open is not reported. The returned process is not
+/// killed when dropped, because it may be the browser itself.
 pub fn open_in_browser(url: &str) -> Option<Child> {
-    if !has_screen() {
+    if !has_display() {
         return None;
     }
     let opener = match cfg!(target_os = "macos") {
@@ -27,8 +27,8 @@ pub fn open_in_browser(url: &str) -> Option<Child> {
         .ok()
 }
 
-/// A browser opened over a remote connection would open on the wrong machine.
-fn has_screen() -> bool {
+/// Returns whether a browser would be visible; not so on the remote end of a connection.
+fn has_display() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("SSH_CONNECTION") {
         return false;

@@ -1,4 +1,4 @@
-//! Forgetting credentials.
+//! Removes credentials.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,20 +7,25 @@ use zot_auth::CredentialError;
 
 use crate::credentials::Credentials;
 
-/// What logging out changed. Holds no secret.
+/// The result of logging out. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogoutReport {
-    /// One provider was logged out of.
+    /// The credential of one provider was removed.
     Provider {
+        /// The name of the provider.
         provider: String,
         /// Whether `auth.json` had a credential.
         was_removed: bool,
+        /// The path of `auth.json`.
         file: PathBuf,
         /// Other sources that still have one, such as a variable.
         remaining: Vec<String>,
     },
-    /// All of `auth.json` was removed: these providers.
-    Everything { providers: Vec<String> },
+    /// All credentials in `auth.json` were removed.
+    Everything {
+        /// The names of the providers.
+        providers: Vec<String>,
+    },
 }
 
 /// Removes the credential of `provider` from `auth.json`.

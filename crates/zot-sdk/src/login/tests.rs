@@ -25,7 +25,7 @@ fn a_provider_without_a_login_takes_a_key() {
 }
 
 #[test]
-fn a_login_described_in_the_users_file_is_used_unless_a_key_is_preferred() {
+fn a_configured_login_is_used_unless_a_key_is_preferred() {
     let home = tempfile::tempdir().unwrap();
     let file = serde_json::json!({"providers": {"company": {
         "wire": "openai",
@@ -56,7 +56,7 @@ fn a_login_described_in_the_users_file_is_used_unless_a_key_is_preferred() {
 }
 
 #[test]
-fn logging_out_says_what_was_removed() {
+fn logging_out_reports_what_was_removed() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("auth.json");
     let file = AuthFile::new(path.clone());

@@ -14,14 +14,20 @@ pub struct Busy;
 /// The runtime could not switch to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelChangeError {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// The name is unknown.
     #[error("unknown model {model:?} (provider={provider:?}){}", did_you_mean(.nearest))]
     Unknown {
+        /// The model that was requested.
         model: String,
+        /// The provider of the runtime.
         provider: String,
+        /// Names that were probably meant.
         nearest: Vec<String>,
     },
+    /// The change could not be recorded in the session.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -29,8 +35,10 @@ pub enum ModelChangeError {
 /// The transcript could not be cleared.
 #[derive(Debug, thiserror::Error)]
 pub enum ClearError {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// The change could not be recorded in the session.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -38,8 +46,10 @@ pub enum ClearError {
 /// The tools could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolChangeError {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// The name is unknown.
     #[error(transparent)]
     Unknown(#[from] UnknownTool),
 }
@@ -47,10 +57,13 @@ pub enum ToolChangeError {
 /// A transcript could not be replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum SetMessagesError {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// A message is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidMessage),
+    /// The change could not be recorded in the session.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }

@@ -153,8 +153,10 @@ impl Drop for Occupied<'_> {
 /// Extensions could not be reloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadFailure {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// An extension failed to start.
     #[error(transparent)]
     Reload(#[from] ReloadError),
 }

@@ -1,4 +1,4 @@
-//! Why an operation on sessions failed.
+//! Errors of operations on sessions.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,22 +10,41 @@ use super::UndoError;
 /// An operation on sessions failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OperationError {
+    /// The session was not found.
     #[error(transparent)]
     Find(#[from] FindError),
+    /// The session cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The session cannot be forked.
     #[error(transparent)]
     Fork(#[from] ForkError),
+    /// Nothing was undone.
     #[error(transparent)]
     Undo(#[from] UndoError),
+    /// The sessions cannot be listed.
     #[error("{0}")]
     Unlisted(#[from] io::Error),
+    /// The working directory has no session.
     #[error("there is no session in {cwd}")]
-    NoSessionHere { cwd: String },
+    NoSessionHere {
+        /// The working directory.
+        cwd: String,
+    },
+    /// The file to write exists.
     #[error("{} exists already", .path.display())]
-    Exists { path: PathBuf },
+    Exists {
+        /// The path concerned.
+        path: PathBuf,
+    },
+    /// The file cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The path concerned.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
 /// Not all sessions were deleted.

@@ -1,4 +1,4 @@
-//! Sessions as files for other people, and back.
+//! Exports and imports sessions.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -14,15 +14,16 @@ use crate::workspace::Workspace;
 /// The form a session is exported in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// `.zotsession`: can be imported elsewhere and does not say where the sender worked.
+    /// `.zotsession`: can be imported elsewhere, without the working directory of the sender.
     Portable,
+    /// Markdown.
     Markdown,
     /// One page that needs no other file.
     Html,
 }
 
 impl ExportFormat {
-    /// The format that the name of a file stands for.
+    /// Returns the format for the extension of a file name.
     pub fn of_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "zotsession" => Some(Self::Portable),
@@ -36,36 +37,44 @@ impl ExportFormat {
 /// What to do when the file to write exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfExists {
+    /// Fail.
     Refuse,
+    /// Replace it.
     Replace,
 }
 
-/// A session in the form it is exported in.
+/// An exported session.
 #[derive(Debug, Clone)]
 pub struct ExportedSession {
+    /// The content.
     pub bytes: Vec<u8>,
+    /// How many messages it has.
     pub messages: usize,
-    /// How many messages name the working directory or the user's home, because someone wrote or
-    /// printed it.
+    /// How many messages contain the path of the working directory or the user's home.
     pub messages_with_paths: usize,
 }
 
 /// A session that was written to a file.
 #[derive(Debug, Clone)]
 pub struct ExportReport {
+    /// The path of the file.
     pub path: PathBuf,
+    /// The content.
     pub bytes: usize,
+    /// How many messages it has.
     pub messages: usize,
     /// See [`ExportedSession::messages_with_paths`].
     pub messages_with_paths: usize,
 }
 
-/// A session made from a file.
+/// An imported session.
 #[derive(Debug, Clone)]
 pub struct ImportReport {
+    /// The id of the new session.
     pub id: String,
+    /// The path of the file.
     pub path: PathBuf,
-    /// What was wrong with the imported file.
+    /// Problems of the imported file.
     pub findings: Vec<String>,
 }
 
@@ -91,7 +100,7 @@ pub fn export(
     })
 }
 
-/// Renders a session into a file that only the user can read. `path` is relative to
+/// Renders a session to a file that only the user can read. `path` is relative to
 /// [`Workspace::cwd`].
 pub fn export_to_file(
     workspace: &Workspace,
@@ -126,7 +135,7 @@ pub fn export_to_file(
     })
 }
 
-/// Makes a session of the working directory from a `.zotsession` file. `file` is relative to
+/// Creates a session of the working directory from a `.zotsession` file. `file` is relative to
 /// [`Workspace::cwd`].
 pub fn import(workspace: &Workspace, file: &Path) -> Result<ImportReport, OperationError> {
     let sessions = library(workspace);
@@ -140,14 +149,14 @@ pub fn import(workspace: &Workspace, file: &Path) -> Result<ImportReport, Operat
 }
 
 impl ExportedSession {
-    /// What the reader of the export learns about this machine.
+    /// Returns a warning if the export reveals paths of this machine.
     pub fn warning(&self) -> Option<String> {
         path_warning(self.messages_with_paths)
     }
 }
 
 impl ExportReport {
-    /// What the reader of the export learns about this machine.
+    /// Returns a warning if the export reveals paths of this machine.
     pub fn warning(&self) -> Option<String> {
         path_warning(self.messages_with_paths)
     }

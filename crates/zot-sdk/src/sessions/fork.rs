@@ -1,4 +1,4 @@
-//! A new session that begins with the messages of another.
+//! Forks sessions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,17 +23,19 @@ pub enum ForkPoint {
 /// A session that was forked.
 #[derive(Debug, Clone)]
 pub struct ForkReport {
+    /// The id of the new session.
     pub id: String,
+    /// The path of its file.
     pub path: PathBuf,
     /// The id of the session it was forked from.
     pub parent: String,
-    /// How many messages the two share.
+    /// How many messages the two sessions share.
     pub messages: u64,
-    /// What was wrong with the parent's file.
+    /// Problems of the parent's file.
     pub findings: Vec<String>,
 }
 
-/// Begins a session with the messages of another. It belongs to the directory of its parent.
+/// Creates a session with the messages of another, in the directory of its parent.
 pub fn fork(
     workspace: &Workspace,
     name: &str,
@@ -47,7 +49,7 @@ pub fn fork(
     fork_into(workspace, parent, point, cwd)
 }
 
-/// Begins a session of the working directory with the messages of another.
+/// Creates a session of the working directory with the messages of another.
 pub fn fork_here(
     workspace: &Workspace,
     name: &str,

@@ -1,4 +1,4 @@
-//! One session, read to be shown.
+//! Describes one session.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use zot_session::{Session, View, read};
 use super::{OperationError, library};
 use crate::workspace::Workspace;
 
-/// A session and the file it is in.
+/// A session and its file.
 #[derive(Debug, Clone)]
 pub struct ShownSession {
+    /// The path of the file.
     pub path: PathBuf,
-    /// With everything that was ever said.
+    /// The session, including messages that the model has no longer.
     pub session: Session,
 }
 
@@ -24,7 +25,7 @@ pub fn show(workspace: &Workspace, name: &str) -> Result<ShownSession, Operation
 }
 
 impl ShownSession {
-    /// What the session is, without its messages.
+    /// Returns a description of the session, without its messages.
     pub fn overview(&self) -> Overview<'_> {
         Overview {
             path: &self.path,
@@ -33,7 +34,7 @@ impl ShownSession {
     }
 }
 
-/// A session described in a few lines, one value on each.
+/// The description of a session, one value per line.
 #[derive(Debug, Clone, Copy)]
 pub struct Overview<'a> {
     path: &'a Path,
@@ -41,7 +42,7 @@ pub struct Overview<'a> {
 }
 
 impl Overview<'_> {
-    /// The names of the values, and the values.
+    /// Returns the names and the values.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let Session {
             meta,
@@ -74,14 +75,14 @@ impl Overview<'_> {
         lines
     }
 
-    /// The line that stands for the messages.
+    /// Returns the line that counts the messages.
     pub fn counts(&self) -> (&'static str, String) {
         let messages = &self.session.messages;
         let prompts = messages.iter().filter(|message| message.is_prompt());
-        let (said, prompts) = (messages.len(), prompts.count());
+        let (count, prompts) = (messages.len(), prompts.count());
         (
             "said",
-            format!("{said} messages, {prompts} of them prompts"),
+            format!("{count} messages, {prompts} of them prompts"),
         )
     }
 }

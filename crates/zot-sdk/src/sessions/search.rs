@@ -1,4 +1,4 @@
-//! Messages found by their words.
+//! Searches messages.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,15 +9,16 @@ use zot_session::{Hit, Summary};
 use super::{Scope, list};
 use crate::workspace::Workspace;
 
-/// The messages of one session that were found.
+/// The matching messages of one session.
 #[derive(Debug, Clone)]
 pub struct SessionMatches {
+    /// The session.
     pub session: Summary,
-    /// In the order of the conversation, at least one.
+    /// The matches, in the order of the conversation; at least one.
     pub hits: Vec<Hit>,
 }
 
-/// Finds the messages in which all words of `query` occur, in the sessions of `scope` that have any.
+/// Finds the messages that contain all words of `query`, in the sessions of `scope`.
 pub fn search(workspace: &Workspace, query: &str, scope: Scope) -> io::Result<Vec<SessionMatches>> {
     let summaries = list(workspace, scope)?;
     let files: Vec<PathBuf> = summaries

@@ -1,4 +1,4 @@
-//! What sessions add up to.
+//! Adds up sessions.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,28 +8,35 @@ use zot_session::Summary;
 use super::{Scope, list};
 use crate::workspace::Workspace;
 
-/// What some sessions add up to.
+/// The sums over some sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
+    /// How many sessions there are.
     pub sessions: u64,
+    /// How many prompts they have.
     pub prompts: u64,
+    /// How many messages they have.
     pub messages: u64,
-    /// Tokens sent, cached ones included.
+    /// Tokens sent, including cached ones.
     pub prompt_tokens: u64,
+    /// Tokens received.
     pub output_tokens: u64,
+    /// The cost in US dollars.
     pub cost_usd: f64,
+    /// The size of the files.
     pub bytes: u64,
 }
 
-/// What the sessions of a scope add up to, in all and by model.
+/// The sums over all sessions of a scope, in total and by model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statistics {
+    /// All sessions.
     pub total: Totals,
     /// By provider and model, separated by a space.
     pub by_model: BTreeMap<String, Totals>,
 }
 
-/// Adds up the sessions in `scope`. A session counts for the model it was last held with.
+/// Adds up the sessions in `scope`. A session counts for the model it used last.
 pub fn statistics(workspace: &Workspace, scope: Scope) -> io::Result<Statistics> {
     let mut statistics = Statistics::default();
     for summary in list(workspace, scope)? {

@@ -16,7 +16,7 @@ fn workspace(directory: &Path) -> Workspace {
     }
 }
 
-/// Makes a session of `prompts` in the workspace and returns its id.
+/// Creates a session with `prompts` in the workspace and returns its id.
 async fn session(workspace: &Workspace, prompts: &[&str]) -> String {
     let runtime = Runtime::new(Config {
         model: ModelChoice {
@@ -102,7 +102,7 @@ async fn a_fork_is_drawn_below_its_parent_and_deleted_with_it() {
 }
 
 #[tokio::test]
-async fn an_exported_session_can_be_imported_and_is_never_overwritten_unasked() {
+async fn an_export_can_be_imported_and_does_not_overwrite() {
     let directory = tempfile::tempdir().unwrap();
     let here = workspace(directory.path());
     let id = session(&here, &["say pineapple"]).await;
@@ -129,7 +129,7 @@ async fn an_exported_session_can_be_imported_and_is_never_overwritten_unasked() 
 }
 
 #[tokio::test]
-async fn undo_restores_files_of_the_newest_session_and_says_so() {
+async fn undo_restores_files_of_the_newest_session() {
     let directory = tempfile::tempdir().unwrap();
     let here = workspace(directory.path());
     let error = undo(&here, None, 1, IfChanged::Refuse).unwrap_err();

@@ -1,4 +1,4 @@
-//! Sessions below those they were forked from.
+//! The tree of forked sessions.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,29 +9,30 @@ use zot_session::Summary;
 use super::{Scope, list, short_id, shortened_line};
 use crate::workspace::Workspace;
 
-/// How deep forks are shown. Files edited by hand can be each other's parents.
+/// How deep forks are shown: edited files could be each other's parents.
 ///
 /// Limit: deeper forks are left out.
 const MAX_TREE_DEPTH: usize = 64;
 
 const MAX_TREE_TITLE: usize = 60;
 
-/// Sessions below those they were forked from.
+/// Sessions and their forks.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// The sessions whose parents are unknown.
+    /// The sessions without a known parent.
     pub roots: Vec<TreeNode>,
 }
 
 /// A session and its forks.
 #[derive(Debug, Clone)]
 pub struct TreeNode {
+    /// The session.
     pub session: Summary,
-    /// By the message they were forked after.
+    /// Its forks, in the order of the message they were forked after.
     pub children: Vec<TreeNode>,
 }
 
-/// Arranges the sessions in `scope` by which was forked from which.
+/// Arranges the sessions in `scope` as a tree.
 pub fn tree(workspace: &Workspace, scope: Scope) -> io::Result<Tree> {
     Ok(Tree::new(list(workspace, scope)?))
 }
@@ -103,7 +104,7 @@ impl TreeNode {
     }
 }
 
-/// A line for each session.
+/// Writes one line per session.
 impl fmt::Display for Tree {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.roots

@@ -1,4 +1,4 @@
-//! Brings back files that `write` and `edit` changed.
+//! Restores files that `write` and `edit` changed.
 
 #[cfg(test)]
 mod tests;
@@ -16,32 +16,37 @@ use super::{OperationError, library, shortened_line};
 use crate::runtime::{Busy, Runtime};
 use crate::workspace::Workspace;
 
-/// How much of a command is shown.
+/// How many characters of a command are shown.
 const MAX_COMMAND: usize = 100;
 
-/// What an undo did, and what it could not do.
+/// The result of an undo.
 #[derive(Debug, Clone)]
 pub struct UndoReport {
+    /// What was undone.
     pub undone: Undone,
-    /// The commands that `bash` ran for the same prompts: what they changed is not brought back.
+    /// The commands that `bash` ran for the same prompts; their changes are not undone.
     pub not_covered: Vec<String>,
 }
 
 /// Nothing was undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
+    /// A prompt or compaction is running.
     #[error(transparent)]
     Busy(#[from] Busy),
+    /// The conversation is not written to a session.
     #[error("this conversation has no session, so nothing was kept to undo")]
     NoSession,
+    /// The session cannot be read.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The saved files cannot be read.
     #[error("cannot read what was kept for undo: {0}")]
     Unreadable(#[from] io::Error),
 }
 
 /// Undoes what `write` and `edit` changed for the last `prompts` prompts that changed anything, of the
-/// session called `name`, or of the newest one of the working directory.
+/// session `name`, or of the newest one of the working directory.
 pub fn undo(
     workspace: &Workspace,
     name: Option<&str>,
@@ -83,14 +88,14 @@ fn undo_file(
 }
 
 impl UndoReport {
-    /// Whether there was something to undo, and all of it was undone.
+    /// Returns whether there was something to undo and all of it was undone.
     pub fn is_complete(&self) -> bool {
         let files = &self.undone.files;
         !files.is_empty() && files.iter().all(|file| file.outcome.is_done())
     }
 }
 
-/// A line for each file, and for each command that is not covered.
+/// Writes one line for each file and for each command that is not covered.
 impl fmt::Display for UndoReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.undone.files.is_empty() {

@@ -1,4 +1,4 @@
-//! A new skill to start from.
+//! Creates a new skill from a skeleton.
 
 use std::fmt;
 use std::fs;
@@ -11,9 +11,9 @@ use zot_context::{SkillError, check_skill_name};
 use crate::workspace::Workspace;
 
 const DESCRIPTION: &str =
-    "What this skill is for, and when to use it. Say it in the words of a request that it fits.";
+    "What this skill is for, and when to use it. Use the words of a typical request.";
 
-/// Where a new skill is kept.
+/// Where a new skill is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillHome {
     /// `.zot/skills` of the working directory.
@@ -22,26 +22,35 @@ pub enum SkillHome {
     User,
 }
 
-/// A skill that was made.
+/// A skill that was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedSkill {
+    /// The name of the skill.
     pub name: String,
     /// Its `SKILL.md`.
     pub path: PathBuf,
 }
 
-/// A skill could not be made.
+/// A skill could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] SkillError),
+    /// The directory exists already.
     #[error("{} exists already: choose another name", .0.display())]
     Exists(PathBuf),
+    /// A file could not be written.
     #[error("{}: {source}", .path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The path concerned.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
-/// Makes a skill. `description` is all a model sees before it decides to load the skill.
+/// Creates a skill. The model sees only `description` before it decides to load the skill.
 pub fn create(
     workspace: &Workspace,
     home: SkillHome,
@@ -73,7 +82,7 @@ pub fn create(
 }
 
 fn skeleton(name: &str, description: &str) -> String {
-    // A JSON string is a YAML one, whatever is in it.
+    // Every JSON string is a YAML string.
     let description = json!(description);
     format!(
         "---\nname: {name}\ndescription: {description}\n\

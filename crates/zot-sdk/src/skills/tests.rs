@@ -4,7 +4,7 @@ use super::{CreateError, ShowError, SkillHome, create, list, show};
 use crate::Workspace;
 
 #[test]
-fn a_skill_that_was_made_is_found_shown_and_not_made_twice() {
+fn a_created_skill_is_found_and_not_created_twice() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace {
         zot_home: directory.path().join("home"),

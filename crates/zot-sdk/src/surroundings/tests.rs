@@ -15,7 +15,7 @@ fn runtime(cwd: &Path, context: ContextSearch) -> Runtime {
     .unwrap()
 }
 
-fn place() -> tempfile::TempDir {
+fn project() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("AGENTS.md"), "Use tabs.").unwrap();
     let prompts = directory.path().join(".zot/prompts");
@@ -32,8 +32,8 @@ fn kinds(runtime: &Runtime) -> Vec<ContextKind> {
 
 /// A program that serves strangers must not read their files by default.
 #[tokio::test]
-async fn nothing_is_read_unless_it_is_asked_for() {
-    let directory = place();
+async fn nothing_is_read_by_default() {
+    let directory = project();
     let runtime = runtime(directory.path(), ContextSearch::default());
     assert_eq!(
         kinds(&runtime),
@@ -49,8 +49,8 @@ async fn nothing_is_read_unless_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn everything_that_is_asked_for_is_there() {
-    let directory = place();
+async fn everything_requested_is_found() {
+    let directory = project();
     let search = ContextSearch {
         instructions: true,
         templates: true,
@@ -75,8 +75,8 @@ async fn everything_that_is_asked_for_is_there() {
 }
 
 #[tokio::test]
-async fn a_prompt_set_while_running_replaces_all_parts() {
-    let directory = place();
+async fn a_system_prompt_set_at_run_time_replaces_all_parts() {
+    let directory = project();
     let search = ContextSearch {
         instructions: true,
         ..ContextSearch::default()

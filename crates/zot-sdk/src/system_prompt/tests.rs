@@ -32,7 +32,7 @@ fn with_skill_tool() -> ToolSet {
 }
 
 #[test]
-fn what_changes_least_comes_first() {
+fn stable_parts_come_first() {
     let prompt = parts(Base::BuiltIn).compose(&with_skill_tool(), began());
     let positions = [
         "You are zot",
@@ -52,7 +52,7 @@ fn what_changes_least_comes_first() {
 }
 
 #[test]
-fn a_given_prompt_takes_the_place_of_ours_only() {
+fn a_replacement_keeps_the_other_parts() {
     let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool(), began());
     assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
     let (_, end) = prompt.split_once("APP1\n\nAPP2\n\n").unwrap();
@@ -63,7 +63,7 @@ fn a_given_prompt_takes_the_place_of_ours_only() {
 }
 
 #[test]
-fn skills_are_named_only_to_who_can_load_them() {
+fn skills_are_listed_only_if_they_can_be_loaded() {
     let sections = parts(Base::BuiltIn).sections(&ToolSet::default(), began());
     assert!(
         sections

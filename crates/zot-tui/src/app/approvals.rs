@@ -16,7 +16,7 @@ pub(crate) use approval::Approval;
 pub(crate) use step_limit::{StepLimit, step_count};
 pub(super) use view::{frame, step_limit as step_limit_frame};
 
-/// A key this soon after the last one belongs to what is being typed.
+/// A key pressed this soon after the last one counts as typing, not as a decision.
 const TYPING_MS: u64 = 700;
 
 const DENIED: &str = "the user said no";
@@ -24,11 +24,11 @@ const DENIED: &str = "the user said no";
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
     pub(crate) current: Option<Approval>,
-    /// Calls that run in parallel ask in parallel: these come next.
+    /// Parallel calls ask in parallel: these are shown next.
     waiting: VecDeque<Approval>,
     allowed: Allowed,
     pub(crate) step_limit: StepLimit,
-    /// When a key was last pressed that did not answer a question.
+    /// When a key that was not a decision was last pressed.
     typed_ms: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Focus {
 }
 
 impl Approvals {
-    /// Asks the user about a call, unless the same call is allowed for good.
+    /// Asks the user about a call, unless this exact call is always allowed.
     pub(super) fn ask(&mut self, approval: Approval) -> Vec<Action> {
         if self.allowed.calls.contains(&approval.call()) {
             return confirm(approval.id, Decision::allow()).into();
@@ -89,18 +89,18 @@ impl Approvals {
         actions
     }
 
-    /// Another scope takes back what the user allowed by tool or altogether.
+    /// Forgets which tools the user allowed, because the scope changes.
     pub(super) fn reset_allowed(&mut self) {
         self.allowed.everything = false;
         self.allowed.tools.clear();
     }
 
-    /// Which calls are asked about, and how to change that.
+    /// Describes which calls need approval, and how to change that.
     pub(super) fn describe(&self, scope: &ApprovalScope) -> String {
         let mut text = match scope {
             ApprovalScope::Nothing => {
-                return "tools run without asking: approvals are off. /confirm on asks before every \
-                        tool, /confirm bash,write before these"
+                return "approvals are off: tools run without asking. /confirm on asks before every \
+                        tool, /confirm bash,write only before those"
                     .to_owned();
             }
             ApprovalScope::AllTools => "zot asks before every tool".to_owned(),
@@ -110,17 +110,20 @@ impl Approvals {
             text.push_str(", but you have allowed every call from now on");
         } else if !self.allowed.tools.is_empty() {
             let allowed = self.allowed.tools.join(", ");
-            text.push_str(&format!(", but you have allowed every call of {allowed}"));
+            text.push_str(&format!(", but you have allowed every call to {allowed}"));
         }
         if !self.allowed.calls.is_empty() && !self.allowed.everything {
-            let count = self.allowed.calls.len();
-            text.push_str(&format!(", and {count} exact calls"));
+            let calls = match self.allowed.calls.len() {
+                1 => "1 exact call".to_owned(),
+                count => format!("{count} exact calls"),
+            };
+            text.push_str(&format!(", and {calls}"));
         }
         text.push_str(". /confirm off stops asking, /confirm on asks about every call again");
         text
     }
 
-    /// Wraps the call that is asked about, when it or the screen is new.
+    /// Wraps the call that is asked about, if it or the screen has changed.
     pub(super) fn lay_out(&mut self, context: &Context, draft: &Editor) {
         if let Some(approval) = &mut self.current {
             approval.lay_out(context);
@@ -134,12 +137,12 @@ impl Approvals {
         focus != Focus::EmptyEditor && context.now_ms < self.typed_ms + TYPING_MS
     }
 
-    /// A key was pressed that answers no question.
+    /// Records that a key was pressed that is not a decision.
     pub(super) fn note_typing(&mut self, context: &Context) {
         self.typed_ms = context.now_ms;
     }
 
-    /// Takes a key while a call waits.
+    /// Handles a key while a call waits for approval.
     pub(super) fn press(
         &mut self,
         context: &Context,
@@ -169,7 +172,7 @@ impl Approvals {
         if approval.refusal.is_some() {
             return self.press_refusal(key);
         }
-        // With a modifier nothing is decided: alt+y is not y.
+        // A modified key decides nothing: alt+y is not y.
         if key.alt {
             return Handled::DONE;
         }
@@ -191,7 +194,7 @@ impl Approvals {
         Handled::Yes(self.decide(decision))
     }
 
-    /// Takes a key while the reason for a refusal is typed.
+    /// Handles a key while the reason for a refusal is typed.
     fn press_refusal(&mut self, key: &Key) -> Handled {
         let Some(approval) = &mut self.current else {
             return Handled::No;
@@ -217,7 +220,7 @@ impl Approvals {
         Handled::DONE
     }
 
-    /// Takes a paste while a call waits: it belongs to the reason for a refusal, or is dropped.
+    /// Handles a paste while a call waits: it is added to the reason for a refusal, or dropped.
     pub(super) fn paste(&mut self, text: &str) -> bool {
         let Some(approval) = &mut self.current else {
             return false;
@@ -237,7 +240,7 @@ impl Approvals {
             Remember::Tool => self.allowed.tools.push(approval.tool.clone()),
             Remember::Session => self.allowed.everything = true,
         }
-        // A decision about later calls also covers those that wait already.
+        // A decision about later calls also covers those already waiting.
         let (covered, others): (VecDeque<Approval>, VecDeque<Approval>) = self
             .waiting
             .drain(..)
@@ -259,7 +262,7 @@ impl Approvals {
         self.step_limit = StepLimit::Asked(limit);
     }
 
-    /// Takes a key while the step limit is asked about.
+    /// Handles a key while the user is asked about the step limit.
     pub(super) fn press_step_limit(
         &mut self,
         context: &Context,
@@ -271,7 +274,7 @@ impl Approvals {
     }
 }
 
-/// The time that a call takes begins with the user's decision.
+/// Allows or denies a call, whose duration is counted from here.
 fn confirm(id: String, decision: Decision) -> [Action; 2] {
     [
         Action::Started(id.clone()),

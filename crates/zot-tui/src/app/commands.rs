@@ -24,10 +24,10 @@ pub(super) struct Command {
     pub(super) action: fn(&mut App, &str) -> Vec<Effect>,
 }
 
-/// More changes than this in a name mean another command.
+/// A command with more typos than this is not suggested.
 const MAX_TYPOS: usize = 2;
 
-/// Columns of names and arguments in `/help`: narrow screens still show the help beside them.
+/// Width of names and arguments in `/help`; narrow screens still fit the help next to them.
 const NAME_COLUMNS: usize = 16;
 
 /// The commands of extensions; those of zot are in the table.
@@ -35,50 +35,51 @@ const NAME_COLUMNS: usize = 16;
 pub(crate) struct Commands {
     /// Name without the slash, description.
     extensions: Vec<(String, String)>,
-    /// The extensions have started, so these are all.
+    /// All extensions have started, so the list is final.
     is_complete: bool,
 }
 
 impl Commands {
-    pub(super) fn known(extensions: Vec<(String, String)>) -> Self {
+    pub(super) fn complete(extensions: Vec<(String, String)>) -> Self {
         Self {
             extensions,
             is_complete: true,
         }
     }
 
-    /// All commands, for completion.
+    /// Returns all commands, for completion.
     pub(super) fn choices(&self) -> Choices {
-        let own = COMMANDS.iter();
-        let own = own.map(|command| (command.name.to_owned(), command.help));
+        let built_in = COMMANDS.iter();
+        let built_in = built_in.map(|command| (command.name.to_owned(), command.help));
         let others = self.extensions.iter();
         let others = others.map(|(name, description)| (format!("/{name}"), description.as_str()));
-        own.chain(others).collect()
+        built_in.chain(others).collect()
     }
 
-    /// One line for each command.
+    /// Returns one line for each command.
     fn help(&self) -> String {
-        let own = COMMANDS.iter().map(|command| {
+        let built_in = COMMANDS.iter().map(|command| {
             let usage = format!("{} {}", command.name, command.arguments);
             (usage.trim_end().to_owned(), command.help)
         });
         let others = self.extensions.iter();
         let others = others.map(|(name, description)| (format!("/{name}"), description.as_str()));
-        own.chain(others)
+        built_in
+            .chain(others)
             .map(|(usage, help)| format!("\n{usage:<NAME_COLUMNS$} {help}"))
             .collect()
     }
 
-    /// Whether `name` is a command of an extension, or may become one while extensions start.
+    /// Returns whether `name` is a command of an extension, or may become one while they start.
     fn may_invoke(&self, name: &str) -> bool {
         self.extensions.iter().any(|(known, _)| known == name)
             || (!self.is_complete && is_name(name))
     }
 
-    /// What to say about a command that does not exist: a model could do nothing with it.
+    /// Returns the error for an unknown command, which is not sent: a model could not run it either.
     pub(super) fn unknown(&self, text: &str) -> Option<String> {
         let name = text.split_whitespace().next()?;
-        // A path is sent, and so is text with a blank before it.
+        // Paths, and text after a leading space, are sent as they are.
         let is_command =
             text.strip_prefix(name).is_some() && name.strip_prefix('/').is_some_and(is_name);
         if !is_command {
@@ -91,12 +92,12 @@ impl Commands {
             .map(|choice| (strsim::levenshtein(&wanted, choice.name), choice.name))
             .min()
             .filter(|(changes, _)| *changes <= MAX_TYPOS);
-        let advice = match nearest {
+        let hint = match nearest {
             Some((_, nearest)) => format!("did you mean {nearest}?"),
-            None => "/help lists them.".to_owned(),
+            None => "/help lists all commands.".to_owned(),
         };
         Some(format!(
-            "unknown command {name}: {advice} A blank before it sends it as text"
+            "unknown command {name}: {hint} Put a space before it to send it as text"
         ))
     }
 }
@@ -106,10 +107,10 @@ pub(super) fn run(app: &mut App, text: &str) -> Option<Vec<Effect>> {
     let text = text.trim();
     let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let arguments = arguments.trim();
-    let own = COMMANDS
+    let built_in = COMMANDS
         .iter()
         .find(|command| command.name == name || command.alias == Some(name));
-    if let Some(command) = own {
+    if let Some(command) = built_in {
         return Some((command.action)(app, arguments));
     }
     if !name.starts_with('/') {
@@ -125,8 +126,8 @@ pub(super) fn run(app: &mut App, text: &str) -> Option<Vec<Effect>> {
     })
 }
 
-/// Whether this can be the name of a command rather than a path.
+/// Returns whether this can be the name of a command rather than a path.
 fn is_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !name.is_empty() && name.chars().all(fits)
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(is_allowed)
 }

@@ -1,4 +1,4 @@
-//! The prompt that is being written, and those that were sent or wait.
+//! The prompt being written, and those that are queued or sent.
 
 mod attachments;
 mod history;
@@ -24,8 +24,8 @@ use shell::Shell;
 pub(crate) use shell::ShellOutput;
 pub(super) use view::{editor, queue};
 
-/// Characters of each prompt that a search of the history looks at.
-const MAX_SEARCHED: usize = 2_000;
+/// How many characters of each prompt a history search covers.
+const MAX_SEARCHED_CHARACTERS: usize = 2_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
@@ -46,7 +46,7 @@ pub(crate) enum Entered {
     Refused(&'static str),
     /// A `!command` has started.
     Shell(Vec<Effect>),
-    /// A command or a prompt, and how it is remembered.
+    /// A command or a prompt, with the effects that save it in the history.
     Text(Draft, Vec<Effect>),
 }
 
@@ -73,11 +73,11 @@ impl Composer {
     pub(super) fn clear(&mut self) {
         if !self.editor.is_empty() {
             self.editor.set("");
-            self.history.leave();
+            self.history.stop_browsing();
         }
     }
 
-    /// Takes what is written, to be sent, a command to be run or a line break.
+    /// Handles enter: takes the text to send or run, or inserts a line break.
     pub(super) fn enter(&mut self, context: &Context) -> Entered {
         // A backslash at the end continues the line, in terminals without shift+enter.
         if self.editor.before_cursor().ends_with('\\') {
@@ -109,7 +109,7 @@ impl Composer {
         Entered::Shell(effects)
     }
 
-    /// Takes what is written for the prompt that runs.
+    /// Takes the text that steers the running prompt.
     pub(super) fn take_draft(&mut self) -> Option<(Draft, Vec<Effect>)> {
         if self.editor.is_blank() {
             return None;
@@ -126,7 +126,7 @@ impl Composer {
         }
     }
 
-    /// The prompt for what was written, with the output of `!commands`.
+    /// Builds the prompt for a draft, with the output of `!commands` attached.
     pub(super) fn prompt(&mut self, draft: &Draft) -> Prompt {
         Prompt {
             mentions: draft.has_chips().then(|| draft.without_chips()),
@@ -135,36 +135,38 @@ impl Composer {
         }
     }
 
-    /// Lets a prompt wait for the running one. When too many wait, it returns to the editor.
+    /// Queues a prompt behind the running one. If the queue is full, the text returns to the editor.
     pub(super) fn enqueue(&mut self, prompt: Prompt, draft: Option<Draft>) -> Vec<Action> {
         match self.queue.push(prompt, draft) {
             Ok(()) => Vec::new(),
             Err(draft) => {
                 self.editor.set(draft);
-                let most = queue::MAX_QUEUED_PROMPTS;
-                vec![Action::remark(format!("{most} prompts are queued already"))]
+                let limit = queue::MAX_QUEUED_PROMPTS;
+                vec![Action::remark(format!(
+                    "the queue is full: {limit} prompts are waiting"
+                ))]
             }
         }
     }
 
-    /// Takes the prompt that waited longest.
+    /// Takes the prompt that has waited longest.
     pub(super) fn next_queued(&mut self) -> Option<(Prompt, Option<Draft>)> {
         self.queue.pop()
     }
 
-    /// A prompt comes before those that wait.
+    /// Puts a prompt at the front of the queue.
     pub(super) fn enqueue_first(&mut self, prompt: Prompt) {
-        self.queue.push_first(prompt);
+        self.queue.push_front(prompt);
     }
 
-    /// The running prompt receives this text soon.
+    /// Records text on its way to the running prompt, and returns it as a prompt.
     pub(super) fn steer(&mut self, draft: &Draft) -> Prompt {
         self.queue.steer(draft.content());
         self.sent.remember(draft);
         self.prompt(draft)
     }
 
-    /// Forgets what was meant for the prompt that has ended.
+    /// Forgets the steering text of a prompt that has ended.
     pub(super) fn end_steering(&mut self) {
         self.queue.end_steering();
     }
@@ -173,39 +175,39 @@ impl Composer {
         self.queue.clear();
     }
 
-    /// Moves the prompt that was queued last into the editor; what is written already stays below.
+    /// Moves the last queued prompt into the editor, above the text that is already there.
     pub(super) fn unqueue_last(&mut self) -> bool {
         let Some((prompt, draft)) = self.queue.pop_last() else {
             return false;
         };
-        let written = self.editor.draft();
+        let current = self.editor.draft();
         self.editor.set(draft);
-        if !written.is_blank() {
-            self.editor.append_line(written);
+        if !current.is_blank() {
+            self.editor.append_line(current);
         }
-        // The output of `!commands` goes with the next prompt again.
+        // The output of `!commands` is attached to the next prompt again.
         self.shell.outputs.extend(prompt.attached);
         true
     }
 
-    /// Remembers how the prompt was written that is sent now.
+    /// Remembers how a prompt was written when it is sent.
     pub(super) fn remember_sent(&mut self, draft: &Draft) {
         self.sent.remember(draft);
     }
 
-    /// The files that the prompt which begins with `content` mentions.
+    /// Records the files mentioned by the prompt that begins with `content`.
     pub(super) fn set_sent_parts(&mut self, content: String, parts: Vec<Part>) {
         self.sent.set_parts(content, parts);
     }
 
-    /// A user message has arrived; returns what is known of it from when it was sent.
+    /// Returns what was remembered about a user message when it was sent.
     pub(super) fn take_sent(&mut self, text: &str) -> Option<Sent> {
-        self.queue.delivered(text);
+        self.queue.remove_delivered(text);
         self.sent.take(text)
     }
 
-    /// Moves up within the text, then to older prompts; a waiting prompt is the nearest. Returns
-    /// whether the text is another one.
+    /// Moves up within the text, then to the last queued prompt, then to older ones. Returns whether
+    /// the history was browsed.
     pub(super) fn older(&mut self, context: &Context) -> bool {
         if self
             .editor
@@ -223,7 +225,7 @@ impl Composer {
         true
     }
 
-    /// Moves down within the text, then to newer prompts. Returns whether the text is another one.
+    /// Moves down within the text, then to newer prompts. Returns whether the history was browsed.
     pub(super) fn newer(&mut self, context: &Context) -> bool {
         if self
             .editor
@@ -238,15 +240,20 @@ impl Composer {
         true
     }
 
-    /// The prompts of the history, newest first.
+    /// Returns the prompts of the history, newest first.
     pub(super) fn history_choices(&self) -> Choices {
         let drafts = self.history.newest_first().into_iter();
-        let title =
-            |draft: &Draft| -> String { draft.title().chars().take(MAX_SEARCHED).collect() };
+        let title = |draft: &Draft| -> String {
+            draft
+                .title()
+                .chars()
+                .take(MAX_SEARCHED_CHARACTERS)
+                .collect()
+        };
         Choices::named(drafts.map(title))
     }
 
-    /// Takes a prompt out of the history, by its place among the [choices](Self::history_choices).
+    /// Puts a prompt of the history into the editor, by its index in [`Self::history_choices`].
     pub(super) fn recall(&mut self, index: usize) {
         let found = self.history.newest_first().get(index).copied().cloned();
         if let Some(draft) = found {
@@ -254,7 +261,7 @@ impl Composer {
         }
     }
 
-    /// What a list can complete at the cursor.
+    /// Returns what a list can complete at the cursor.
     pub(super) fn completion(&self) -> Completion {
         let before = self.editor.before_cursor();
         let command = match self.editor.begins_pasted() {
@@ -268,12 +275,12 @@ impl Composer {
         }
     }
 
-    /// Replaces a file's query before the cursor, with its `@`.
+    /// Replaces a file query before the cursor, including its `@`.
     pub(super) fn complete_file(&mut self, query: &str, text: &str) {
         self.editor.replace_before(query.len() + 1, text);
     }
 
-    /// Asks about the files that are mentioned, when they have changed.
+    /// Queries the mentioned files when the mentions have changed.
     pub(super) fn inspect_mentions(&mut self) -> Option<Effect> {
         self.attachments.inspect(&self.editor)
     }
@@ -282,7 +289,7 @@ impl Composer {
         self.attachments.set_parts(names, parts);
     }
 
-    /// The running `!command` has ended.
+    /// Ends the running `!command`.
     pub(super) fn end_shell(&mut self, context: &Context, output: ShellOutput) -> Vec<Action> {
         match self.shell.end(context, output) {
             Some(item) => vec![Action::HideRemark, Action::Add(item)],
@@ -290,25 +297,25 @@ impl Composer {
         }
     }
 
-    /// How many rows of the screen the editor takes.
+    /// Returns how many rows the editor takes.
     pub(super) fn rows(&self, context: &Context) -> usize {
         view::editor(&self.editor, context).0.len()
     }
 }
 
-/// A command that is being written: a slash at the beginning and no blank yet.
+/// Returns the command being typed: a leading slash and no space yet.
 fn command_query(before: &str) -> Option<&str> {
     (before.starts_with('/') && !before.contains(char::is_whitespace)).then_some(before)
 }
 
-/// A file that is being written: an `@` that begins a word.
+/// Returns the file being typed: an `@` that begins a word.
 fn file_query(before: &str) -> Option<&str> {
     let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    // The blank may be wider than a byte.
+    // The whitespace may be longer than a byte.
     let word = before
         .get(start..)
         .or_else(|| before.split_whitespace().last())?;
-    // Files elsewhere are not in the list, where a wrong one might match.
+    // Files outside the working directory are not listed, and a wrong one might match.
     let elsewhere = ["\"", "/", "~", "./", "../"];
     word.strip_prefix('@')
         .filter(|query| !elsewhere.iter().any(|start| query.starts_with(start)))

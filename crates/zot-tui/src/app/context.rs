@@ -3,7 +3,7 @@
 use super::Info;
 use crate::style::Theme;
 
-/// On a smaller screen nothing could be read; it is drawn as if it had this size.
+/// A smaller screen is unreadable, so it is drawn as if it had this size.
 pub(crate) const MIN_COLUMNS: usize = 10;
 pub(crate) const MIN_ROWS: usize = 4;
 
@@ -14,7 +14,7 @@ pub(crate) struct Context {
     pub(crate) rows: usize,
     pub(crate) theme: Theme,
     pub(crate) info: Info,
-    /// The terminal handles nothing but lines: answers are printed as they arrive, and the terminal
+    /// The terminal handles only lines: answers are printed as they arrive, and the terminal
     /// echoes what the user types.
     pub(crate) is_plain: bool,
 }
@@ -25,7 +25,7 @@ impl Context {
         self.rows = rows.max(MIN_ROWS);
     }
 
-    /// Everything but how much of the context is used, which only responses tell.
+    /// Sets everything except how much of the context is used, which only responses report.
     pub(super) fn set_info(&mut self, info: Info) {
         let context_used = self.info.context_used;
         self.info = Info {

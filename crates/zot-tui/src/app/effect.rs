@@ -1,4 +1,4 @@
-//! What the chat wants done outside of its state.
+//! Work that the chat requests from outside its state.
 
 use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
@@ -35,7 +35,7 @@ pub(crate) enum AgentEffect {
     /// Asks a side question.
     Aside(String),
     CancelAside,
-    /// Is answered with `Input::Approval`, unless a named tool does not exist.
+    /// Results in `Input::Approval`, unless a named tool does not exist.
     SetApproval(ApprovalScope),
     SetModel(String),
     /// Confines the tools to the working directory.
@@ -45,21 +45,21 @@ pub(crate) enum AgentEffect {
         id: String,
         decision: Decision,
     },
-    /// The running prompt may take this many more steps; none ends it.
+    /// Allows the running prompt this many more steps; zero ends it.
     AllowSteps(u64),
 }
 
 /// For the sessions on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SessionEffect {
-    /// Is answered with `Listed::Sessions`.
+    /// Results in `Listed::Sessions`.
     List,
     /// Restarts the chat with another conversation, or with this one (`None`).
     Resume { session: Option<String> },
-    /// Is answered with `Listed::ForkPoints`.
+    /// Results in `Listed::ForkPoints`.
     ListForkPoints,
-    /// Restarts the chat with a copy of this conversation: of all of it, or of what was said before
-    /// the prompt with this index.
+    /// Restarts the chat with a copy of this conversation: all of it, or what came before the prompt
+    /// with this index.
     Fork { before: Option<usize> },
     /// Shows which session was forked from which.
     Tree,
@@ -70,25 +70,25 @@ pub(crate) enum SessionEffect {
         prompts: usize,
         if_changed: IfChanged,
     },
-    /// Writes the conversation to this file, or to one with a free name (empty).
+    /// Writes the conversation to this file, or to an unused name if it is empty.
     Export(String),
-    /// Makes a session from this file; is answered with `Input::Imported`.
+    /// Creates a session from this file; results in `Input::Imported`.
     Import(String),
 }
 
 /// For credentials.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LoginEffect {
-    /// Is answered with `Listed::Providers`.
+    /// Results in `Listed::Providers`.
     ListProviders(LogAction),
-    /// Is answered with `LoginInput::KeyAsked` or `LoginInput::StepShown`.
+    /// Results in `LoginInput::KeyRequested` or `LoginInput::StepShown`.
     LogIn(LoginRequest),
     /// Forgets the credentials of a provider, or of all (`None`).
     LogOut { provider: Option<String> },
-    /// Tries the key that was asked for, and keeps it.
-    TryKey(TypedSecret),
-    /// Ends the login that is open.
-    Abandon,
+    /// Checks the key that the user entered, and stores it.
+    CheckKey(TypedSecret),
+    /// Cancels the open login.
+    Cancel,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -99,10 +99,10 @@ pub(crate) struct LoginRequest {
     pub(crate) opens_browser: bool,
 }
 
-/// What comes back as an input, or is shown as a note.
+/// A question whose result arrives as an input or a note.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Query {
-    /// Is answered with `Listed::Files`, twice.
+    /// Results in `Listed::Files`, twice.
     Files,
     Models,
     /// The prompts of this conversation.
@@ -113,14 +113,14 @@ pub(crate) enum Query {
     Tools,
     /// Shows what the context is used for.
     Context,
-    /// Is answered with `Input::Mentions`.
+    /// Results in `Input::Mentions`.
     Mentions {
         text: String,
         names: Vec<String>,
     },
-    /// Is answered with `Input::Preview`.
+    /// Results in `Input::Preview`.
     Preview(Subject),
-    /// Is answered with `Input::Earlier`: the prompt with this index and what came of it.
+    /// Results in `Input::Earlier`: the prompt with this index and the response to it.
     Reprint(usize),
 }
 
@@ -138,7 +138,7 @@ pub(crate) enum ExtensionEffect {
         key: String,
         text: String,
     },
-    /// The lines of a panel have this much room.
+    /// Reports the room for a panel's lines.
     PanelResize {
         extension: String,
         panel: String,
@@ -153,21 +153,21 @@ pub(crate) enum ExtensionEffect {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SettingsEffect {
-    /// Keeps a setting in the user's configuration.
-    Keep { name: &'static str, value: String },
-    /// Loads and keeps a theme; is answered with `Input::Theme`.
+    /// Saves a setting in the user's configuration.
+    Save { name: &'static str, value: String },
+    /// Loads and saves a theme; results in `Input::Theme`.
     LoadTheme(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TerminalEffect {
-    /// Is answered with `Input::Edited`.
+    /// Results in `Input::Edited`.
     OpenEditor(String),
     Copy(String),
     Suspend,
 }
 
-/// For commands of the user.
+/// For `!commands`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ShellEffect {
     Run(String),
@@ -189,15 +189,15 @@ effect_from!(AgentEffect => Agent, SessionEffect => Session, LoginEffect => Logi
     ExtensionEffect => Extension, SettingsEffect => Settings, TerminalEffect => Terminal,
     ShellEffect => Shell);
 
-/// What the agent is asked.
+/// A prompt for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prompt {
     pub text: String,
-    /// The user typed it and may have mentioned files. Text from elsewhere mentions none.
-    pub typed: bool,
+    /// Whether the user typed it, so that it may mention files.
+    pub is_typed: bool,
     /// The part that can mention files, when it is not all of the text.
     pub mentions: Option<String>,
-    /// Output of the user's commands that goes with it.
+    /// Output of `!commands` sent with it.
     pub attached: Vec<ShellOutput>,
 }
 
@@ -205,16 +205,16 @@ impl Prompt {
     pub(crate) fn typed(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            typed: true,
+            is_typed: true,
             mentions: None,
             attached: Vec::new(),
         }
     }
 
-    /// A prompt that the user did not type.
-    pub(crate) fn made(text: String) -> Self {
+    /// Creates a prompt that the user did not type.
+    pub(crate) fn generated(text: String) -> Self {
         Self {
-            typed: false,
+            is_typed: false,
             ..Self::typed(text)
         }
     }

@@ -1,4 +1,4 @@
-//! What the agent's events and the notices of extensions do.
+//! Handles the agent's events and the notices of extensions.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use zot_sdk::{AgentEvent, ExtensionNotice, TurnStop};
 use super::{App, Approval, Effect, PanelView, Prompt, Retry, item_text, status};
 
 impl App {
-    pub(super) fn take_event(&mut self, event: AgentEvent) -> Vec<Effect> {
+    pub(super) fn handle_event(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
             AgentEvent::UserMessage(message) => {
                 let sent = self.composer.take_sent(&item_text(&message.content));
@@ -16,17 +16,17 @@ impl App {
                     .add_prompt(&self.context, &message.content, sent);
             }
             AgentEvent::TextDelta(delta) => {
-                self.status.set_doing("writing");
+                self.status.set_activity("writing");
                 self.status.count_received(&self.context, delta.len());
                 self.transcript.push_text(&self.context, &delta);
             }
             AgentEvent::ThinkingDelta(delta) => {
-                self.status.set_doing("thinking");
+                self.status.set_activity("thinking");
                 self.status.count_received(&self.context, delta.len());
                 self.transcript.push_thinking(&delta);
             }
             AgentEvent::AssistantStarted => {
-                self.status.set_doing("thinking");
+                self.status.set_activity("thinking");
                 self.status.set_retry(None);
             }
             AgentEvent::Retrying {
@@ -39,13 +39,13 @@ impl App {
                 message: status::readable(&error.message),
             })),
             AgentEvent::Notice(text) => return self.note(format!("zot: {text}")),
-            AgentEvent::UsageReported { turn, cumulative } => self.take_usage(turn, cumulative),
+            AgentEvent::UsageReported { turn, cumulative } => self.record_usage(turn, cumulative),
             AgentEvent::AssistantMessage(_) => {
                 self.transcript.end_response(&self.context);
-                self.status.end_answer();
+                self.status.end_response();
             }
             AgentEvent::SteeringDropped(content) => {
-                let prompt = Prompt::made(item_text(&content));
+                let prompt = Prompt::generated(item_text(&content));
                 self.composer.enqueue_first(prompt);
             }
             AgentEvent::FellBack { from, to, error } => {
@@ -62,28 +62,30 @@ impl App {
                 };
             }
             AgentEvent::StepLimitReached { limit } => self.approvals.ask_for_steps(limit),
-            AgentEvent::CompactionStarted => self.status.set_doing("compacting the conversation"),
+            AgentEvent::CompactionStarted => {
+                self.status.set_activity("compacting the conversation")
+            }
             AgentEvent::CompactionFinished { .. } => {
-                self.status.set_doing("thinking");
+                self.status.set_activity("thinking");
                 return self.note("the conversation was compacted");
             }
-            AgentEvent::TurnEnded { stop, error } => return self.take_turn_end(stop, error),
+            AgentEvent::TurnEnded { stop, error } => return self.handle_turn_end(stop, error),
             AgentEvent::ToolUseStarted { .. }
             | AgentEvent::ToolUseArguments { .. }
             | AgentEvent::ToolCallRequested(_)
             | AgentEvent::ConfirmationRequested { .. }
             | AgentEvent::ToolProgress { .. }
-            | AgentEvent::ToolFinished { .. } => return self.take_tool_event(event),
+            | AgentEvent::ToolFinished { .. } => return self.handle_tool_event(event),
             AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
             }
         }
         Vec::new()
     }
 
-    fn take_tool_event(&mut self, event: AgentEvent) -> Vec<Effect> {
+    fn handle_tool_event(&mut self, event: AgentEvent) -> Vec<Effect> {
         match event {
             AgentEvent::ToolUseStarted { id, name } => {
-                self.status.set_doing("writing a call");
+                self.status.set_activity("writing a call");
                 self.transcript
                     .begin_tool(&self.context, id.to_string(), name);
             }
@@ -92,7 +94,7 @@ impl App {
                 self.transcript.push_arguments(id.as_str(), &delta);
             }
             AgentEvent::ToolCallRequested(call) => {
-                self.status.set_doing("running");
+                self.status.set_activity("running");
                 self.transcript.run_tool(&self.context, call);
             }
             AgentEvent::ToolProgress { id, text } => {
@@ -100,7 +102,7 @@ impl App {
             }
             AgentEvent::ToolFinished { result, .. } => {
                 let id = result.call_id.as_str();
-                self.status.set_doing("thinking");
+                self.status.set_activity("thinking");
                 self.transcript
                     .end_tool(&self.context, id, result.is_error, &result.content);
                 let actions = self.approvals.forget(id);
@@ -118,7 +120,7 @@ impl App {
         Vec::new()
     }
 
-    pub(super) fn take_notice(&mut self, notice: ExtensionNotice) -> Vec<Effect> {
+    pub(super) fn handle_notice(&mut self, notice: ExtensionNotice) -> Vec<Effect> {
         match notice {
             ExtensionNotice::Notify {
                 extension,
@@ -154,11 +156,11 @@ impl App {
         Vec::new()
     }
 
-    fn take_usage(&mut self, turn: Usage, cumulative: Usage) {
+    fn record_usage(&mut self, turn: Usage, cumulative: Usage) {
         let info = &mut self.context.info;
         info.cost_usd = cumulative.cost_usd;
         let read = turn.input + turn.cache_read + turn.cache_write;
-        // Providers count nothing for a response that was stopped.
+        // Providers report no usage for a response that was stopped.
         if read > 0 {
             info.context_used = read + turn.output;
         }
@@ -166,14 +168,15 @@ impl App {
         spending.add_turn(read, turn.output, turn.cost_usd);
     }
 
-    fn take_turn_end(&mut self, stop: TurnStop, error: Option<String>) -> Vec<Effect> {
+    fn handle_turn_end(&mut self, stop: TurnStop, error: Option<String>) -> Vec<Effect> {
         match stop {
             TurnStop::Length => {
-                let cut = "the answer ends at the model's limit for one answer: say \"continue\" for more";
-                self.error(error.unwrap_or_else(|| cut.to_owned()))
+                let message =
+                    "the answer was cut off at the model's output limit: say \"continue\" for more";
+                self.error(error.unwrap_or_else(|| message.to_owned()))
             }
             TurnStop::End if self.transcript.is_unanswered() => {
-                self.error("the model gave no answer")
+                self.error("the model returned no answer")
             }
             _ => Vec::new(),
         }

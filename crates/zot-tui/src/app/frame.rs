@@ -1,16 +1,16 @@
-//! The lower part of the screen, from the state alone.
+//! Builds the live part of the screen from the state.
 
 use super::{App, StepLimit, approvals, composer, login, panels, picker, status, transcript};
 use crate::renderer::Frame;
 use crate::text::Line;
 
-/// What is drawn again and again below the finished lines.
+/// Returns the part below the finished lines, which is drawn again for every frame.
 pub(crate) fn live_frame(app: &App) -> Frame {
     let context = &app.context;
     let mut live = app.transcript.tail(context);
     let tail = live.len();
     live.extend(transcript::thoughts(&app.transcript.thinking, context));
-    // The answer grows upwards out of the screen, but what is below it always shows.
+    // A long answer scrolls off the top, but what is below it stays visible.
     for tool in app
         .transcript
         .tools
@@ -21,7 +21,7 @@ pub(crate) fn live_frame(app: &App) -> Frame {
     }
     let runs_shell = app.composer.shell.running.is_some();
     let status = || status::lines(&app.status, context, runs_shell);
-    // Typed characters go there, whatever else is open.
+    // The login dialog receives all keys, whatever else is open.
     if let Some(dialog) = &app.login.dialog {
         return login::frame(dialog, context, status(), live);
     }
@@ -33,7 +33,7 @@ pub(crate) fn live_frame(app: &App) -> Frame {
         let footer = status::footer(context);
         return approvals::step_limit_frame(limit, context, live, below, footer);
     }
-    // A question is above everything else: it must not be answered unseen.
+    // A question covers everything else: the user must see it before answering.
     if let Some(approval) = &app.approvals.current {
         return Frame {
             tail,
@@ -61,7 +61,7 @@ pub(crate) fn live_frame(app: &App) -> Frame {
     if let Some(list) = app.picker.list() {
         let (rows, typing) = picker::lines(list, context, editor_rows);
         live.extend(rows);
-        // A list that takes the keys has the cursor.
+        // A list that receives the keys has the cursor.
         if let Some((row, column)) = typing {
             cursor = (editor_rows + row, column);
         }

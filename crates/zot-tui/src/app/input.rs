@@ -14,13 +14,13 @@ use crate::style::Theme;
 pub(crate) enum Input {
     Key(Key),
     Paste(String),
-    /// Typed in a terminal that handles nothing but lines.
+    /// Typed in a terminal that handles only lines.
     Line(String),
     Resized {
         columns: usize,
         rows: usize,
     },
-    /// Where the cursor is on the screen, counted from zero, in answer to a question.
+    /// The cursor's position on the screen, counted from zero, reported on request.
     Cursor {
         row: usize,
         column: usize,
@@ -63,7 +63,7 @@ pub(crate) enum Input {
         subject: Subject,
         preview: Preview,
     },
-    /// A session was made from a file, and is at this path.
+    /// A session was created from a file, at this path.
     Imported(String),
     /// An earlier part of the conversation.
     Earlier {
@@ -82,11 +82,11 @@ pub(crate) enum Input {
         text: String,
         is_error: bool,
     },
-    /// A panic was caught, and the terminal has been taken again.
+    /// A panic was caught, and the terminal is set up again.
     Panicked(String),
 }
 
-/// What a list offers.
+/// The contents of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Listed {
     /// The files below the working directory.
@@ -110,18 +110,18 @@ pub(crate) enum Listed {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LoginInput {
-    /// A provider's key is asked for here, and on a page in a browser if there is one.
-    KeyAsked {
+    /// Asks for a provider's key here, and on a page in a browser if there is one.
+    KeyRequested {
         provider: String,
         page: Option<String>,
     },
     /// The user has to do this in a browser.
     StepShown { provider: String, step: String },
-    /// The key was not kept, for this reason.
+    /// The key was not stored, for this reason.
     KeyRefused(String),
-    /// The page in the browser takes no key any more.
+    /// The page in the browser no longer accepts a key.
     PageClosed,
-    /// Nobody is logging in any more.
+    /// The login has ended without a credential, for this reason.
     Failed(String),
     /// Credentials have changed.
     LoggedIn,
@@ -147,7 +147,7 @@ pub(crate) enum PanelInput {
 }
 
 impl Input {
-    /// A line for the user.
+    /// Creates a note.
     pub(crate) fn note(text: impl Into<String>) -> Self {
         Self::Note {
             text: text.into(),
@@ -155,7 +155,7 @@ impl Input {
         }
     }
 
-    /// Why something was not done.
+    /// Creates a note that reports an error.
     pub(crate) fn failure(error: impl ToString) -> Self {
         Self::Note {
             text: error.to_string(),
@@ -175,23 +175,23 @@ pub(crate) enum LogAction {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FileList {
     pub(super) files: Choices,
-    pub(super) is_whole: bool,
+    pub(super) is_complete: bool,
 }
 
 impl FileList {
-    /// All there are.
-    pub(crate) fn whole(files: Choices) -> Self {
+    /// Creates a list of all files.
+    pub(crate) fn complete(files: Choices) -> Self {
         Self {
             files,
-            is_whole: true,
+            is_complete: true,
         }
     }
 
-    /// Some, until all are known.
-    pub(crate) fn first(files: Choices) -> Self {
+    /// Creates a list of the first files, until all are known.
+    pub(crate) fn partial(files: Choices) -> Self {
         Self {
             files,
-            is_whole: false,
+            is_complete: false,
         }
     }
 }
@@ -205,7 +205,7 @@ pub(crate) struct Info {
     pub version: String,
     pub cost_usd: f64,
     pub context_window: u64,
-    /// What the last request used of it.
+    /// How much of the window the last request used.
     pub context_used: u64,
     /// Which tool calls need approval.
     pub approval: ApprovalScope,

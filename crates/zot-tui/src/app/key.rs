@@ -54,7 +54,7 @@ impl Key {
         }
     }
 
-    /// The name of the key for extensions, and the text it writes.
+    /// Returns the name of the key for extensions, and the text it types.
     pub(super) fn name(&self) -> (String, String) {
         let name = match self.code {
             KeyCode::Character(character) if !self.control && !self.alt => {
@@ -78,7 +78,7 @@ impl Key {
             KeyCode::PageDown => "pagedown".to_owned(),
             KeyCode::Function(number) => format!("f{number}"),
         };
-        // The case of a letter already tells whether shift is held.
+        // A letter's case already shows whether shift is held.
         let shift = match self.code {
             KeyCode::Character(' ') => false,
             KeyCode::Character(_) => self.shift && self.control,

@@ -1,4 +1,4 @@
-//! What the keys of the chat do when no list, panel or question takes them.
+//! What keys do when no list, panel or question receives them.
 
 use super::{Key, KeyCode};
 use crate::editor::Edit;
@@ -7,9 +7,9 @@ use crate::editor::Edit;
 pub(super) enum Binding {
     Edit(Edit),
     Enter,
-    /// Stops what runs.
+    /// Stops whatever is running.
     Stop,
-    /// Stops, and leaves the second time.
+    /// Stops; the second press leaves the chat.
     Interrupt,
     /// Deletes a character, or leaves if there is none.
     DeleteOrLeave,
@@ -17,16 +17,16 @@ pub(super) enum Binding {
     Redraw,
     ToggleFolding,
     OpenEditor,
-    /// Sends the text to the prompt that runs.
+    /// Sends the text to the running prompt.
     Steer,
-    /// Leaves the last output of a `!command` out of the next prompt.
-    DropOutput,
+    /// Detaches the last output of a `!command` from the next prompt.
+    DetachOutput,
     /// Moves the last queued prompt into the editor.
     Unqueue,
     SearchHistory,
     Older,
     Newer,
-    /// Opens the transcript a page back.
+    /// Opens the transcript one page back.
     PageBack,
 }
 
@@ -80,8 +80,8 @@ fn control(letter: char) -> Option<Binding> {
         's' => Binding::Steer,
         't' => Edit::Transpose.into(),
         'u' => Edit::KillToLineStart.into(),
-        'w' => Edit::DeleteUnbrokenLeft.into(),
-        'x' => Binding::DropOutput,
+        'w' => Edit::DeleteToSpaceLeft.into(),
+        'x' => Binding::DetachOutput,
         'y' => Edit::Yank.into(),
         'z' => Binding::Suspend,
         '_' | '-' | '7' | '/' => Edit::Undo.into(),

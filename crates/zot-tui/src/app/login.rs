@@ -1,4 +1,4 @@
-//! `/login`: with a key that is typed or pasted here and shown nowhere, or in a browser.
+//! `/login`: a key that is typed or pasted here without being shown, or a login in a browser.
 
 mod view;
 
@@ -10,7 +10,7 @@ pub(super) use view::frame;
 
 #[derive(Debug, Default)]
 pub(crate) struct Login {
-    /// Takes every key and every paste while it is open.
+    /// Receives every key and paste while it is open.
     pub(super) dialog: Option<Dialog>,
     /// Credentials have changed, and the chat restarts with them once it is idle.
     is_restart_due: bool,
@@ -19,25 +19,25 @@ pub(crate) struct Login {
 #[derive(Debug)]
 pub(super) enum Dialog {
     Key(KeyEntry),
-    /// The user logs in somewhere else, as `step` says.
+    /// The user logs in elsewhere by following `step`.
     Elsewhere {
         provider: String,
         step: String,
     },
 }
 
-/// A provider's key that is asked for.
+/// The entry of a provider's key.
 #[derive(Debug, Default)]
 pub(crate) struct KeyEntry {
     provider: String,
     key: TypedSecret,
     /// Where the key can be pasted in a browser instead.
     page: Option<String>,
-    /// The provider is being asked about the key.
-    is_trying: bool,
+    /// The provider is checking the key.
+    is_checking: bool,
 }
 
-/// Returns whether a key may have been typed behind `/login` by mistake. Such a line is not kept in
+/// Returns whether a key may have been typed after `/login` by mistake. Such a line is not kept in
 /// the history.
 pub(super) fn may_hold_key(text: &str) -> bool {
     let mut words = text.split_whitespace();
@@ -51,7 +51,7 @@ impl Login {
 
     pub(super) fn update(&mut self, input: LoginInput) -> Vec<Action> {
         match input {
-            LoginInput::KeyAsked { provider, page } => {
+            LoginInput::KeyRequested { provider, page } => {
                 self.dialog = Some(Dialog::Key(KeyEntry {
                     provider,
                     page,
@@ -64,7 +64,7 @@ impl Login {
             LoginInput::KeyRefused(reason) => {
                 // Another key can be typed.
                 if let Some(Dialog::Key(entry)) = &mut self.dialog {
-                    entry.is_trying = false;
+                    entry.is_checking = false;
                     entry.key.clear();
                 }
                 return vec![Action::error(reason)];
@@ -86,13 +86,13 @@ impl Login {
         Vec::new()
     }
 
-    /// Restarts the chat with new credentials, if there are any.
+    /// Returns the effect that restarts the chat with new credentials, once.
     pub(super) fn take_restart(&mut self) -> Option<Effect> {
         std::mem::take(&mut self.is_restart_due)
             .then_some(Effect::Session(SessionEffect::Resume { session: None }))
     }
 
-    /// Takes a key while a login is open.
+    /// Handles a key while a login is open.
     pub(super) fn press(&mut self, key: &Key) -> Handled {
         let Some(dialog) = &mut self.dialog else {
             return Handled::No;
@@ -111,11 +111,11 @@ impl Login {
         }
     }
 
-    /// Takes a paste while a login is open.
+    /// Handles a paste while a login is open.
     pub(super) fn paste(&mut self, text: &str) -> Handled {
         match &mut self.dialog {
             None => Handled::No,
-            Some(Dialog::Key(entry)) if !entry.is_trying => Handled::Yes(vec![entry.paste(text)]),
+            Some(Dialog::Key(entry)) if !entry.is_checking => Handled::Yes(vec![entry.paste(text)]),
             Some(_) => Handled::DONE,
         }
     }
@@ -128,8 +128,8 @@ impl Login {
         };
         vec![
             Action::HideRemark,
-            Action::note(format!("zot login {provider} was cancelled")),
-            Action::Effect(LoginEffect::Abandon.into()),
+            Action::note(format!("login to {provider} cancelled")),
+            Action::Effect(LoginEffect::Cancel.into()),
         ]
     }
 }
@@ -137,10 +137,10 @@ impl Login {
 impl KeyEntry {
     fn press(&mut self, key: &Key) -> Option<Action> {
         match (key.control, key.code) {
-            // A second key while the first is tried would be a mistake.
-            _ if self.is_trying => {}
+            // A second key while the first is being checked would be a mistake.
+            _ if self.is_checking => {}
             (_, KeyCode::Enter) | (true, KeyCode::Character('j' | 'm')) => {
-                return Some(self.try_key());
+                return Some(self.check_key());
             }
             (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => self.key.pop(),
             (true, KeyCode::Character('u' | 'w')) => self.key.clear(),
@@ -159,12 +159,12 @@ impl KeyEntry {
         }
     }
 
-    fn try_key(&mut self) -> Action {
+    fn check_key(&mut self) -> Action {
         if self.key.is_empty() {
             return Action::remark("type or paste the key first; esc cancels");
         }
-        self.is_trying = true;
-        Action::Effect(Effect::Login(LoginEffect::TryKey(std::mem::take(
+        self.is_checking = true;
+        Action::Effect(Effect::Login(LoginEffect::CheckKey(std::mem::take(
             &mut self.key,
         ))))
     }

@@ -1,4 +1,4 @@
-//! Panels of extensions: a few lines each, the last opened on top, where the keys go.
+//! Panels of extensions: a stack whose top panel receives the keys.
 //!
 //! Only a command that the user runs opens a panel: an extension cannot take the keyboard by itself.
 
@@ -9,12 +9,12 @@ use super::{Context, Effect, ExtensionEffect, Key, KeyCode, PanelInput, Terminal
 
 pub(super) use view::lines;
 
-/// No more panels than this are opened: the lower ones could not be found again.
+/// Panels that may be open; among more, users could not find the lower ones again.
 ///
 /// Limit: the next panel is refused.
 const MAX_PANELS: usize = 16;
 
-/// The part of a paste that a panel receives.
+/// How much of a paste a panel receives.
 ///
 /// Limit: the panel receives the beginning of a paste.
 const MAX_PANEL_PASTE_BYTES: usize = 64 * 1024;
@@ -38,7 +38,7 @@ pub(crate) struct Panel {
     pub(crate) footer: String,
     /// The first line that is shown.
     top: usize,
-    /// Columns and lines that the extension was last told of.
+    /// The columns and lines last reported to the extension.
     reported: (usize, usize),
 }
 
@@ -53,17 +53,17 @@ pub(crate) struct PanelView {
 }
 
 impl Panel {
-    fn is(&self, extension: &str, id: &str) -> bool {
+    fn has_id(&self, extension: &str, id: &str) -> bool {
         self.extension == extension && self.id == id
     }
 
-    /// How many of its lines there is no room for.
+    /// Returns how many lines do not fit into `room` rows.
     fn surplus(&self, room: usize) -> usize {
         self.lines.len().saturating_sub(room)
     }
 }
 
-/// Columns and lines for the contents of a panel.
+/// Returns the columns and lines available to a panel.
 fn room(context: &Context) -> (usize, usize) {
     (
         context.columns.saturating_sub(SURROUNDING_COLUMNS).max(1),
@@ -80,7 +80,7 @@ impl Panels {
         self.stack.last()
     }
 
-    /// Takes all panels away, the lowest first.
+    /// Removes and returns all panels, the lowest first.
     pub(crate) fn take_all(&mut self) -> Vec<Panel> {
         std::mem::take(&mut self.stack)
     }
@@ -104,7 +104,7 @@ impl Panels {
         self.close(&view.extension, &view.id);
         if self.stack.len() >= MAX_PANELS {
             let text = format!(
-                "{}: {MAX_PANELS} panels are open, close one",
+                "{}: {MAX_PANELS} panels are open already: close one first",
                 view.extension
             );
             return vec![
@@ -131,7 +131,7 @@ impl Panels {
     pub(super) fn draw(&mut self, context: &Context, view: PanelView) {
         let (_, room) = room(context);
         let mut panels = self.stack.iter_mut();
-        if let Some(panel) = panels.find(|panel| panel.is(&view.extension, &view.id)) {
+        if let Some(panel) = panels.find(|panel| panel.has_id(&view.extension, &view.id)) {
             panel.title = view.title;
             panel.lines = view.lines;
             panel.footer = view.footer;
@@ -140,7 +140,7 @@ impl Panels {
     }
 
     pub(super) fn close(&mut self, extension: &str, id: &str) {
-        self.stack.retain(|panel| !panel.is(extension, id));
+        self.stack.retain(|panel| !panel.has_id(extension, id));
     }
 
     /// Reports the size of panels to their extensions, where it has changed.
@@ -163,7 +163,7 @@ impl Panels {
         effects
     }
 
-    /// Takes a key while a panel is open.
+    /// Handles a key while a panel is open.
     pub(super) fn press(&mut self, context: &Context, key: &Key) -> Handled {
         let (_, room) = room(context);
         if *key == Key::control('z') && !self.stack.is_empty() {
@@ -180,7 +180,7 @@ impl Panels {
         let Some(panel) = self.stack.last_mut() else {
             return Handled::No;
         };
-        // More lines than there is room for are scrolled.
+        // Lines that do not fit can be scrolled.
         let most = panel.surplus(room);
         if key.alt && !key.control && most > 0 {
             let top = match key.code {
@@ -204,7 +204,7 @@ impl Panels {
         }))
     }
 
-    /// A paste is one key that writes all of it.
+    /// Sends a paste as one key with all of the text.
     pub(super) fn paste(&mut self, text: &str) -> Option<Effect> {
         let panel = self.stack.last()?;
         let end = text.floor_char_boundary(MAX_PANEL_PASTE_BYTES.min(text.len()));

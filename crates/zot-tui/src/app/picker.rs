@@ -15,13 +15,13 @@ pub(crate) use list::{ChoiceList, PickerKind};
 pub(crate) use preview::{Preview, PreviewBody, Subject};
 pub(super) use view::lines;
 
-/// Characters of a paste that become part of a query.
-const MAX_PASTED: usize = 200;
+/// How many characters of a paste are added to a query.
+const MAX_PASTED_CHARACTERS: usize = 200;
 
 #[derive(Default)]
 pub(crate) struct Picker {
     list: Option<ChoiceList>,
-    /// The files of the last time, shown until the new ones are known.
+    /// The files listed last time, shown until the new list arrives.
     files: Choices,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Picker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Completion {
     Nothing,
-    /// A slash at the beginning and no blank yet.
+    /// A leading slash and no space yet.
     Command(String),
     /// The rest of a word that begins with `@`.
     File(String),
@@ -52,7 +52,7 @@ pub(crate) enum Picked {
 pub(crate) struct Chosen {
     pub(crate) kind: PickerKind,
     pub(crate) name: String,
-    /// Its place among all choices.
+    /// Its index among all choices.
     pub(crate) index: usize,
     pub(crate) query: String,
     pub(crate) key: ChoiceKey,
@@ -88,7 +88,7 @@ impl Picker {
             .is_some_and(|list| list.kind.takes_keys())
     }
 
-    /// Fills the list that is open, or opens it if it is one that takes the keys.
+    /// Fills the open list, or opens one that receives the keys.
     pub(super) fn offer(&mut self, context: &Context, kind: PickerKind, choices: Choices) {
         if let Some(list) = &mut self.list
             && list.kind == kind
@@ -96,7 +96,7 @@ impl Picker {
             list.set_choices(choices);
         } else if kind.takes_keys() {
             let mut list = ChoiceList::new(kind, choices);
-            // The one in use, where it has a name.
+            // Selects the one in use, if it has a name.
             match kind {
                 PickerKind::Models => list.select(&context.info.model),
                 PickerKind::Themes if context.theme == Theme::LIGHT => list.select("light"),
@@ -106,9 +106,9 @@ impl Picker {
         }
     }
 
-    /// Offers the files of the project. A first part that arrives after the whole is ignored.
-    pub(super) fn offer_files(&mut self, context: &Context, files: Choices, is_whole: bool) {
-        if is_whole || files.len() >= self.files.len() {
+    /// Offers the files of the project. A partial list that arrives after a longer one is ignored.
+    pub(super) fn offer_files(&mut self, context: &Context, files: Choices, is_complete: bool) {
+        if is_complete || files.len() >= self.files.len() {
             self.files = files;
             self.offer(context, PickerKind::Files, self.files.clone());
         }
@@ -162,13 +162,13 @@ impl Picker {
     pub(super) fn paste(&mut self, text: &str) {
         if let Some(list) = &mut self.list {
             let line = text.trim().lines().next().unwrap_or_default();
-            let start: String = line.chars().take(MAX_PASTED).collect();
+            let start: String = line.chars().take(MAX_PASTED_CHARACTERS).collect();
             let query = format!("{}{start}", list.query);
             list.narrow(query);
         }
     }
 
-    /// Takes a key while a list is open.
+    /// Handles a key while a list is open.
     pub(super) fn press(&mut self, context: &Context, key: &Key, editor_rows: usize) -> Picked {
         let Some(list) = &mut self.list else {
             return Picked::No;
@@ -178,8 +178,8 @@ impl Picker {
         match (key.control, key.code) {
             (_, KeyCode::Up) | (true, KeyCode::Character('p')) => list.move_by(-1),
             (_, KeyCode::Down) | (true, KeyCode::Character('n')) => list.move_by(1),
-            (_, KeyCode::PageUp) => list.leap(-page),
-            (_, KeyCode::PageDown) => list.leap(page),
+            (_, KeyCode::PageUp) => list.move_within(-page),
+            (_, KeyCode::PageDown) => list.move_within(page),
             (_, KeyCode::Escape) => self.list = None,
             (_, KeyCode::Tab) => return self.press_tab(),
             // A line break.
@@ -205,7 +205,7 @@ impl Picker {
         Picked::Yes
     }
 
-    /// Takes a key for a list that takes them all.
+    /// Handles a key for a list that receives all of them.
     fn press_query(&mut self, key: &Key) -> Picked {
         let Some(list) = &mut self.list else {
             return Picked::No;
@@ -213,8 +213,8 @@ impl Picker {
         match (key.control, key.code) {
             // Suspending and redrawing still work.
             (true, KeyCode::Character('z' | 'l')) => return Picked::No,
-            (_, KeyCode::Home) => list.leap(isize::MIN),
-            (_, KeyCode::End) => list.leap(isize::MAX),
+            (_, KeyCode::Home) => list.move_within(isize::MIN),
+            (_, KeyCode::End) => list.move_within(isize::MAX),
             (_, KeyCode::Backspace) | (true, KeyCode::Character('h')) => {
                 let end = list.query.grapheme_indices(true).next_back();
                 let query = list.query[..end.map_or(0, |(at, _)| at)].to_owned();
@@ -227,7 +227,7 @@ impl Picker {
                 let query = kept.get(..end).unwrap_or_default().to_owned();
                 list.narrow(query);
             }
-            // To older ones and back.
+            // Towards older entries and back.
             (true, KeyCode::Character('r')) => list.move_by(1),
             (true, KeyCode::Character('s')) => list.move_by(-1),
             (true, KeyCode::Character('c')) => self.list = None,
@@ -240,7 +240,7 @@ impl Picker {
         Picked::Yes
     }
 
-    /// Completes the name of what is selected, where it has one.
+    /// Completes the name of the selected choice, if it has one.
     fn press_tab(&mut self) -> Picked {
         let Some(list) = &mut self.list else {
             return Picked::No;
@@ -269,7 +269,7 @@ impl Picker {
         }
     }
 
-    /// Closes the list with what is selected.
+    /// Chooses the selected choice and closes the list.
     fn choose(&mut self, key: ChoiceKey) -> Picked {
         let Some(list) = self.list.take() else {
             return Picked::No;
@@ -286,13 +286,17 @@ impl Picker {
         })
     }
 
-    /// Asks for the preview of what is selected, unless it is known or another is on its way.
-    pub(super) fn ask_preview(&mut self, context: &Context, editor_rows: usize) -> Option<Effect> {
+    /// Requests the preview of the selected choice, unless it is known or another is on its way.
+    pub(super) fn request_preview(
+        &mut self,
+        context: &Context,
+        editor_rows: usize,
+    ) -> Option<Effect> {
         let list = self.list.as_mut()?;
         if !view::has_preview(context, editor_rows, list.kind) {
             return None;
         }
-        list.ask_preview(context.now_ms)
+        list.request_preview(context.now_ms)
             .map(|subject| Query::Preview(subject).into())
     }
 
@@ -302,13 +306,13 @@ impl Picker {
         }
     }
 
-    /// When a preview becomes too old to be shown.
+    /// Returns how long until a preview is too old to show.
     pub(super) fn next_tick_ms(&self, context: &Context) -> Option<u64> {
         self.list.as_ref()?.preview_tick_ms(context.now_ms)
     }
 }
 
-/// The id that the name of a session begins with.
+/// Returns the id that begins a session's name.
 pub(super) fn session_id(name: &str) -> Option<String> {
     name.split_whitespace().next().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Which component gets a key, a paste or a choice, and what follows for the others.
+//! Routes keys, pastes and choices to components, and their actions to the others.
 
 use super::action::{Action, Handled};
 use super::approvals::Focus;
@@ -14,7 +14,7 @@ use crate::editor::{Draft, Edit};
 use crate::pager::Reading;
 
 impl App {
-    /// Does what components ask of each other and returns what is for the outside.
+    /// Carries out actions between components and returns the effects among them.
     pub(super) fn carry_out(&mut self, actions: impl IntoIterator<Item = Action>) -> Vec<Effect> {
         let mut effects = Vec::new();
         for action in actions {
@@ -23,7 +23,7 @@ impl App {
                 Action::Add(item) => self.transcript.add(&self.context, item),
                 Action::Remark(text) => self.status.show_remark(&self.context, text),
                 Action::HideRemark => self.status.hide_remark(&self.context),
-                Action::Redraw(redraw) => self.transcript.ask_redraw(redraw),
+                Action::Redraw(redraw) => self.transcript.request_redraw(redraw),
                 Action::Interrupt => effects.extend(self.interrupt()),
                 Action::Started(id) => self.transcript.start_tool(&self.context, &id),
             }
@@ -40,7 +40,7 @@ impl App {
         }
         self.approvals.note_typing(&self.context);
         if let Some(pager) = &mut self.pager {
-            if pager.press(&key) == Reading::Ends {
+            if pager.press(&key) == Reading::Ended {
                 self.pager = None;
             }
             return Vec::new();
@@ -64,7 +64,7 @@ impl App {
         }
     }
 
-    /// What must not be overlooked takes keys first.
+    /// Offers a key to the dialogs that must not be overlooked, before all else.
     fn press_question(&mut self, key: &Key) -> Handled {
         let handled = self.login.press(key);
         if let Handled::Yes(_) = handled {
@@ -87,7 +87,7 @@ impl App {
         }
     }
 
-    /// The height of the editor, which only an open list minds.
+    /// Returns the height of the editor, which matters only to an open list.
     pub(super) fn editor_rows(&self) -> usize {
         match self.picker.list() {
             Some(_) => self.composer.rows(&self.context),
@@ -104,7 +104,7 @@ impl App {
             Binding::DeleteOrLeave if self.composer.editor.is_empty() => return vec![Effect::Quit],
             Binding::DeleteOrLeave => return self.edit(Edit::Delete),
             Binding::Suspend => return vec![Effect::Terminal(TerminalEffect::Suspend)],
-            Binding::Redraw => self.transcript.ask_redraw(Redraw::Screen),
+            Binding::Redraw => self.transcript.request_redraw(Redraw::Screen),
             Binding::ToggleFolding => self.transcript.toggle_folding(),
             Binding::OpenEditor => {
                 return vec![Effect::Terminal(TerminalEffect::OpenEditor(
@@ -112,8 +112,8 @@ impl App {
                 ))];
             }
             Binding::Steer => return self.steer(),
-            Binding::DropOutput => {
-                let remark = self.composer.shell.drop_output();
+            Binding::DetachOutput => {
+                let remark = self.composer.shell.detach_output();
                 return self.carry_out([remark]);
             }
             Binding::Unqueue => {
@@ -218,7 +218,7 @@ impl App {
         self.offer(PickerKind::History, choices)
     }
 
-    /// Sends a prompt, or lets it wait for the running one.
+    /// Sends a prompt, or queues it behind the running one.
     pub(super) fn submit(&mut self, prompt: Prompt, draft: Option<Draft>) -> Vec<Effect> {
         if prompt.text.trim().is_empty() {
             return Vec::new();
@@ -239,7 +239,7 @@ impl App {
         self.submit(prompt, Some(draft))
     }
 
-    /// Sends what is written to the running prompt, now.
+    /// Sends the text in the editor to the running prompt.
     fn steer(&mut self) -> Vec<Effect> {
         let Some((draft, mut effects)) = self.composer.take_draft() else {
             return Vec::new();
@@ -274,7 +274,7 @@ impl App {
             return Vec::new();
         }
         self.composer.paste(text);
-        // Nothing in a paste is meant as a command or the beginning of a name.
+        // A paste is never meant as a command or the beginning of a name.
         self.picker.close();
         Vec::new()
     }
@@ -284,7 +284,7 @@ impl App {
         Vec::new()
     }
 
-    /// Does what the user chose in a list.
+    /// Carries out what the user chose in a list.
     fn choose(&mut self, chosen: Chosen) -> Vec<Effect> {
         let Chosen { name, index, .. } = chosen;
         match chosen.kind {
@@ -317,7 +317,7 @@ impl App {
             PickerKind::Commands => {
                 self.composer.editor.set(format!("{name} "));
                 match chosen.key {
-                    // A command without arguments runs at once.
+                    // Runs a command that needs no arguments.
                     ChoiceKey::Enter => self.enter(),
                     ChoiceKey::Tab => Vec::new(),
                 }
@@ -325,7 +325,7 @@ impl App {
         }
     }
 
-    /// Opens the pager at the end, or at the item that is this far from the end of the log.
+    /// Opens the pager at the end, or at the item this far from the end of the log.
     pub(super) fn open_pager(&mut self, from_end: Option<usize>) {
         self.picker.close();
         self.pager = Some(self.transcript.open_pager(&self.context, from_end));
@@ -346,7 +346,7 @@ impl App {
         Vec::new()
     }
 
-    /// Refuses an effect while a prompt runs.
+    /// Returns the effect, or refuses it while a prompt runs.
     pub(super) fn when_idle(&mut self, effect: impl Into<Effect>) -> Vec<Effect> {
         match self.status.is_working() {
             true => self.remark("zot is working: press esc first"),
@@ -362,8 +362,8 @@ impl App {
     }
 
     pub(super) fn set_commands(&mut self, commands: Vec<(String, String)>) -> Vec<Effect> {
-        self.commands = Commands::known(commands);
-        // They may arrive while one of them is being typed.
+        self.commands = Commands::complete(commands);
+        // They may arrive while a command is being typed.
         match self.picker.is_open(PickerKind::Commands) {
             true => self.offer(PickerKind::Commands, self.commands.choices()),
             false => Vec::new(),

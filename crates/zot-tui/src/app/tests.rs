@@ -1,4 +1,4 @@
-//! The chat as keys and events make it, seen through a terminal emulator.
+//! The chat after keys and events, as a terminal emulator shows it.
 
 mod approvals;
 mod chips;
@@ -198,11 +198,11 @@ fn a_retry_and_an_error_are_explained() {
     chat.write("go");
     chat.press(KeyCode::Enter);
     chat.event(json!({"type": "retry", "failures": 1, "wait_ms": 4000, "message": "x: http 503"}));
-    let line = "  attempt 1 failed, trying again in 4s: x: http 503".to_owned();
+    let line = "  attempt 1 failed, retrying in 4s: x: http 503".to_owned();
     assert!(chat.rows().contains(&line), "{:?}", chat.rows());
     chat.now_ms += 3_500;
     chat.input(Input::Tick);
-    assert!(chat.rows().iter().any(|row| row.contains("again in 1s")));
+    assert!(chat.rows().iter().any(|row| row.contains("retrying in 1s")));
     chat.event(json!({"type": "assistant_start"}));
     assert!(!chat.rows().iter().any(|row| row.contains("attempt")));
     chat.event(
@@ -218,7 +218,7 @@ fn a_retry_and_an_error_are_explained() {
 }
 
 #[test]
-fn a_small_screen_shows_the_end_and_the_scrollback_has_all() {
+fn a_small_screen_shows_the_end_and_the_scrollback_everything() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("count");
     for number in 1..=30 {
@@ -247,7 +247,7 @@ fn a_small_screen_shows_the_end_and_the_scrollback_has_all() {
 }
 
 #[test]
-fn a_write_fills_up_as_it_arrives_and_an_edit_is_a_diff() {
+fn a_write_grows_as_it_arrives_and_an_edit_is_a_diff() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.event(json!({"type": "tool_use_start", "id": "c1", "name": "write"}));
@@ -342,7 +342,7 @@ fn a_command_is_completed_and_run() {
     assert!(
         chat.rows()
             .iter()
-            .any(|row| row.contains("nothing was spent"))
+            .any(|row| row.contains("nothing spent yet"))
     );
     chat.write("/todo add milk");
     let effects = chat.press(KeyCode::Enter);
@@ -367,9 +367,9 @@ fn a_file_is_picked() {
     let mut chat = Chat::new(80, 24);
     assert_eq!(chat.write("see @"), [Effect::Query(Query::Files)]);
     let files = Choices::named(["src/main.rs", "src/lib.rs", "a file.md"]);
-    chat.input(Input::Listed(Listed::Files(FileList::whole(files))));
-    // Found at first sight, and late.
-    chat.input(Input::Listed(Listed::Files(FileList::first(
+    chat.input(Input::Listed(Listed::Files(FileList::complete(files))));
+    // A partial list that arrives late.
+    chat.input(Input::Listed(Listed::Files(FileList::partial(
         Choices::named(["src/"]),
     ))));
     chat.write("lib");
@@ -477,7 +477,7 @@ fn history_comes_back_and_a_draft_is_kept() {
     assert_eq!(chat.app.composer.editor.text(), "draft");
 }
 
-/// What a delta costs does not depend on what was said before.
+/// The cost of a delta does not depend on the text before it.
 #[test]
 fn the_live_part_stays_small_however_long_the_answer() {
     let mut chat = Chat::new(80, 24);
@@ -507,7 +507,7 @@ fn an_allowed_call_is_not_asked_about_again() {
     assert_eq!(ask(&mut chat, "c1", "cargo test"), []);
     assert!(
         chat.rows()
-            .contains(&"  it asks before every tool (/confirm)".to_owned()),
+            .contains(&"  zot asks before every tool (/confirm)".to_owned()),
         "{:?}",
         chat.rows()
     );
@@ -521,7 +521,7 @@ fn an_allowed_call_is_not_asked_about_again() {
 #[test]
 fn confirm_switches_approvals_and_describes_them_without_an_argument() {
     let mut chat = Chat::new(80, 24);
-    // What is asked for is done, as long as the tools exist.
+    // The loop accepts every scope whose tools exist.
     let mut confirm = |text: &str| {
         chat.write(text);
         chat.press(KeyCode::Escape);
@@ -536,7 +536,7 @@ fn confirm_switches_approvals_and_describes_them_without_an_argument() {
         let footer = chat.rows().pop().unwrap();
         (scope, footer, chat.everything().join("\n"))
     };
-    let off = "· tools run without asking: approvals are off.";
+    let off = "· approvals are off: tools run without asking.";
     let (scope, footer, screen) = confirm("/confirm");
     assert_eq!((scope, footer.as_str()), (None, "test-model"));
     assert!(screen.contains(off), "{screen}");
@@ -546,7 +546,7 @@ fn confirm_switches_approvals_and_describes_them_without_an_argument() {
         assert_eq!(footer, "test-model · asks before tools");
         assert!(screen.contains("· zot asks before every tool."), "{screen}");
     }
-    // Alone it changes nothing, however often.
+    // Without an argument it changes nothing.
     for _ in 0..3 {
         let (scope, footer, _) = confirm("/confirm");
         assert_eq!(scope, None);
@@ -604,7 +604,7 @@ fn a_side_question_is_answered_while_a_prompt_runs() {
     let usage = json!({"type": "usage", "input": 9, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.5,
         "cumulative": sum});
     chat.input(reported::aside(usage));
-    // The first escape is for it, the second for the work.
+    // The first escape ends the side question, the second the work.
     assert_eq!(
         chat.press(KeyCode::Escape),
         [Effect::Agent(AgentEffect::CancelAside)]
@@ -617,7 +617,7 @@ fn a_side_question_is_answered_while_a_prompt_runs() {
     chat.write("/cost");
     chat.press(KeyCode::Enter);
     let rows = chat.rows();
-    let line = "$0.5000 of it on the side (/btw × 1)";
+    let line = "$0.5000 of it for side questions (/btw × 1)";
     assert!(rows.iter().any(|row| row.contains(line)), "{rows:?}");
 }
 
@@ -700,9 +700,9 @@ fn thinking_is_shown_and_folded() {
     );
 }
 
-/// Calls that run side by side ask side by side.
+/// Parallel calls ask in parallel.
 #[test]
-fn several_calls_are_asked_about_one_after_the_other() {
+fn parallel_calls_are_asked_about_one_by_one() {
     let begin = || {
         let mut chat = Chat::new(80, 24);
         chat.prompt("go");
@@ -724,7 +724,7 @@ fn several_calls_are_asked_about_one_after_the_other() {
     assert!(asked(&chat, "c1"));
     assert_eq!(ids(chat.press(KeyCode::Character('y'))), ["c1"]);
     assert!(asked(&chat, "c2"));
-    // Nobody was quick enough for the second.
+    // The second ends before the user has answered.
     chat.event(json!({"type": "tool_result", "id": "c2", "is_error": true, "content": []}));
     assert!(asked(&chat, "c3"));
     let mut chat = begin();

@@ -1,4 +1,4 @@
-//! The conversation on the screen: what is finished, what is arriving, and what is drawn again.
+//! The conversation on the screen: finished items, arriving ones, and what needs to be redrawn.
 
 mod answer;
 mod arguments;
@@ -32,7 +32,7 @@ pub(crate) use redraw::{Redraw, Redrawn};
 pub(crate) use view::item as item_lines;
 pub(super) use view::{aside, thoughts, tool};
 
-/// The part of a model's thinking that is kept.
+/// How much of a model's thinking is kept.
 ///
 /// Limit: the end of the thinking is kept.
 const MAX_THINKING_BYTES: usize = 64 * 1024;
@@ -40,19 +40,19 @@ const MAX_THINKING_BYTES: usize = 64 * 1024;
 #[derive(Default)]
 pub(crate) struct Transcript {
     pub(crate) log: Log,
-    /// The answer that is arriving.
+    /// The arriving answer.
     answer: Answer,
     /// What the model is thinking.
     pub(super) thinking: String,
-    /// Calls that are being written or run.
+    /// Calls that are being written or are running.
     pub(crate) tools: Vec<Tool>,
     pub(super) aside: Option<Aside>,
-    /// Long results are shown whole.
+    /// Long results are shown in full.
     pub(super) is_unfolded: bool,
     last_answer: String,
     output: Output,
     redraw: Option<Redraw>,
-    /// A new width leaves what has been written alone.
+    /// A new width leaves the scrollback alone.
     pub(crate) keeps_scrollback: bool,
 }
 
@@ -60,9 +60,9 @@ pub(crate) struct Transcript {
 #[derive(Default)]
 pub(super) struct Output {
     pub(super) lines: Vec<Line>,
-    /// So many of them, and all above them, are not in the order of the log.
+    /// How many of the lines, like all lines above them, may differ in order from the log.
     pub(super) out_of_order: usize,
-    /// Each over the lines from this one on.
+    /// Images, each with the index of the first line it covers.
     pub(super) images: Vec<(usize, Drawing)>,
 }
 
@@ -82,13 +82,13 @@ impl Transcript {
 
     pub(super) fn add(&mut self, context: &Context, item: Item) {
         let lines = self.lines_of(context, &item);
-        self.log.keep(item, lines.len());
-        // The log gets the answer when it is complete, so this comes before it there.
+        self.log.push(item, lines.len());
+        // The log receives the answer when it is complete, so there the item comes first.
         self.answer.is_interrupted |= !self.answer.lines().is_empty();
         self.write(lines);
     }
 
-    /// Writes lines that will not change any more.
+    /// Writes final lines.
     fn write(&mut self, lines: Vec<Line>) {
         self.output.lines.extend(lines);
         if self.answer.is_interrupted {
@@ -103,10 +103,10 @@ impl Transcript {
     pub(super) fn add_image(&mut self, context: &Context, drawing: Drawing) {
         // The screen may have become narrower meanwhile.
         if drawing.columns <= context.columns {
-            let place = self.output.lines.len();
-            self.add(context, Item::Image(drawing.copy()));
+            let line = self.output.lines.len();
+            self.add(context, Item::Image(drawing.redrawn()));
             self.log.limit_images();
-            self.output.images.push((place, drawing));
+            self.output.images.push((line, drawing));
         }
     }
 
@@ -125,7 +125,7 @@ impl Transcript {
         }
     }
 
-    /// The last answer before this chat counts until there is another.
+    /// Uses the last answer before this chat until there is another.
     fn remember_answer(&mut self, items: &[Item]) {
         let mut answers = items.iter().rev().filter_map(|item| match item {
             Item::Assistant(text) => Some(text),
@@ -136,7 +136,7 @@ impl Transcript {
         }
     }
 
-    /// Adds what the user sent; `sent` is what is known of it from then.
+    /// Adds a user message; `sent` is what was remembered when it was sent.
     pub(super) fn add_prompt(
         &mut self,
         context: &Context,
@@ -146,13 +146,13 @@ impl Transcript {
         self.end_answer(context);
         let item = Item::User(Box::new(SentPrompt::new(content, sent)));
         match context.is_plain {
-            // The terminal shows it already.
-            true => self.log.keep(item, 0),
+            // The terminal has echoed it.
+            true => self.log.push(item, 0),
             false => self.add(context, item),
         }
     }
 
-    /// Whether nothing came after a prompt or a result.
+    /// Returns whether nothing has followed a prompt or a tool result.
     pub(super) fn is_unanswered(&self) -> bool {
         let last = self.log.newest_first().next().map(|entry| &entry.item);
         self.answer.is_empty() && matches!(last, Some(Item::User(_) | Item::Tool(_)))
@@ -171,7 +171,7 @@ impl Transcript {
         keep_end(&mut self.thinking, MAX_THINKING_BYTES);
     }
 
-    /// The response is complete.
+    /// Ends the response.
     pub(super) fn end_response(&mut self, context: &Context) {
         self.end_thinking(context);
         self.end_answer(context);
@@ -188,7 +188,7 @@ impl Transcript {
         let (lines, ended) = self.answer.end(context.columns, &context.theme);
         if let Some((text, rows)) = ended {
             self.last_answer.clone_from(&text);
-            self.log.keep(Item::Assistant(text), rows);
+            self.log.push(Item::Assistant(text), rows);
         }
         if !context.is_plain {
             self.write(lines);
@@ -196,12 +196,12 @@ impl Transcript {
         self.answer.is_interrupted = false;
     }
 
-    /// The lines of the answer that may still change.
+    /// Returns the lines of the answer that may still change.
     pub(super) fn tail(&self, context: &Context) -> Vec<Line> {
         self.answer.tail(context.columns, &context.theme)
     }
 
-    /// The work has ended: what is unfinished stays as it is.
+    /// Finishes all items in progress as they are, because the work has ended.
     pub(super) fn settle(&mut self, context: &Context) {
         self.end_answer(context);
         self.end_thinking(context);
@@ -214,7 +214,7 @@ impl Transcript {
         }
     }
 
-    /// The model has begun to write a call.
+    /// Adds a call that the model begins to write.
     pub(super) fn begin_tool(&mut self, context: &Context, id: String, name: String) {
         self.end_response(context);
         self.tools.push(Tool::new(id, name, context.now_ms));
@@ -226,7 +226,7 @@ impl Transcript {
         }
     }
 
-    /// A call is complete and runs.
+    /// Runs a call that is complete.
     pub(super) fn run_tool(&mut self, context: &Context, call: ToolCall) {
         let id = call.id.as_str();
         if self.tool(id).is_none() {
@@ -239,17 +239,17 @@ impl Transcript {
         }
     }
 
-    /// The user has decided about a call: its time begins now.
+    /// Restarts the clock of a call when the user has decided about it.
     pub(super) fn start_tool(&mut self, context: &Context, id: &str) {
         if let Some(tool) = self.tool(id) {
             tool.start(context.now_ms);
         }
     }
 
-    /// A call waits for the user's approval.
+    /// Marks a call as waiting for approval.
     pub(super) fn hold_tool(&mut self, id: &str) {
         if let Some(tool) = self.tool(id) {
-            tool.state = ToolState::Asked;
+            tool.state = ToolState::AwaitingApproval;
         }
     }
 
@@ -272,7 +272,7 @@ impl Transcript {
         let mut tool = self.tools.remove(index);
         // A call that was not approved has not run.
         tool.took_ms = match tool.state {
-            ToolState::Asked => 0,
+            ToolState::AwaitingApproval => 0,
             _ => context.now_ms.saturating_sub(tool.started_ms),
         };
         tool.state = match is_error {
@@ -289,11 +289,11 @@ impl Transcript {
 
     /// Starts a side question, unless one is open.
     pub(super) fn begin_aside(&mut self, question: &str) -> bool {
-        let is_free = self.aside.is_none();
-        if is_free {
+        let is_new = self.aside.is_none();
+        if is_new {
             self.aside = Some(Aside::new(question));
         }
-        is_free
+        is_new
     }
 
     pub(super) fn update_aside(&mut self, context: &Context, event: AgentEvent) -> Option<Action> {
@@ -308,14 +308,14 @@ impl Transcript {
         (cost_usd > 0.0).then_some(cost_usd)
     }
 
-    /// The screen has another size or other colours.
+    /// Lays the side question out again after a change of size or colours.
     pub(super) fn rewrap_aside(&mut self, context: &Context) {
         if let Some(aside) = &mut self.aside {
             aside.rewrap(context);
         }
     }
 
-    /// Opens the pager at the end, or at the item that is this far from the end of the log.
+    /// Opens the pager at the end, or at the item this far from the end of the log.
     pub(super) fn open_pager(&self, context: &Context, from_end: Option<usize>) -> Pager {
         let size = (context.columns, context.rows);
         let mut pager = Pager::new(&self.log, self.arriving(context), size, &context.theme);
@@ -325,7 +325,7 @@ impl Transcript {
         pager
     }
 
-    /// The lines that are not in the log yet.
+    /// Returns the lines that are not in the log yet.
     pub(super) fn arriving(&self, context: &Context) -> Vec<Line> {
         let mut lines = self.answer.lines().to_vec();
         lines.extend(self.tail(context));
@@ -336,32 +336,32 @@ impl Transcript {
         std::mem::take(&mut self.output)
     }
 
-    /// Replaces nothing unless something asked for it.
+    /// Takes the requested redraw, if any.
     pub(super) fn take_redraw(&mut self) -> Option<Redraw> {
         self.redraw.take()
     }
 
-    pub(super) fn ask_redraw(&mut self, redraw: Redraw) {
+    pub(super) fn request_redraw(&mut self, redraw: Redraw) {
         self.redraw = self.redraw.max(Some(redraw));
     }
 
     pub(super) fn toggle_folding(&mut self) {
         self.is_unfolded = !self.is_unfolded;
-        self.ask_redraw(match self.is_unfolded {
+        self.request_redraw(match self.is_unfolded {
             true => Redraw::Unfolded,
             false => Redraw::Visible,
         });
     }
 
-    /// Whether a new width clears all that the terminal remembers.
+    /// Returns whether changing to this width clears the terminal's scrollback.
     ///
-    /// By default what has been written stays: the terminal breaks it at the new width, and what was
-    /// there before zot is not ours to clear.
-    pub(crate) fn clears_for(&self, context: &Context, columns: usize) -> bool {
+    /// By default it stays: the terminal rewraps it, and what other programs wrote is not ours to
+    /// clear.
+    pub(crate) fn clears_scrollback_at(&self, context: &Context, columns: usize) -> bool {
         !self.keeps_scrollback && columns.max(super::MIN_COLUMNS) != context.columns
     }
 
-    /// Images on the screen no longer fill their cells.
+    /// Drops all drawings: their cells have changed size.
     pub(crate) fn forget_images(&mut self) {
         self.log.forget_images();
     }
@@ -369,7 +369,7 @@ impl Transcript {
 
 /// Keeps the last `limit` bytes of `text`.
 fn keep_end(text: &mut String, limit: usize) {
-    // Seldom, so that each piece costs its own length only.
+    // Only at twice the limit, so that the copying is amortised.
     if text.len() > 2 * limit {
         let start = text.ceil_char_boundary(text.len() - limit);
         text.drain(..start);

@@ -1,4 +1,4 @@
-//! A text that was written, with the long pastes in it.
+//! A text as the user wrote it, with its long pastes.
 //!
 //! A long paste is one character of the private use area: it can be stepped over and deleted as a
 //! whole, survives undo and history, and is shown as a chip.
@@ -9,16 +9,16 @@ use std::sync::Arc;
 const CHIP_BYTES: usize = 800;
 const CHIP_LINES: usize = 8;
 
-/// Characters that stand for chips: the last plane, which fonts with icons leave alone.
+/// Characters that mark chips: the last plane, which icon fonts do not use.
 pub(super) const FIRST_MARK: char = '\u{100000}';
 const LAST_MARK: char = '\u{10fffd}';
 
-/// What was pasted.
+/// A long paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chip {
     pub(super) mark: char,
     pub(super) text: Arc<str>,
-    /// The label; made once, because counting the lines of a long paste takes time.
+    /// The label, kept because counting the lines of a long paste takes time.
     pub(super) label: Arc<str>,
 }
 
@@ -40,12 +40,12 @@ impl Chip {
     }
 }
 
-/// A text with its chips, as it was written.
+/// A text with its chips, as the user wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Draft {
     pub(super) text: String,
     pub(super) chips: Vec<Chip>,
-    /// It begins with something pasted, which is neither a command nor a program to run.
+    /// It begins with a paste, which is never taken for a command.
     pub(super) begins_pasted: bool,
 }
 
@@ -54,8 +54,11 @@ impl Draft {
     pub(crate) fn restored(text: String, pasted: Vec<String>, begins_pasted: bool) -> Self {
         let marks = (FIRST_MARK..=LAST_MARK).zip(pasted);
         let chips: Vec<Chip> = marks.map(|(mark, text)| Chip::new(mark, text)).collect();
-        let known = |mark: char| chips.iter().any(|chip| chip.mark == mark);
-        let text = text.chars().filter(|c| !is_mark(*c) || known(*c)).collect();
+        let is_known = |mark: char| chips.iter().any(|chip| chip.mark == mark);
+        let text = text
+            .chars()
+            .filter(|c| !is_mark(*c) || is_known(*c))
+            .collect();
         Self {
             text,
             chips,
@@ -63,7 +66,7 @@ impl Draft {
         }
     }
 
-    /// The parts that are written to a file: the text with marks, and what they stand for.
+    /// Returns what is written to a file: the text with marks, and the pastes they mark.
     pub(crate) fn parts(&self) -> (String, Vec<&str>) {
         let mut pasted = Vec::new();
         let mut marks = FIRST_MARK..=LAST_MARK;
@@ -81,7 +84,7 @@ impl Draft {
         (text, pasted)
     }
 
-    /// The text as it is sent, with the pastes in place of their chips.
+    /// Returns the text as it is sent, with pastes instead of their chips.
     pub(crate) fn content(&self) -> String {
         let mut content = String::with_capacity(self.bytes());
         for character in self.text.chars() {
@@ -93,12 +96,12 @@ impl Draft {
         content
     }
 
-    /// The text without its chips.
+    /// Returns the text without its chips.
     pub(crate) fn without_chips(&self) -> String {
         self.text.chars().filter(|c| !is_mark(*c)).collect()
     }
 
-    /// The text as the editor shows it, with labels for the chips.
+    /// Returns the text as the editor shows it, with labels for the chips.
     pub(crate) fn shown(&self) -> String {
         let mut shown = String::with_capacity(self.text.len());
         for character in self.text.chars() {
@@ -110,7 +113,7 @@ impl Draft {
         shown
     }
 
-    /// One line that identifies the draft in a list.
+    /// Returns one line that identifies the draft in a list.
     pub(crate) fn title(&self) -> String {
         let mut title = String::new();
         for character in self.text.trim().chars() {
@@ -135,7 +138,7 @@ impl Draft {
         self.text.trim().is_empty()
     }
 
-    /// The size of the text as it is sent.
+    /// Returns the size of the text as it is sent.
     pub(crate) fn bytes(&self) -> usize {
         let chips: usize = self.chips.iter().map(|chip| chip.text.len()).sum();
         self.text.len() + chips
@@ -165,12 +168,12 @@ pub(super) fn is_mark(character: char) -> bool {
     (FIRST_MARK..=LAST_MARK).contains(&character)
 }
 
-/// The mark after `mark`, if there is one left.
+/// Returns the mark after `mark`, if there is one left.
 pub(super) fn mark_after(mark: char) -> Option<char> {
     char::from_u32(mark as u32 + 1).filter(|next| is_mark(*next))
 }
 
-/// Whether a paste becomes a chip.
+/// Returns whether a paste becomes a chip.
 pub(super) fn is_long(pasted: &str) -> bool {
     pasted.len() > CHIP_BYTES || pasted.lines().nth(CHIP_LINES).is_some()
 }

@@ -14,7 +14,7 @@ pub(crate) struct Layout {
 }
 
 /// A possible position of the cursor: before a cluster, or at the end.
-struct Place<'a> {
+struct Position<'a> {
     index: usize,
     row: usize,
     column: usize,
@@ -22,67 +22,67 @@ struct Place<'a> {
 }
 
 impl Editor {
-    /// Lays the text out in `columns`, and one more for a cursor behind a full row. Lines are broken
+    /// Lays the text out in `columns`, plus one for a cursor after a full row. Lines are broken
     /// anywhere: the text must not jump when a word ends.
     pub(crate) fn layout(&self, columns: usize, theme: &Theme) -> Layout {
         let mut rows = vec![Line::default()];
         let mut cursor = (0, 0);
-        self.walk(columns, |place| {
-            rows.resize_with(place.row + 1, Line::default);
-            if place.index == self.cursor {
-                cursor = (place.row, place.column);
+        self.walk(columns, |position| {
+            rows.resize_with(position.row + 1, Line::default);
+            if position.index == self.cursor {
+                cursor = (position.row, position.column);
             }
             if let Some(row) = rows.last_mut() {
-                let style = match self.chip_of(place.cluster) {
+                let style = match self.chip_of(position.cluster) {
                     Some(_) => theme.accent,
                     None => Style::PLAIN,
                 };
-                row.push(self.shown(place.cluster), style);
+                row.push(self.shown(position.cluster), style);
             }
         });
         Layout { rows, cursor }
     }
 
-    /// Moves the cursor up or down by one row of the screen, to the column it wants to be in.
+    /// Moves the cursor up or down by one row of the screen, keeping to its preferred column.
     /// Returns whether there was such a row.
     pub(crate) fn move_row(&mut self, by: isize, columns: usize) -> bool {
         let mut here = (0, 0);
-        self.walk(columns, |place| {
-            if place.index == self.cursor {
-                here = (place.row, place.column);
+        self.walk(columns, |position| {
+            if position.index == self.cursor {
+                here = (position.row, position.column);
             }
         });
         let Some(target) = here.0.checked_add_signed(by) else {
             return false;
         };
-        let wanted = self.wanted_column.unwrap_or(here.1);
+        let preferred = self.preferred_column.unwrap_or(here.1);
         let mut found = None;
-        self.walk(columns, |place| {
-            if place.row == target && (place.column <= wanted || found.is_none()) {
-                found = Some(place.index);
+        self.walk(columns, |position| {
+            if position.row == target && (position.column <= preferred || found.is_none()) {
+                found = Some(position.index);
             }
         });
         let Some(index) = found else { return false };
         self.cursor = index;
-        self.wanted_column = Some(wanted);
-        self.last = super::Last::Other;
+        self.preferred_column = Some(preferred);
+        self.last = super::LastEdit::Other;
         true
     }
 
-    /// Visits every place, in order.
-    fn walk<'a>(&'a self, columns: usize, mut visit: impl FnMut(Place<'a>)) {
+    /// Visits every position, in order.
+    fn walk<'a>(&'a self, columns: usize, mut visit: impl FnMut(Position<'a>)) {
         let columns = columns.max(2);
         let mut row = 0;
-        // The widest the row can be, and where its end is drawn.
+        // The greatest width the row can have, and where its end is drawn.
         let (mut used, mut column) = (0, 0);
         for (index, cluster) in self.text.grapheme_indices(true) {
             let shown = self.shown(cluster);
-            let taken = width(&shown);
-            if cluster != "\n" && used + taken > columns && used > 0 {
+            let added = width(&shown);
+            if cluster != "\n" && used + added > columns && used > 0 {
                 row += 1;
                 (used, column) = (0, 0);
             }
-            visit(Place {
+            visit(Position {
                 index,
                 row,
                 column,
@@ -93,10 +93,10 @@ impl Editor {
                 (used, column) = (0, 0);
                 continue;
             }
-            used += taken;
+            used += added;
             column += joined_width(&shown);
         }
-        visit(Place {
+        visit(Position {
             index: self.text.len(),
             row,
             column,

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::Draft;
 use super::draft::{FIRST_MARK, is_mark};
 
-/// Returns pasted text with Unix line ends and without what only terminals understand: colours that
-/// were copied along, control characters, and marks of ours.
+/// Returns pasted text with Unix line ends, without copied colours, control characters and the marks
+/// of chips.
 pub(super) fn normalised(text: &str) -> String {
     let mut normalised = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -17,7 +17,7 @@ pub(super) fn normalised(text: &str) -> String {
                 normalised.push('\n');
             }
             '\n' | '\t' => normalised.push(character),
-            // The text of longer sequences is kept: an unterminated one must not swallow
+            // The text of other sequences is kept: an unterminated one must not swallow
             // the rest.
             '\x1b' if characters.next_if_eq(&'[').is_some() => {
                 while characters
@@ -40,7 +40,7 @@ pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// All of `text` as one chip.
-pub(super) fn chip_of_all(text: String) -> Draft {
+/// Returns a draft with all of `text` as one chip.
+pub(super) fn single_chip(text: String) -> Draft {
     Draft::restored(FIRST_MARK.to_string(), vec![text], false)
 }

@@ -1,16 +1,16 @@
-//! Where words begin and end.
+//! Finds where words begin and end.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::draft::is_mark;
 
-/// Characters inside a word for Unicode (`main.rs`), but a boundary for readers of code.
+/// Inside a word according to Unicode (`main.rs`), but a boundary for readers of code.
 const JOINTS: [char; 6] = ['.', ':', ',', ';', '·', '．'];
 
-/// Images are words of their own.
-const FIRST_IMAGE: char = '\u{1f000}';
+/// Emoji are separate words.
+const FIRST_EMOJI: char = '\u{1f000}';
 
-/// Where the word before the end of `text` begins.
+/// Returns where the last word of `text` begins.
 pub(super) fn start_of_last(text: &str) -> usize {
     for (index, piece) in text.split_word_bound_indices().rev() {
         let piece = piece.trim_end_matches(JOINTS);
@@ -24,7 +24,7 @@ pub(super) fn start_of_last(text: &str) -> usize {
     0
 }
 
-/// Where the first word of `text` ends.
+/// Returns where the first word of `text` ends.
 pub(super) fn end_of_first(text: &str) -> usize {
     for (index, piece) in text.split_word_bound_indices() {
         let word = piece.trim_start_matches(JOINTS);
@@ -36,16 +36,16 @@ pub(super) fn end_of_first(text: &str) -> usize {
     text.len()
 }
 
-/// Where the last run without blanks in `text` begins; a line break or a chip counts as one,
+/// Returns where the last run without whitespace in `text` begins; a line break or a chip is a run
 /// too.
-pub(super) fn start_of_last_unbroken(text: &str) -> usize {
+pub(super) fn start_of_last_run(text: &str) -> usize {
     let trimmed = text.trim_end_matches([' ', '\t']);
     match trimmed.chars().next_back() {
         None => 0,
         Some(last) if last == '\n' || is_mark(last) => trimmed.len() - last.len_utf8(),
         Some(_) => {
-            let ends = |character: char| character.is_whitespace() || is_mark(character);
-            let before = trimmed.char_indices().rev().find(|(_, c)| ends(*c));
+            let is_boundary = |character: char| character.is_whitespace() || is_mark(character);
+            let before = trimmed.char_indices().rev().find(|(_, c)| is_boundary(*c));
             before.map_or(0, |(at, character)| at + character.len_utf8())
         }
     }
@@ -56,6 +56,6 @@ fn is_word(piece: &str) -> bool {
         character.is_alphanumeric()
             || character == '_'
             || is_mark(character)
-            || character >= FIRST_IMAGE
+            || character >= FIRST_EMOJI
     })
 }

@@ -1,7 +1,7 @@
-//! Decodes a file to as many pixels as are shown.
+//! Decodes a file into as many pixels as are shown.
 //!
-//! The files are untrusted. The decoders forbid `unsafe` (the JPEG one without its features for
-//! processors) and have memory limits; files that they refuse are not shown.
+//! The files are untrusted. The decoders forbid `unsafe` (the JPEG decoder without its SIMD
+//! features) and have memory limits; files that they refuse are not shown.
 
 use std::io::Cursor;
 
@@ -13,10 +13,10 @@ use super::MAX_PIXELS;
 use super::scale::{Pixels, Shrinker};
 use super::size::{self, Format};
 
-/// What a decoder may take for itself: four bytes for every pixel, and something to work with.
+/// How much memory a decoder may use: four bytes for every pixel, and some to work with.
 const MAX_MEMORY: usize = 4 * MAX_PIXELS + 16 * 1024 * 1024;
 
-/// The image (the first, of a moving one) of this size in another.
+/// Decodes an image, or the first frame of an animation, and shrinks it.
 pub(super) fn shrunk(file: &[u8], from: (usize, usize), to: (usize, usize)) -> Option<Pixels> {
     let mut shrinker = Shrinker::new(from, to)?;
     match size::format(file)? {
@@ -59,7 +59,7 @@ fn jpeg(file: &[u8], (width, height): (usize, usize), shrinker: &mut Shrinker) -
     Some(())
 }
 
-/// A frame may be smaller than the image; around it nothing is drawn.
+/// A frame may be smaller than the image; the rest stays transparent.
 fn gif(file: &[u8], (width, height): (usize, usize), shrinker: &mut Shrinker) -> Option<()> {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);
@@ -72,9 +72,9 @@ fn gif(file: &[u8], (width, height): (usize, usize), shrinker: &mut Shrinker) ->
     let frame_width = usize::from(frame.width).max(1);
     let mut rows = frame.buffer.chunks_exact(frame_width * 4);
     let mut row = vec![0; width * 4];
-    for place in 0..height {
+    for index in 0..height {
         row.fill(0);
-        if place >= top
+        if index >= top
             && let Some(drawn) = rows.next()
             && let Some(room) = row.get_mut(left * 4..(left + frame_width) * 4)
         {

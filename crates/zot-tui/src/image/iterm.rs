@@ -1,4 +1,4 @@
-//! The protocol of iTerm2, which takes files as they are.
+//! The protocol of iTerm2, which accepts unchanged files.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

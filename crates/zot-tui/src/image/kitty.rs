@@ -1,4 +1,4 @@
-//! The protocol of kitty, which keeps images by number and draws them on request.
+//! The protocol of kitty, which stores images by number and draws them on request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -17,13 +17,13 @@ pub(super) fn transmit(file: &[u8], number: u32) -> String {
     sequences.collect()
 }
 
-/// Draws it at the cursor, which stays.
+/// Draws a stored image without moving the cursor.
 pub(super) fn place(number: u32, fit: Fit) -> String {
     let Fit { columns, rows, .. } = fit;
     format!("\x1b_Ga=p,q=2,i={number},C=1,c={columns},r={rows}\x1b\\")
 }
 
-/// Of one file, with `control` in the first.
+/// Returns the sequences for one file, the first with `control`.
 pub(super) fn sequences(file: &[u8], control: String) -> impl Iterator<Item = String> + use<> {
     let encoded = BASE64.encode(file);
     let count = encoded.len().div_ceil(CHUNK);

@@ -1,54 +1,54 @@
-//! The colours that do for an image: median cut, and Floyd and Steinberg's dithering.
+//! Reduces an image to a palette: median cut and Floyd–Steinberg dithering.
 
 use super::scale::Pixels;
 
-/// So many a terminal with sixels has, by default or at least.
+/// The colours that terminals with sixels have at least.
 const MAX_COLOURS: usize = 256;
 
-/// Less opaque than this is not drawn.
-const OPAQUE: u8 = 128;
+/// Pixels less opaque than this are not drawn.
+const MIN_OPACITY: u8 = 128;
 
-/// Colours differ if these many leading bits of a channel do.
-const BITS: u32 = 5;
-const CELLS: usize = 1 << (3 * BITS);
+/// Colours count as equal if this many leading bits of each channel are.
+const CHANNEL_BITS: u32 = 5;
+const CELLS: usize = 1 << (3 * CHANNEL_BITS);
 
-/// An image of indices into colours.
-pub(super) struct Painted {
+/// An image as indices into a palette.
+pub(super) struct Quantised {
     pub(super) colours: Vec<[u8; 3]>,
     /// `None` where the background shows.
     pub(super) pixels: Vec<Option<u8>>,
 }
 
-pub(super) fn paint(pixels: &Pixels) -> Painted {
+pub(super) fn quantise(pixels: &Pixels) -> Quantised {
     let cells = count(pixels);
-    // Few colours are met exactly, and dithering would only add noise.
+    // Few colours are reproduced exactly, and dithering would only add noise.
     let is_exact = cells.len() <= MAX_COLOURS;
-    let colours = cut(cells);
+    let colours = median_cut(cells);
     let mut nearest = Nearest {
         colours: &colours,
         known: vec![None; CELLS],
     };
     let width = pixels.width;
-    // What this row and the next have to make up for; a pixel more at both ends.
+    // The error carried to this row and the next, with one more pixel at both ends.
     let mut errors = vec![[0_i32; 3]; width + 2];
     let mut below = errors.clone();
-    let mut painted = Vec::with_capacity(pixels.rgba.len() / 4);
+    let mut quantised = Vec::with_capacity(pixels.rgba.len() / 4);
     for row in pixels.rows() {
         for (column, pixel) in row.chunks_exact(4).enumerate() {
-            if pixel[3] < OPAQUE {
-                painted.push(None);
+            if pixel[3] < MIN_OPACITY {
+                quantised.push(None);
                 continue;
             }
-            let wanted: [i32; 3] = std::array::from_fn(|part| {
+            let target: [i32; 3] = std::array::from_fn(|part| {
                 (i32::from(pixel[part]) + errors[column + 1][part] / 16).clamp(0, 255)
             });
-            let (index, colour) = nearest.find(wanted);
-            painted.push(Some(index));
+            let (index, colour) = nearest.find(target);
+            quantised.push(Some(index));
             if is_exact {
                 continue;
             }
             for part in 0..3 {
-                let error = wanted[part] - i32::from(colour[part]);
+                let error = target[part] - i32::from(colour[part]);
                 errors[column + 2][part] += error * 7;
                 below[column][part] += error * 3;
                 below[column + 1][part] += error * 5;
@@ -58,18 +58,18 @@ pub(super) fn paint(pixels: &Pixels) -> Painted {
         std::mem::swap(&mut errors, &mut below);
         below.fill([0; 3]);
     }
-    Painted {
+    Quantised {
         colours,
-        pixels: painted,
+        pixels: quantised,
     }
 }
 
-/// The pixels whose colours count as one.
+/// The pixels whose colours count as equal.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     count: u64,
     sums: [u64; 3],
-    /// Known once all are counted.
+    /// Set once all pixels are counted.
     mean: [u8; 3],
 }
 
@@ -95,14 +95,14 @@ fn cell_of(colour: [i32; 3]) -> usize {
     let parts = colour.into_iter();
     parts.fold(0, |cell, part| {
         let part = usize::try_from(part.clamp(0, 255)).unwrap_or(0);
-        cell << BITS | part >> (8 - BITS)
+        cell << CHANNEL_BITS | part >> (8 - CHANNEL_BITS)
     })
 }
 
 fn count(pixels: &Pixels) -> Vec<Cell> {
     let mut cells = vec![Cell::default(); CELLS];
     for pixel in pixels.rgba.chunks_exact(4) {
-        if pixel[3] >= OPAQUE {
+        if pixel[3] >= MIN_OPACITY {
             let colour = std::array::from_fn(|part| i32::from(pixel[part]));
             let cell = &mut cells[cell_of(colour)];
             cell.count += 1;
@@ -115,8 +115,8 @@ fn count(pixels: &Pixels) -> Vec<Cell> {
     used.map(Cell::with_mean).collect()
 }
 
-/// Divides the colours where they spread most and are many, until there are groups enough.
-fn cut(cells: Vec<Cell>) -> Vec<[u8; 3]> {
+/// Splits the most common and widespread group of colours until there are enough groups.
+fn median_cut(cells: Vec<Cell>) -> Vec<[u8; 3]> {
     let mut groups = vec![Group::new(cells)];
     while groups.len() < MAX_COLOURS {
         let wide = groups.iter().enumerate();
@@ -125,7 +125,7 @@ fn cut(cells: Vec<Cell>) -> Vec<[u8; 3]> {
         if group.weight() == 0 {
             break;
         }
-        let (low, high) = groups.swap_remove(index).divide();
+        let (low, high) = groups.swap_remove(index).split();
         groups.extend([low, high]);
     }
     let means = groups.iter().filter(|group| !group.cells.is_empty());
@@ -143,7 +143,7 @@ fn cut(cells: Vec<Cell>) -> Vec<[u8; 3]> {
 struct Group {
     cells: Vec<Cell>,
     count: u64,
-    /// The part in which its colours differ most, and how much.
+    /// The channel in which its colours differ most, and by how much.
     part: usize,
     spread: u8,
 }
@@ -152,8 +152,8 @@ impl Group {
     fn new(cells: Vec<Cell>) -> Self {
         let spread = |part: usize| {
             let values = || cells.iter().map(|cell| cell.mean[part]);
-            let least = values().min().unwrap_or(0);
-            values().max().unwrap_or(0) - least
+            let lowest = values().min().unwrap_or(0);
+            values().max().unwrap_or(0) - lowest
         };
         let (part, spread) = (0..3)
             .map(|part| (part, spread(part)))
@@ -167,7 +167,7 @@ impl Group {
         }
     }
 
-    /// How much is won by dividing it.
+    /// Returns how much is gained by splitting it.
     fn weight(&self) -> u64 {
         match self.cells.len() {
             0 | 1 => 0,
@@ -175,8 +175,8 @@ impl Group {
         }
     }
 
-    /// In two with about as many pixels.
-    fn divide(mut self) -> (Self, Self) {
+    /// Splits it into two with about as many pixels each.
+    fn split(mut self) -> (Self, Self) {
         let part = self.part;
         self.cells.sort_unstable_by_key(|cell| cell.mean[part]);
         let mut seen = 0;
@@ -184,7 +184,7 @@ impl Group {
             seen += cell.count;
             seen * 2 >= self.count
         });
-        let middle = middle.map_or(1, |place| place + 1);
+        let middle = middle.map_or(1, |index| index + 1);
         let high = self
             .cells
             .split_off(middle.clamp(1, self.cells.len().max(2) - 1));
@@ -192,22 +192,22 @@ impl Group {
     }
 }
 
-/// Finds the colour to use, once for those that count as one.
+/// Finds the nearest colour of the palette, once for all that count as equal.
 struct Nearest<'a> {
     colours: &'a [[u8; 3]],
     known: Vec<Option<u8>>,
 }
 
 impl Nearest<'_> {
-    fn find(&mut self, wanted: [i32; 3]) -> (u8, [u8; 3]) {
+    fn find(&mut self, target: [i32; 3]) -> (u8, [u8; 3]) {
         let distance = |colour: &[u8; 3]| {
             let [red, green, blue] = *colour;
-            let red = i32::from(red) - wanted[0];
-            let green = i32::from(green) - wanted[1];
-            let blue = i32::from(blue) - wanted[2];
+            let red = i32::from(red) - target[0];
+            let green = i32::from(green) - target[1];
+            let blue = i32::from(blue) - target[2];
             red * red + green * green + blue * blue
         };
-        let known = &mut self.known[cell_of(wanted)];
+        let known = &mut self.known[cell_of(target)];
         let index = *known.get_or_insert_with(|| {
             let all = self.colours.iter().enumerate();
             let best = all.min_by_key(|(_, colour)| distance(colour));

@@ -1,4 +1,4 @@
-//! Makes an image smaller while it is decoded, so that it is never kept whole.
+//! Shrinks an image while it is decoded, so that it is never in memory as a whole.
 
 /// An image of RGBA pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,21 +13,21 @@ impl Pixels {
     }
 }
 
-/// Takes rows and averages the pixels that fall together.
+/// Receives rows and averages the pixels that become one.
 pub(super) struct Shrinker {
     from: (usize, usize),
     to: (usize, usize),
-    /// To which column each of the columns goes.
+    /// The target column of each column.
     columns: Vec<usize>,
-    /// The row that comes next.
+    /// The next row to receive.
     row: usize,
-    /// Of the row that is being made: the colours, each times its opacity, the opacity, the number.
+    /// For each pixel of the target row: the colours weighted by opacity, the opacity, the count.
     sums: Vec<[u64; 5]>,
     rgba: Vec<u8>,
 }
 
 impl Shrinker {
-    /// `to` is not larger than `from`, in neither direction; both are width and height.
+    /// `to` must not exceed `from` in width or height.
     pub(super) fn new(from: (usize, usize), to: (usize, usize)) -> Option<Self> {
         let is_smaller = to.0 <= from.0 && to.1 <= from.1;
         if !is_smaller || to.0 == 0 || to.1 == 0 {
@@ -43,7 +43,7 @@ impl Shrinker {
         })
     }
 
-    /// The next row: grey, grey and opacity, RGB or RGBA, by the number of channels.
+    /// Adds a row of grey, grey with opacity, RGB or RGBA, by the number of channels.
     pub(super) fn push(&mut self, row: &[u8], channels: usize) {
         if self.row >= self.from.1 {
             return;
@@ -63,15 +63,15 @@ impl Shrinker {
                 *sum += value;
             }
         }
-        let made = |row: usize| row * self.to.1 / self.from.1;
-        let is_last = made(self.row) != made(self.row + 1);
+        let target = |row: usize| row * self.to.1 / self.from.1;
+        let is_last = target(self.row) != target(self.row + 1);
         self.row += 1;
         if is_last {
             self.finish_row();
         }
     }
 
-    /// `None` when rows are missing.
+    /// Returns the image, or `None` if rows are missing.
     pub(super) fn finish(self) -> Option<Pixels> {
         (self.row == self.from.1).then_some(Pixels {
             width: self.to.0,

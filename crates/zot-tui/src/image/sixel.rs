@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::palette::{Painted, paint};
+use super::palette::{Quantised, quantise};
 use super::scale::Pixels;
 
-const BAND: usize = 6;
+const BAND_ROWS: usize = 6;
 
 /// Shorter runs are written out.
 const MIN_REPEATED: usize = 4;
 
-/// Draws the image at the cursor, which returns; transparent pixels change nothing.
+/// Draws the image without moving the cursor; transparent pixels change nothing.
 pub(super) fn draw(pixels: &Pixels) -> String {
     let width = pixels.width.max(1);
-    let Painted { colours, pixels } = paint(pixels);
+    let Quantised { colours, pixels } = quantise(pixels);
     let height = pixels.len() / width;
     let mut out = format!("\x1b7\x1bP0;1;0q\"1;1;{width};{height}");
     for (index, colour) in colours.iter().enumerate() {
@@ -21,17 +21,17 @@ pub(super) fn draw(pixels: &Pixels) -> String {
         let _ = write!(out, "#{index};2;{red};{green};{blue}");
     }
     let mut lines: Vec<Vec<u8>> = vec![Vec::new(); colours.len()];
-    for band in pixels.chunks(width * BAND) {
+    for band in pixels.chunks(width * BAND_ROWS) {
         write_band(&mut out, band, width, &mut lines);
         out.push('-');
     }
-    // The line feed behind the last band would be one too many.
+    // No line feed follows the last band.
     out.pop();
     out.push_str("\x1b\\\x1b8");
     out
 }
 
-/// `lines` has room for one line of bits per colour, and is left empty.
+/// Writes one band. `lines` is scratch space, a line of bits for each colour, and is left empty.
 fn write_band(out: &mut String, band: &[Option<u8>], width: usize, lines: &mut [Vec<u8>]) {
     for (row, pixels) in band.chunks_exact(width).enumerate() {
         for (column, pixel) in pixels.iter().enumerate() {

@@ -4,16 +4,19 @@ mod sixels;
 use super::*;
 use files::{gif, halves, noise, png};
 
-const EASEL: Easel = Easel {
+const ENCODER: ImageEncoder = ImageEncoder {
     protocol: Protocol::Sixel,
     cell: Some((10, 20)),
 };
 
-fn easel(protocol: Protocol) -> Easel {
-    Easel { protocol, ..EASEL }
+fn encoder(protocol: Protocol) -> ImageEncoder {
+    ImageEncoder {
+        protocol,
+        ..ENCODER
+    }
 }
 
-/// A file that claims a size and has nothing in it.
+/// Returns a file that claims a size but has no pixels.
 fn claim(width: u32, height: u32) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     file.extend(width.to_be_bytes());
@@ -43,7 +46,7 @@ fn sizes_are_read() {
 #[test]
 fn an_image_fits_and_keeps_its_shape() {
     let fit = |width, height, rows| {
-        let fit = EASEL.fit(width, height, 80, rows).unwrap();
+        let fit = ENCODER.fit(width, height, 80, rows).unwrap();
         (fit.columns, fit.rows, fit.pixels)
     };
     assert_eq!(fit(100, 100, 24), (10, 5, (100, 100)));
@@ -51,24 +54,24 @@ fn an_image_fits_and_keeps_its_shape() {
     assert_eq!(fit(1_000, 4_000, 10), (5, 10, (50, 200)));
     assert_eq!(fit(1, 1, 24), (1, 1, (1, 1)));
     assert_eq!(fit(100_000, 1, 24), (60, 1, (600, 1)));
-    assert_eq!(EASEL.fit(1, 1, 80, 0), None);
+    assert_eq!(ENCODER.fit(1, 1, 80, 0), None);
 }
 
 #[test]
 fn every_format_is_drawn_in_its_colours() {
     for (name, file) in halves() {
-        let drawing = EASEL.draw(&file, 80, 24, 1).expect(name);
+        let drawing = ENCODER.draw(&file, 80, 24, 1).expect(name);
         assert_eq!((drawing.columns, drawing.rows), (4, 1), "{name}");
         let image = sixels::parse(&drawing.sequence);
         assert_eq!((image.width, image.height), (32, 16), "{name}");
-        for (column, wanted) in [(4, [200, 50, 50]), (27, [30, 100, 200])] {
-            sixels::assert_near(image.at(column, 8).unwrap(), wanted, 10, name);
+        for (column, expected) in [(4, [200, 50, 50]), (27, [30, 100, 200])] {
+            sixels::assert_near(image.at(column, 8).unwrap(), expected, 10, name);
         }
     }
 }
 
 #[test]
-fn a_photograph_is_turned_as_its_camera_was() {
+fn a_photograph_is_rotated_to_be_upright() {
     let upright = include_bytes!("tests/halves.jpg");
     // Where the red half is: left, right, top or bottom.
     let expected = [
@@ -76,33 +79,33 @@ fn a_photograph_is_turned_as_its_camera_was() {
     ];
     for (orientation, red) in (1_u8..).zip(expected) {
         for is_little in [true, false] {
-            let file = files::turned(upright, orientation, is_little);
-            let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
+            let file = files::with_orientation(upright, orientation, is_little);
+            let drawing = ENCODER.draw(&file, 80, 24, 1).unwrap();
             let image = sixels::parse(&drawing.sequence);
-            let (size, place) = match red {
+            let (size, position) = match red {
                 "left" => ((32, 16), (4, 8)),
                 "right" => ((32, 16), (27, 8)),
                 "top" => ((16, 32), (8, 4)),
                 _ => ((16, 32), (8, 27)),
             };
             assert_eq!((image.width, image.height), size, "{orientation}");
-            let colour = image.at(place.0, place.1).unwrap();
+            let colour = image.at(position.0, position.1).unwrap();
             sixels::assert_near(colour, [200, 50, 50], 10, &format!("{orientation}"));
         }
     }
-    let file = files::turned(upright, 9, true);
-    assert_eq!(EASEL.draw(&file, 80, 24, 1).unwrap().columns, 4);
+    let file = files::with_orientation(upright, 9, true);
+    assert_eq!(ENCODER.draw(&file, 80, 24, 1).unwrap().columns, 4);
 }
 
 #[test]
 fn a_large_image_is_scaled_down_faithfully() {
     let file = noise(900, 700);
-    let drawing = EASEL.draw(&file, 40, 10, 1).unwrap();
+    let drawing = ENCODER.draw(&file, 40, 10, 1).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (26, 10));
     let image = sixels::parse(&drawing.sequence);
     assert_eq!((image.width, image.height), (257, 200));
     assert!(image.colours <= 256 && image.colours > 100);
-    // A colour goes over into another in each direction; dithering is fair on average.
+    // The gradients in both directions are reproduced on average.
     for (left, top) in [(0, 0), (120, 90), (230, 170)] {
         let mut sums = [0; 3];
         for row in top..top + 20 {
@@ -114,9 +117,9 @@ fn a_large_image_is_scaled_down_faithfully() {
             }
         }
         let mean = sums.map(|sum| u8::try_from(sum / 400).unwrap());
-        let wanted = [(left + 10) * 255 / 257, (top + 10) * 255 / 200, 128];
-        let wanted = wanted.map(|part| u8::try_from(part).unwrap());
-        sixels::assert_near(mean, wanted, 8, "mean");
+        let expected = [(left + 10) * 255 / 257, (top + 10) * 255 / 200, 128];
+        let expected = expected.map(|part| u8::try_from(part).unwrap());
+        sixels::assert_near(mean, expected, 8, "mean");
     }
 }
 
@@ -127,20 +130,20 @@ fn transparent_pixels_are_left_out() {
         rgba.extend([10, 200, 30, if column < 10 { 255 } else { 0 }]);
     }
     let file = png(20, 1, png::ColorType::Rgba, &rgba);
-    let drawing = EASEL.draw(&file, 80, 24, 1).unwrap();
+    let drawing = ENCODER.draw(&file, 80, 24, 1).unwrap();
     assert!(drawing.sequence.starts_with("\x1b7\x1bP0;1;0q"));
     let image = sixels::parse(&drawing.sequence);
     sixels::assert_near(image.at(9, 0).unwrap(), [10, 200, 30], 3, "left");
     assert_eq!(image.at(10, 0), None);
     let nothing = png(8, 8, png::ColorType::Rgba, &[0; 256]);
-    let drawing = EASEL.draw(&nothing, 80, 24, 1).unwrap();
+    let drawing = ENCODER.draw(&nothing, 80, 24, 1).unwrap();
     assert_eq!(sixels::parse(&drawing.sequence).at(3, 3), None);
 }
 
 #[test]
-fn a_frame_inside_an_image_has_nothing_around_it() {
+fn the_area_around_a_frame_is_transparent() {
     let image = sixels::parse(
-        &EASEL
+        &ENCODER
             .draw(&gif(8, 8, (2, 3, 4, 2)), 80, 24, 1)
             .unwrap()
             .sequence,
@@ -154,8 +157,8 @@ fn a_frame_inside_an_image_has_nothing_around_it() {
 }
 
 #[test]
-fn bombs_and_damaged_files_are_not_drawn() {
-    let drawn = |protocol, file: &[u8]| easel(protocol).draw(file, 80, 24, 1);
+fn decompression_bombs_and_damaged_files_are_not_drawn() {
+    let drawn = |protocol, file: &[u8]| encoder(protocol).draw(file, 80, 24, 1);
     for protocol in [Protocol::Sixel, Protocol::Kitty, Protocol::Iterm] {
         assert_eq!(drawn(protocol, &claim(60_000, 60_000)), None);
         assert_eq!(drawn(protocol, &claim(u32::MAX, u32::MAX)), None);
@@ -167,7 +170,7 @@ fn bombs_and_damaged_files_are_not_drawn() {
     assert_eq!(drawn(Protocol::Sixel, &claim(4_000, 4_000)), None);
     for (name, file) in halves() {
         for end in 0..file.len() {
-            // A decoder may use the part that exists.
+            // A decoder may accept the beginning.
             let _ = drawn(Protocol::Sixel, &file[..end]);
         }
         assert_eq!(
@@ -175,45 +178,45 @@ fn bombs_and_damaged_files_are_not_drawn() {
             None,
             "{name}"
         );
-        for place in (0..file.len()).step_by(7) {
+        for index in (0..file.len()).step_by(7) {
             let mut file = file.clone();
-            file[place] ^= 0x55;
+            file[index] ^= 0x55;
             let _ = drawn(Protocol::Sixel, &file);
         }
     }
 }
 
 #[test]
-fn kitty_gets_chunks_and_draws_by_number() {
-    let drawing = easel(Protocol::Kitty)
+fn kitty_receives_chunks_and_draws_by_number() {
+    let drawing = encoder(Protocol::Kitty)
         .draw(&claim(100, 100), 80, 24, 7)
         .unwrap();
     assert_eq!((drawing.columns, drawing.rows), (10, 5));
     let start = "\x1b_Ga=t,f=100,q=2,i=7,m=1;";
-    assert!(drawing.first.starts_with(start), "{}", drawing.first);
-    assert_eq!(drawing.first.matches("\x1b_G").count(), 2);
-    assert!(drawing.first.contains("\x1b_Gm=0;"));
+    assert!(drawing.preamble.starts_with(start), "{}", drawing.preamble);
+    assert_eq!(drawing.preamble.matches("\x1b_G").count(), 2);
+    assert!(drawing.preamble.contains("\x1b_Gm=0;"));
     assert_eq!(&*drawing.sequence, "\x1b_Ga=p,q=2,i=7,C=1,c=10,r=5\x1b\\");
-    assert_eq!(drawing.copy().first, "");
+    assert_eq!(drawing.redrawn().preamble, "");
 }
 
 #[test]
-fn kitty_gets_other_formats_as_png() {
+fn kitty_receives_other_formats_as_png() {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
 
     for (name, file) in halves() {
-        let drawing = easel(Protocol::Kitty).draw(&file, 80, 24, 7).expect(name);
+        let drawing = encoder(Protocol::Kitty).draw(&file, 80, 24, 7).expect(name);
         let chunks = drawing
-            .first
+            .preamble
             .split("\x1b\\")
             .filter_map(|one| one.split_once(';'));
         let encoded: String = chunks.map(|(_, chunk)| chunk).collect();
         let sent = STANDARD.decode(encoded).unwrap();
         let pixels = decode::shrunk(&sent, (32, 16), (32, 16)).expect(name);
-        let near = |place: usize, wanted| {
-            let colour = std::array::from_fn(|part| pixels.rgba[place * 4 + part]);
-            sixels::assert_near(colour, wanted, 8, name);
+        let near = |index: usize, expected| {
+            let colour = std::array::from_fn(|part| pixels.rgba[index * 4 + part]);
+            sixels::assert_near(colour, expected, 8, name);
         };
         near(8 * 32 + 4, [200, 50, 50]);
         near(8 * 32 + 27, [30, 100, 200]);
@@ -221,17 +224,17 @@ fn kitty_gets_other_formats_as_png() {
 }
 
 #[test]
-fn placeholders_are_text_and_the_image_goes_around_tmux() {
+fn placeholders_are_text_and_the_image_passes_through_tmux() {
     let number = number(4_711, 0);
-    let drawing = easel(Protocol::Placeholders);
+    let drawing = encoder(Protocol::Placeholders);
     let drawing = drawing.draw(&claim(30, 40), 80, 24, number).unwrap();
     assert_eq!((drawing.columns, drawing.rows), (3, 2));
     let start = format!("\x1bPtmux;\x1b\x1b_Ga=T,U=1,f=100,q=2,i={number},c=3,r=2,m=1;");
-    assert!(drawing.first.starts_with(&start), "{}", drawing.first);
-    assert!(drawing.first.ends_with("\x1b\x1b\\\x1b\\"));
-    // Only what is doubled gets through.
+    assert!(drawing.preamble.starts_with(&start), "{}", drawing.preamble);
+    assert!(drawing.preamble.ends_with("\x1b\x1b\\\x1b\\"));
+    // Only doubled escapes pass through.
     let inner = drawing
-        .first
+        .preamble
         .replace("\x1bPtmux;", "")
         .replace("\x1b\x1b", "");
     assert_eq!(inner.matches('\x1b').count(), 2);
@@ -247,12 +250,12 @@ fn placeholders_are_text_and_the_image_goes_around_tmux() {
 }
 
 #[test]
-fn numbers_differ_and_fit_their_marks() {
+fn image_numbers_differ_and_fit_into_marks() {
     for process in [0, 1, 62, 63, 64, 4_711, u32::MAX] {
         for image in [0, 1, 254, 255, u32::MAX] {
             let number = number(process, image);
             assert!(
-                (1..placeholder::MARKS).contains(&(number >> 24)),
+                (1..placeholder::MARK_COUNT).contains(&(number >> 24)),
                 "{number:x}"
             );
             assert_eq!(number & 0x00ff_ff00, 0, "{number:x}");
@@ -266,35 +269,38 @@ fn numbers_differ_and_fit_their_marks() {
 #[test]
 fn the_environment_determines_how_images_are_shown() {
     let detect = |entries: &[(&str, &str)]| {
-        Surroundings::detect(|name| {
+        ImageEnvironment::detect(|name| {
             let entry = entries.iter().find(|(known, _)| *known == name);
             entry.map(|(_, value)| (*value).to_owned())
         })
     };
     assert_eq!(
         detect(&[("TERM", "xterm-256color")]),
-        Surroundings::Terminal
+        ImageEnvironment::Terminal
     );
-    let kitty = Surroundings::Known(Protocol::Kitty);
+    let kitty = ImageEnvironment::Known(Protocol::Kitty);
     assert_eq!(detect(&[("TERM", "xterm-kitty")]), kitty);
-    let iterm = Surroundings::Known(Protocol::Iterm);
+    let iterm = ImageEnvironment::Known(Protocol::Iterm);
     assert_eq!(detect(&[("TERM_PROGRAM", "iTerm.app")]), iterm);
     let in_tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")];
-    assert_eq!(detect(&in_tmux), Surroundings::Tmux);
+    assert_eq!(detect(&in_tmux), ImageEnvironment::Tmux);
     let in_screen = [("TERM", "xterm-kitty"), ("STY", "1.x")];
-    assert_eq!(detect(&in_screen), Surroundings::Closed);
+    assert_eq!(detect(&in_screen), ImageEnvironment::Blocked);
 }
 
 #[test]
 fn kitty_is_reached_through_tmux_if_passthrough_is_on() {
     let placeholders = Some(Protocol::Placeholders);
-    assert_eq!(in_tmux("on\txterm-kitty\t\n"), placeholders);
+    assert_eq!(protocol_in_tmux("on\txterm-kitty\t\n"), placeholders);
     assert_eq!(
-        in_tmux("all\txterm-256color\tkitty(0.38.0)\n"),
+        protocol_in_tmux("all\txterm-256color\tkitty(0.38.0)\n"),
         placeholders
     );
-    assert_eq!(in_tmux("on\txterm-ghostty\tghostty 1.1\n"), placeholders);
-    assert_eq!(in_tmux("off\txterm-kitty\tkitty(0.38.0)\n"), None);
-    assert_eq!(in_tmux("on\txterm-256color\tfoot(1.16)\n"), None);
-    assert_eq!(in_tmux(""), None);
+    assert_eq!(
+        protocol_in_tmux("on\txterm-ghostty\tghostty 1.1\n"),
+        placeholders
+    );
+    assert_eq!(protocol_in_tmux("off\txterm-kitty\tkitty(0.38.0)\n"), None);
+    assert_eq!(protocol_in_tmux("on\txterm-256color\tfoot(1.16)\n"), None);
+    assert_eq!(protocol_in_tmux(""), None);
 }

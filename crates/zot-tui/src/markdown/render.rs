@@ -1,4 +1,4 @@
-//! Whole blocks of Markdown as lines.
+//! Renders complete blocks of Markdown as lines.
 
 mod table;
 
@@ -15,14 +15,14 @@ pub(crate) fn render(text: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(columns, theme);
-    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         if let Event::Start(Tag::Item) = event {
-            let (above, item) = text.split_at(place.start);
+            let (above, item) = text.split_at(range.start);
             let number = item.split(['.', ')']).next();
             let number = number.and_then(|number| number.trim().parse().ok());
             writer.begin_item(follows_blank_line(above), number);
         } else {
-            writer.take(event);
+            writer.handle(event);
         }
     }
     writer.end_line();
@@ -43,9 +43,9 @@ struct Writer<'a> {
     code: Option<Highlighter>,
     table: Option<Table>,
     link: Option<String>,
-    /// Whether the next block needs a blank line before it.
-    apart: bool,
-    /// Whether the next item is the first of its list.
+    /// The next block needs a blank line before it.
+    needs_gap: bool,
+    /// The next item is the first of its list.
     begins_list: bool,
 }
 
@@ -63,12 +63,12 @@ impl<'a> Writer<'a> {
             code: None,
             table: None,
             link: None,
-            apart: false,
+            needs_gap: false,
             begins_list: false,
         }
     }
 
-    fn take(&mut self, event: Event<'_>) {
+    fn handle(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
             }
             Tag::BlockQuote(_) => {
                 self.begin_block();
-                self.apart = false;
+                self.needs_gap = false;
                 self.prefixes.push(Line::styled("│ ", self.theme.muted));
             }
             Tag::CodeBlock(kind) => {
@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
                 if self.lists.is_empty() {
                     self.begin_block();
                 }
-                self.apart = false;
+                self.needs_gap = false;
                 self.begins_list = true;
                 self.lists.push(first);
             }
@@ -158,15 +158,15 @@ impl<'a> Writer<'a> {
             TagEnd::BlockQuote(_) => {
                 self.end_line();
                 self.prefixes.pop();
-                self.apart = true;
+                self.needs_gap = true;
             }
             TagEnd::CodeBlock => {
                 self.code = None;
-                self.apart = true;
+                self.needs_gap = true;
             }
             TagEnd::List(_) => {
                 self.lists.pop();
-                self.apart = self.lists.is_empty();
+                self.needs_gap = self.lists.is_empty();
             }
             TagEnd::Item => {
                 self.end_line();
@@ -187,7 +187,7 @@ impl<'a> Writer<'a> {
                         self.end_line();
                     }
                 }
-                self.apart = true;
+                self.needs_gap = true;
             }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Link | TagEnd::Image => self.end_link(),
@@ -195,12 +195,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Items are separated where they are written apart. By the specification a blank line anywhere in a list
-    /// separates all of its items and numbers continue, but the rest of an arriving answer is
-    /// unknown, and so is its final part. `written` is the number in the text.
-    fn begin_item(&mut self, is_apart: bool, written: Option<u64>) {
-        self.apart = false;
-        if is_apart && !std::mem::take(&mut self.begins_list) {
+    /// Begins an item, after a blank line if the text has one there. According to CommonMark, a blank
+    /// line anywhere separates all items of a list and numbers continue, but the rest of an arriving
+    /// answer is unknown. `written` is the number in the text.
+    fn begin_item(&mut self, is_separated: bool, written: Option<u64>) {
+        self.needs_gap = false;
+        if is_separated && !std::mem::take(&mut self.begins_list) {
             let prefix = self.prefix();
             self.lines.push(prefix);
             if let Some(Some(number)) = self.lists.last_mut() {
@@ -226,7 +226,7 @@ impl<'a> Writer<'a> {
         let Some(address) = self.link.take() else {
             return;
         };
-        // A bare URL is its own text.
+        // The text of a bare URL already shows it.
         let shown = self.line.text();
         if !address.is_empty() && !shown.ends_with(address.trim_start_matches("mailto:")) {
             self.write(&format!(" ({address})"), self.theme.muted);
@@ -257,16 +257,16 @@ impl<'a> Writer<'a> {
 
     fn begin_block(&mut self) {
         self.end_line();
-        if self.apart && self.mark.is_none() {
+        if self.needs_gap && self.mark.is_none() {
             let prefix = self.prefix();
             self.lines.push(prefix);
         }
-        self.apart = false;
+        self.needs_gap = false;
     }
 
     fn end_block(&mut self) {
         self.end_line();
-        self.apart = true;
+        self.needs_gap = true;
     }
 
     fn prefix(&self) -> Line {
@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
         self.prefixes.iter().map(Line::width).sum()
     }
 
-    /// The prefix of the next line: the mark of an item instead of its last part, once.
+    /// Returns the prefix of the next line, in which an item's mark replaces the last part once.
     fn next_prefix(&mut self) -> Line {
         match self.mark.take() {
             None => self.prefix(),
@@ -316,10 +316,10 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether the last line before the one that begins behind `text` is blank.
+/// Returns whether a blank line precedes the line that begins after `text`.
 fn follows_blank_line(text: &str) -> bool {
-    let is_inside = |c: char| matches!(c, ' ' | '\t' | '>' | '\r');
-    let above = text.trim_end_matches(is_inside);
+    let is_prefix = |c: char| matches!(c, ' ' | '\t' | '>' | '\r');
+    let above = text.trim_end_matches(is_prefix);
     let above = above.strip_suffix('\n').unwrap_or(above);
-    above.trim_end_matches(is_inside).ends_with('\n')
+    above.trim_end_matches(is_prefix).ends_with('\n')
 }

@@ -4,7 +4,7 @@ use crate::app::Item;
 fn log(count: usize) -> Log {
     let mut log = Log::default();
     for number in 1..=count {
-        log.keep(Item::Note(format!("note {number}")), 2);
+        log.push(Item::Note(format!("note {number}")), 2);
     }
     log
 }
@@ -25,12 +25,12 @@ fn keys(pager: &mut Pager, keys: &str) {
             '\n' => KeyCode::Enter,
             key => KeyCode::Character(key),
         };
-        assert_eq!(pager.press(&Key::plain(code)), Reading::GoesOn);
+        assert_eq!(pager.press(&Key::plain(code)), Reading::Continues);
     }
 }
 
 #[test]
-fn it_opens_at_the_end_and_reaches_everything() {
+fn the_pager_opens_at_the_end_and_reaches_everything() {
     let mut pager = pager(&log(50));
     assert_eq!(shown(&pager)[9], "· note 50");
     let foot = shown(&pager).pop().unwrap();
@@ -45,12 +45,12 @@ fn it_opens_at_the_end_and_reaches_everything() {
     assert_eq!(shown(&pager)[9], "· note 50");
     let escape = Key::plain(KeyCode::Escape);
     for key in [escape, Key::control('o'), Key::control('c')] {
-        assert_eq!(pager.press(&key), Reading::Ends);
+        assert_eq!(pager.press(&key), Reading::Ended);
     }
 }
 
 #[test]
-fn a_search_goes_down_and_up_and_around() {
+fn a_search_goes_down_and_up_and_wraps_around() {
     let mut pager = pager(&log(50));
     keys(&mut pager, "g/NOTE 4\n");
     let foot = shown(&pager).pop().unwrap();
@@ -66,9 +66,9 @@ fn a_search_goes_down_and_up_and_around() {
     assert!(rows.contains(&"· note 49".to_owned()), "{rows:?}");
     assert!(rows[10].contains("wrapped around"), "{rows:?}");
     let (lines, _) = screen(&pager, &Theme::DARK);
-    let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
-    assert!(lines.iter().any(stands_out));
-    // A cancelled search leaves the one before.
+    let is_highlighted = |line: &Line| line.0.iter().any(|span| span.style.reverse);
+    assert!(lines.iter().any(is_highlighted));
+    // A cancelled search keeps the previous one.
     keys(&mut pager, "/other");
     pager.press(&Key::plain(KeyCode::Escape));
     assert_eq!(pager.query, "note 4");
@@ -81,19 +81,19 @@ fn a_match_near_the_end_does_not_trap_the_search() {
     for _ in 0..60 {
         keys(&mut pager, "n");
     }
-    // It went around.
+    // It wrapped around.
     assert!(pager.top < 60, "{}", pager.top);
 }
 
 #[test]
-fn new_items_come_at_the_end_and_move_nothing_else() {
+fn new_items_are_added_at_the_end_and_move_nothing_else() {
     let mut log = log(50);
     let mut pager = pager(&log);
-    log.keep(Item::Note("new".to_owned()), 2);
+    log.push(Item::Note("new".to_owned()), 2);
     pager.update(&log, vec![Line::plain("arriving")], &Theme::DARK);
     assert_eq!(shown(&pager)[8..10], ["· new", "arriving"]);
     keys(&mut pager, "g");
-    log.keep(Item::Note("newer".to_owned()), 2);
+    log.push(Item::Note("newer".to_owned()), 2);
     pager.update(&log, Vec::new(), &Theme::DARK);
     assert_eq!(shown(&pager)[1], "· note 1");
     keys(&mut pager, "G");
@@ -105,7 +105,7 @@ fn a_new_width_keeps_the_position() {
     let mut log = Log::default();
     for number in 1..=40 {
         let text = format!("note {number} {}", "word ".repeat(20));
-        log.keep(Item::Note(text), 4);
+        log.push(Item::Note(text), 4);
     }
     let mut pager = pager(&log);
     pager.show(20);

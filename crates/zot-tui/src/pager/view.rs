@@ -1,4 +1,4 @@
-//! The transcript in a screen of its own.
+//! The screen of the pager.
 
 use super::{Pager, matches};
 use crate::style::{Style, Theme};
@@ -7,8 +7,8 @@ use crate::text::Line;
 /// All rows of a screen, and where the cursor is.
 pub(crate) type Screen = (Vec<Line>, Option<(usize, usize)>);
 
-/// All rows of the screen, the last with the position; and where the cursor is, if a
-/// search is typed.
+/// Returns all rows of the screen, the last with the position, and where the cursor is while a search
+/// is typed.
 pub(crate) fn screen(pager: &Pager, theme: &Theme) -> Screen {
     let (columns, page) = pager.size();
     let lines = pager.visible();
@@ -40,7 +40,7 @@ fn foot(pager: &Pager, theme: &Theme, columns: usize, page: usize) -> Line {
     line.clipped(columns)
 }
 
-/// A line with the matches of the search highlighted.
+/// Returns a line with the matches of the search highlighted.
 fn marked(line: &Line, query: &str) -> Line {
     let found = matches(&line.text(), query);
     if found.is_empty() {

@@ -6,7 +6,7 @@ use super::{BEGIN_UPDATE, END_UPDATE, Pen};
 use crate::style::Depth;
 use crate::text::Line;
 
-/// Remembers what is on it.
+/// Remembers what is on the alternate screen.
 #[derive(Debug, Default)]
 pub(crate) struct Fullscreen {
     depth: Depth,
@@ -22,7 +22,7 @@ impl Fullscreen {
         }
     }
 
-    /// The bytes that turn what is shown into `lines`.
+    /// Returns the bytes that turn the current screen into `lines`.
     pub(crate) fn draw(
         &mut self,
         lines: Vec<Line>,
@@ -43,7 +43,7 @@ impl Fullscreen {
             // Writing to a string does not fail.
             let _ = write!(out, "\x1b[{};1H", row + 1);
             pen.write(&mut out, line, self.depth);
-            pen.lift(&mut out);
+            pen.reset(&mut out);
             out.push_str("\x1b[K");
         }
         self.shown = lines;

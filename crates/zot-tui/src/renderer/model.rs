@@ -1,4 +1,4 @@
-//! A terminal for tests that changes its size as real ones do, which the emulator does not.
+//! A terminal for tests that is resized the way real ones are, unlike the emulator.
 
 /// The terminal whose rules it follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Rules {
 struct Row {
     cells: Vec<char>,
     /// The next row continues this one.
-    is_broken: bool,
+    is_wrapped: bool,
 }
 
 #[derive(Debug)]
@@ -45,12 +45,12 @@ impl Model {
         }
     }
 
-    /// Row and column on the screen.
+    /// Returns the cursor's row and column on the screen.
     pub(crate) fn cursor(&self) -> (usize, usize) {
         self.cursor
     }
 
-    /// Everything it remembers.
+    /// Returns the scrollback and the screen.
     pub(crate) fn everything(&self) -> Vec<String> {
         let text = |row: &Row| row.cells.iter().collect::<String>().trim_end().to_owned();
         self.lines.iter().map(text).collect()
@@ -82,7 +82,7 @@ impl Model {
             self.cursor = self.saved;
             return rest;
         }
-        let body = rest.strip_prefix('[').expect("an unknown sequence");
+        let body = rest.strip_prefix('[').expect("unknown sequence");
         let end = body.find(|c: char| c.is_ascii_alphabetic()).unwrap();
         let number: usize = body[..end].parse().unwrap_or(1);
         let (row, column) = self.cursor;
@@ -95,13 +95,13 @@ impl Model {
             "J" => {
                 assert!(
                     (row, column) != (0, 0),
-                    "tmux keeps a screen in its history that is wiped at once"
+                    "tmux would copy a screen cleared in one step into its history"
                 );
                 self.clear_line(row, column);
                 (row + 1..self.rows).for_each(|row| self.clear_line(row, 0));
             }
             "m" | "h" | "l" => {}
-            other => panic!("an unknown sequence {other:?}"),
+            other => panic!("unknown sequence {other:?}"),
         }
         &body[end + 1..]
     }
@@ -109,7 +109,7 @@ impl Model {
     fn clear_line(&mut self, row: usize, column: usize) {
         let line = &mut self.lines[self.base + row];
         line.cells.truncate(column);
-        line.is_broken = false;
+        line.is_wrapped = false;
     }
 
     fn line_feed(&mut self) {
@@ -124,7 +124,7 @@ impl Model {
 
     fn print(&mut self, character: char) {
         if self.cursor.1 >= self.columns {
-            self.lines[self.base + self.cursor.0].is_broken = true;
+            self.lines[self.base + self.cursor.0].is_wrapped = true;
             self.line_feed();
             self.cursor.1 = 0;
         }
@@ -187,32 +187,32 @@ impl Model {
 
     /// Wraps every line again. The cursor stays with its character.
     fn reflow(&mut self, columns: usize) {
-        let place = self.base + self.cursor.0;
-        let mut broken = Vec::new();
+        let cursor_row = self.base + self.cursor.0;
+        let mut wrapped = Vec::new();
         let mut cursor = (0, 0);
         let mut line: Vec<char> = Vec::new();
         for (index, row) in self.lines.iter().enumerate() {
-            let offset = (index == place).then_some(line.len() + self.cursor.1);
+            let offset = (index == cursor_row).then_some(line.len() + self.cursor.1);
             line.extend(&row.cells);
             if let Some(offset) = offset {
-                cursor = (broken.len() + offset / columns, offset % columns);
+                cursor = (wrapped.len() + offset / columns, offset % columns);
             }
-            if row.is_broken {
+            if row.is_wrapped {
                 continue;
             }
             let whole = std::mem::take(&mut line);
             let count = whole.len().div_ceil(columns).max(1);
             for part in 0..count {
                 let end = whole.len().min((part + 1) * columns);
-                broken.push(Row {
+                wrapped.push(Row {
                     cells: whole[part * columns..end].to_vec(),
-                    is_broken: part + 1 < count,
+                    is_wrapped: part + 1 < count,
                 });
             }
         }
-        let least = self.rows.max(cursor.0 + 1);
-        broken.resize(broken.len().max(least), Row::default());
-        self.lines = broken;
+        let min_rows = self.rows.max(cursor.0 + 1);
+        wrapped.resize(wrapped.len().max(min_rows), Row::default());
+        self.lines = wrapped;
         self.columns = columns;
         self.base = self.lines.len() - self.rows;
         self.scrolled = self.base;

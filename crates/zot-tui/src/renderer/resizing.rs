@@ -1,7 +1,7 @@
 //! Finds the live part again after the screen was resized.
 //!
-//! When a screen becomes lower, terminals (tmux, xterm.js, VTE, Alacritty) drop the rows below the
-//! cursor first and then push rows out at the top. When it becomes higher, tmux pulls rows back from
+//! When a screen loses rows, terminals (tmux, xterm.js, VTE, Alacritty) drop those below the
+//! cursor first and then push rows out at the top. When it gains rows, tmux pulls rows back from
 //! the scrollback; xterm.js does so only if the cursor is in the last row. In all of them the cursor
 //! stays with its text. So the terminal is asked where the cursor is, and everything else follows
 //! from that.
@@ -11,18 +11,20 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::{Frame, Renderer, Replaces};
 use crate::text::{Line, width};
 
-/// The share of the screen that shows the end of an answer that may still change, and the least number of
-/// rows: a lower screen pushes out what is far above the cursor, although it is not final.
+/// The end of an unfinished answer takes one in this many rows: a shrinking screen would push out
+/// rows far above the cursor before they are final.
 ///
-/// Limit: only the end of an unfinished response is shown, in one row of so many.
+/// Limit: only the end of an unfinished answer is shown.
 const TAIL_SHARE: usize = 3;
-/// Limit: the end of an unfinished response gets at least so many rows.
-const LEAST_TAIL_ROWS: usize = 6;
+/// The end of an unfinished answer takes at least this many rows.
+///
+/// Limit: only the end of an unfinished answer is shown.
+const MIN_TAIL_ROWS: usize = 6;
 
-/// What a terminal does with lines that are wider than its new width.
+/// What a terminal does with lines wider than its new width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Narrowing {
-    /// It breaks them, and joins them again when there is room.
+    /// It wraps them, and joins them again when there is room.
     Reflows,
     /// It cuts them off.
     Cuts,
@@ -47,8 +49,8 @@ impl Narrowing {
 }
 
 impl Renderer {
-    /// The screen was resized, and the cursor is in this row and column of it, both counted
-    /// from zero; `None` if the terminal does not say.
+    /// Finds the live part after a resize. `cursor` is the row and column that the terminal reports,
+    /// counted from zero, or `None` if it does not.
     pub(crate) fn relocate(
         &mut self,
         cursor: Option<(usize, usize)>,
@@ -56,88 +58,88 @@ impl Renderer {
         narrowing: Narrowing,
     ) {
         self.is_moved = true;
-        let is_as_wide = columns == self.columns;
-        if !is_as_wide {
+        let is_same_width = columns == self.columns;
+        if !is_same_width {
             self.written = 0;
         }
         let Some((row, column)) = cursor else {
-            // What is above is unknown and left alone.
+            // The rows above are unknown and left alone.
             self.row = self.row.min(height.saturating_sub(1));
             self.above = 0;
             self.written = 0;
-            self.buried.clear();
+            self.pushed_out.clear();
             return;
         };
         let rows_of = |line: &Line| match narrowing {
-            Narrowing::Reflows if !is_as_wide => broken_rows(line, columns),
+            Narrowing::Reflows if !is_same_width => wrapped_rows(line, columns),
             _ => 1,
         };
         let lines_before = self.shown.iter().take(self.row);
         let before = lines_before.map(rows_of).sum::<usize>()
             + match self.cursor {
-                Some((_, old)) if !is_as_wide => rows_within(old, column, columns),
+                Some((_, old)) if !is_same_width => rows_within(old, column, columns),
                 _ => 0,
             };
         let mut top = row.saturating_sub(before);
         self.row = before.min(row);
         let mut pushed = before.saturating_sub(row);
-        if row == 0 && !is_as_wide {
-            // Wrapped lines below the cursor may have pushed its own line off the screen.
+        if row == 0 && !is_same_width {
+            // Wrapped lines below the cursor may have pushed the cursor's line off the screen.
             let all: usize = self.shown.iter().map(rows_of).sum();
             pushed += all.saturating_sub(before + height);
         }
         if pushed > 0 {
-            let whole = self.shown.iter().take_while(|line| {
+            let gone = self.shown.iter().take_while(|line| {
                 let rows = rows_of(line);
-                let is_whole = rows <= pushed;
+                let is_gone = rows <= pushed;
                 pushed = pushed.saturating_sub(rows);
-                is_whole
+                is_gone
             });
-            let count = whole.count();
-            self.buried.extend(self.shown.drain(..count));
+            let count = gone.count();
+            self.pushed_out.extend(self.shown.drain(..count));
         }
         // Rows that were pushed out may have come back.
-        while let Some(rows) = self.buried.last().map(rows_of)
+        while let Some(rows) = self.pushed_out.last().map(rows_of)
             && rows <= top
         {
-            self.buried.pop();
+            self.pushed_out.pop();
             self.row += rows;
             top -= rows;
         }
-        self.above = match self.buried.is_empty() {
+        self.above = match self.pushed_out.is_empty() {
             true => self.written.min(top),
             false => 0,
         };
     }
 
-    /// Drops lines without room, and those that are in the scrollback right above.
-    pub(super) fn leave_out_buried(&mut self, frame: &mut Frame, height: usize) {
+    /// Drops lines that do not fit, and those already in the scrollback right above.
+    pub(super) fn drop_hidden_lines(&mut self, frame: &mut Frame, height: usize) {
         if matches!(frame.replaces, Replaces::Screen | Replaces::Everything) {
-            self.buried.clear();
+            self.pushed_out.clear();
         }
         if frame.images.is_empty() {
-            let (known, buried) = common(&frame.finished, &self.buried);
+            let (known, pushed_out) = common_prefix(&frame.finished, &self.pushed_out);
             frame.finished.drain(..known);
             frame.out_of_order = frame.out_of_order.saturating_sub(known);
-            self.buried.drain(..buried);
-            self.written += buried;
+            self.pushed_out.drain(..pushed_out);
+            self.written += pushed_out;
         }
-        if !frame.finished.is_empty() && !self.buried.is_empty() {
-            // Those are other lines, which stay where they are.
-            self.buried.clear();
+        if !frame.finished.is_empty() && !self.pushed_out.is_empty() {
+            // The pushed out lines are different and stay where they are.
+            self.pushed_out.clear();
             self.written = 0;
         }
         // Lines that do not fit are above the screen, where nothing can be redrawn.
         let surplus = frame.live.len().saturating_sub(height);
-        let room = LEAST_TAIL_ROWS.max(height / TAIL_SHARE);
+        let room = MIN_TAIL_ROWS.max(height / TAIL_SHARE);
         let hidden = match frame.live.len() - frame.tail {
-            // With nearly everything covered, nothing is missing.
-            rest if surplus > 0 && rest + LEAST_TAIL_ROWS > height => frame.tail,
+            // If almost everything is covered, the answer is not missed.
+            rest if surplus > 0 && rest + MIN_TAIL_ROWS > height => frame.tail,
             _ => frame.tail.saturating_sub(room),
         };
         let last = frame.live.len().saturating_sub(1);
-        let most = frame.cursor.map_or(last, |(row, _)| row);
-        let known = common(&frame.live, &self.buried).0.min(most);
+        let limit = frame.cursor.map_or(last, |(row, _)| row);
+        let known = common_prefix(&frame.live, &self.pushed_out).0.min(limit);
         let surplus = surplus.max(hidden).max(known);
         frame.live.drain(..surplus);
         frame.cursor = frame
@@ -146,14 +148,14 @@ impl Renderer {
     }
 }
 
-/// How many of `lines` equal the first of `others`, and how many those are.
-/// Colours, and empty lines before them, make no difference.
-fn common(lines: &[Line], others: &[Line]) -> (usize, usize) {
-    let empty = |lines: &[Line]| lines.iter().take_while(|line| line.width() == 0).count();
-    let (first, other) = (empty(lines), empty(others));
+/// Returns how many lines at the start of both have the same text, counted in `lines` and in
+/// `others`. Colours and leading empty lines make no difference.
+fn common_prefix(lines: &[Line], others: &[Line]) -> (usize, usize) {
+    let leading_empty = |lines: &[Line]| lines.iter().take_while(|line| line.width() == 0).count();
+    let (first, other) = (leading_empty(lines), leading_empty(others));
     let pairs = lines[first..].iter().zip(&others[other..]);
     match pairs
-        .take_while(|(line, other)| says_same(line, other))
+        .take_while(|(line, other)| has_same_text(line, other))
         .count()
     {
         0 => (0, 0),
@@ -161,7 +163,7 @@ fn common(lines: &[Line], others: &[Line]) -> (usize, usize) {
     }
 }
 
-fn says_same(line: &Line, other: &Line) -> bool {
+fn has_same_text(line: &Line, other: &Line) -> bool {
     let text = |line: &Line| {
         line.0
             .iter()
@@ -171,25 +173,25 @@ fn says_same(line: &Line, other: &Line) -> bool {
     line == other || text(line) == text(other)
 }
 
-/// How many rows a line takes when it is broken at any character.
-fn broken_rows(line: &Line, columns: usize) -> usize {
+/// Returns how many rows a line takes when it is wrapped at any character.
+fn wrapped_rows(line: &Line, columns: usize) -> usize {
     let mut rows = 1;
     let mut used = 0;
     for span in &line.0 {
         for grapheme in span.text.graphemes(true) {
-            let wide = width(grapheme);
-            used += wide;
+            let columns_used = width(grapheme);
+            used += columns_used;
             if used > columns {
                 rows += 1;
-                used = wide;
+                used = columns_used;
             }
         }
     }
     rows
 }
 
-/// The row of its own line in which the cursor is after column `old`: not every terminal breaks the
-/// line with the cursor, but each reports its position in it.
+/// Returns the row of its wrapped line that the cursor, once in column `old`, is in. Not every
+/// terminal wraps the line with the cursor, but each reports the cursor's position in it.
 fn rows_within(old: usize, column: usize, columns: usize) -> usize {
     match columns > 0 && old >= columns && column == old % columns {
         true => old / columns,

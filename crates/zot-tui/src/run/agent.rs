@@ -1,4 +1,4 @@
-//! What the agent of this conversation is asked to do.
+//! Carries out effects for the agent of this conversation.
 
 use zot_sdk::{ApprovalPolicy, ApprovalScope, Image};
 
@@ -57,7 +57,7 @@ impl Chat {
     }
 
     fn set_approval(&mut self, scope: ApprovalScope) -> Input {
-        // A mistyped name must not stop the questions about everything else.
+        // A mistyped name must not switch off approval for everything else.
         if let Some(problem) = listings::unknown_tools(&self.runtime, &scope) {
             return Input::failure(problem);
         }
@@ -73,7 +73,7 @@ impl Chat {
         match self.runtime.set_typed_model(&model) {
             Ok(unknown) => {
                 self.chosen_model = Some(model);
-                let note = self.keep_model();
+                let note = self.save_model();
                 std::iter::once(self.current_info())
                     .chain(unknown.map(Input::note))
                     .chain(note)
@@ -83,15 +83,15 @@ impl Chat {
         }
     }
 
-    /// The text and images of a prompt, with the files that the user mentioned.
+    /// Returns the text and images of a prompt, with the files that the user mentioned.
     fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
         let Prompt {
             mut text,
-            typed,
+            is_typed,
             mentions,
             attached: outputs,
         } = prompt;
-        if !typed {
+        if !is_typed {
             return (text, Vec::new(), Vec::new());
         }
         let mentions = mentions.as_deref().unwrap_or(&text);

@@ -11,12 +11,12 @@ use super::info::info;
 use super::plain::Plain;
 use super::{Chat, Options, Screen, Tasks, history_file, themes};
 use crate::app::{App, History};
-use crate::image::Surroundings;
+use crate::image::ImageEnvironment;
 use crate::renderer::{Narrowing, Renderer};
 use crate::style::Depth;
-use crate::terminal::{Kind, Question, Terminal};
+use crate::terminal::{Kind, Terminal, TerminalQuery};
 
-/// Takes the terminal and asks for its capabilities.
+/// Takes over the terminal and queries its capabilities.
 pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Result<Chat> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let named = options.theme.take().filter(|name| name != "auto");
@@ -34,21 +34,21 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.status.is_theme_guessed = chosen.is_none();
-    // GNU screen cannot clear its scrollback, so everything would be there twice.
+    // GNU screen cannot clear its scrollback, so everything would appear twice.
     app.transcript.keeps_scrollback = options.keeps_scrollback || variable("STY").is_some();
     let kind = Kind::detect(variable);
     app.context.is_plain = kind == Kind::Lines;
     let mut terminal = Terminal::enter(kind)?;
     let depth = Depth::detect(variable);
-    // Without colours the answer is useless, and simple terminals print the question.
+    // Without colours the background does not matter, and simple terminals print the query.
     let is_simple = variable("TERM").is_none_or(|term| term == "linux" || term == "dumb");
-    let surroundings = match is_simple || options.describes_images {
-        true => Surroundings::Closed,
-        false => Surroundings::detect(variable),
+    let environment = match is_simple || options.describes_images {
+        true => ImageEnvironment::Blocked,
+        false => ImageEnvironment::detect(variable),
     };
-    let background = chosen.is_none() && depth != Depth::None && !is_simple;
-    terminal.ask(&questions(background, surroundings))?;
-    let image_renderer = ImageRenderer::new(surroundings, terminal.answers());
+    let asks_background = chosen.is_none() && depth != Depth::None && !is_simple;
+    terminal.query(&queries(asks_background, environment))?;
+    let image_renderer = ImageRenderer::new(environment, terminal.capabilities());
     Ok(Chat {
         app,
         runtime,
@@ -70,18 +70,21 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     })
 }
 
-/// The questions for the terminal.
-fn questions(background: bool, surroundings: Surroundings) -> Vec<Question> {
-    let mut questions = Vec::new();
-    if background {
-        questions.push(Question::Background);
+/// Returns the queries for the terminal.
+fn queries(asks_background: bool, environment: ImageEnvironment) -> Vec<TerminalQuery> {
+    let mut queries = Vec::new();
+    if asks_background {
+        queries.push(TerminalQuery::Background);
     }
-    let asks_terminal = matches!(surroundings, Surroundings::Terminal | Surroundings::Tmux);
+    let asks_terminal = matches!(
+        environment,
+        ImageEnvironment::Terminal | ImageEnvironment::Tmux
+    );
     if asks_terminal && Terminal::cell().is_none() {
-        questions.push(Question::Cell);
+        queries.push(TerminalQuery::Cell);
     }
-    if asks_terminal || background {
-        questions.push(Question::Attributes);
+    if asks_terminal || asks_background {
+        queries.push(TerminalQuery::Attributes);
     }
-    questions
+    queries
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// What a path leads to.
+/// What is at a path.
 #[derive(Debug)]
 pub(super) enum Opened {
     Regular {
@@ -24,34 +24,34 @@ pub(super) enum Opened {
 /// Checks the type first, because opening a device can have effects, and again after opening,
 /// because the file may have been swapped for a FIFO, whose opening `O_NONBLOCK` keeps from hanging.
 pub(super) fn open(path: &Path) -> io::Result<Opened> {
-    if let Some(other) = other_than_file(&path.metadata()?) {
-        return Ok(other);
+    if let Some(opened) = unless_regular(&path.metadata()?) {
+        return Ok(opened);
     }
     let file = OpenOptions::new()
         .read(true)
         .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed())
         .open(path)?;
     let metadata = file.metadata()?;
-    Ok(other_than_file(&metadata).unwrap_or(Opened::Regular {
+    Ok(unless_regular(&metadata).unwrap_or(Opened::Regular {
         file,
         bytes: metadata.len(),
     }))
 }
 
-/// At most `limit` bytes from the beginning.
+/// Reads at most `limit` bytes from the beginning.
 pub(super) fn beginning(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The text of a regular file that is not longer than `limit`.
+/// Reads the text of a regular file of at most `limit` bytes.
 pub(super) fn text(path: &Path, limit: u64) -> io::Result<String> {
     let bytes = zot_files::read_to_limit(zot_files::open_existing(path)?, limit)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-fn other_than_file(metadata: &Metadata) -> Option<Opened> {
+fn unless_regular(metadata: &Metadata) -> Option<Opened> {
     let kind = metadata.file_type();
     match () {
         () if kind.is_file() => None,

@@ -5,24 +5,24 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-const IMAGES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+const IMAGE_EXTENSIONS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// More than anyone drops at once.
+/// Nobody drops more files at once.
 ///
 /// Limit: a longer drop is treated as text.
 const MAX_DROPPED_PATHS: usize = 64;
 /// Limit: a longer drop is treated as text.
 const MAX_DROPPED_BYTES: usize = 16 * 1024;
 
-/// Mentions of the dropped files, if `pasted` consists of their paths.
+/// Returns mentions of the dropped files, if `pasted` consists of their paths.
 ///
-/// Dropped files come with absolute paths. Of relative paths only those of images count as dropped.
+/// Dropped files have absolute paths. Relative paths count as dropped only if they name images.
 pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
     let pasted = pasted.trim();
     if pasted.is_empty() || pasted.len() > MAX_DROPPED_BYTES {
         return None;
     }
-    // A path with blanks may come unquoted.
+    // A path with spaces may be unquoted.
     let whole = mention(&PathBuf::from(pasted), cwd);
     if whole.is_some() {
         return whole;
@@ -36,9 +36,9 @@ pub(super) fn mentions(pasted: &str, cwd: &Path, home: Option<&Path>) -> Option<
 }
 
 fn mention(path: &Path, cwd: &Path) -> Option<String> {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    let ending = ending.unwrap_or("").to_lowercase();
-    if !path.is_absolute() && !IMAGES.contains(&ending.as_str()) {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = extension.unwrap_or("").to_lowercase();
+    if !path.is_absolute() && !IMAGE_EXTENSIONS.contains(&extension.as_str()) {
         return None;
     }
     let path = cwd.join(path);
@@ -66,8 +66,8 @@ fn path(word: String, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The words as a shell reads them, because terminals quote paths: `'a b.png'`, `a\ b.png`. `None` where
-/// a quote has no end.
+/// Splits words as a shell does, because terminals quote paths: `'a b.png'`, `a\ b.png`. Returns
+/// `None` if a quote is not closed.
 fn words(pasted: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -97,17 +97,17 @@ fn words(pasted: &str) -> Option<Vec<String>> {
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let code = (first == b'%').then(|| behind.get(..2)).flatten();
+    while let Some((&first, following)) = rest.split_first() {
+        let code = (first == b'%').then(|| following.get(..2)).flatten();
         let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
         match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
-                rest = &behind[2..];
+                rest = &following[2..];
             }
             None => {
                 bytes.push(first);
-                rest = behind;
+                rest = following;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Writing in `$EDITOR`.
+//! Edits text in `$EDITOR`.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use tokio::process::Command;
 
-/// Why there is no text.
+/// Why editing failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EditError {
     #[error("no editor: set VISUAL or EDITOR")]
@@ -17,7 +17,7 @@ pub(super) enum EditError {
     File(#[from] io::Error),
 }
 
-/// Lets the user change `text` in an editor that has the terminal.
+/// Lets the user change `text` in an editor, which controls the terminal meanwhile.
 pub(super) async fn edit(text: &str) -> Result<String, EditError> {
     let variable = |name| {
         std::env::var(name)

@@ -1,4 +1,4 @@
-//! Does what the state asks for.
+//! Carries out the effects of the state.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -13,12 +13,12 @@ use crate::app::{
     Effect, FileList, Input, Listed, Query, SettingsEffect, ShellEffect, TerminalEffect,
 };
 
-/// What the clipboard sequence of terminals can carry.
+/// How much terminals accept for the clipboard.
 ///
 /// Limit: only the beginning is copied.
 const MAX_COPIED_BYTES: usize = 74_000;
 
-/// What an effect leads to at once, or how it ends the chat.
+/// The inputs that an effect results in immediately, or how it ends the chat.
 pub(super) type Performed = ControlFlow<Ending, Vec<Input>>;
 
 impl Chat {
@@ -29,8 +29,8 @@ impl Chat {
             Effect::Login(effect) => self.perform_for_login(effect),
             Effect::Query(query) => self.answer_query(query),
             Effect::Extension(effect) => self.perform_for_extension(effect),
-            Effect::Settings(SettingsEffect::Keep { name, value }) => {
-                Vec::from_iter(self.keep_setting(name, &value))
+            Effect::Settings(SettingsEffect::Save { name, value }) => {
+                Vec::from_iter(self.save_setting(name, &value))
             }
             Effect::Settings(SettingsEffect::LoadTheme(name)) => self.load_theme(&name),
             Effect::Terminal(effect) => self.perform_for_terminal(effect)?,
@@ -43,8 +43,8 @@ impl Chat {
             }
             Effect::Remember(draft) => {
                 let path = self.options.history.as_deref();
-                let kept = path.map(|path| (path, history_file::append(path, &draft)));
-                match kept {
+                let saved = path.map(|path| (path, history_file::append(path, &draft)));
+                match saved {
                     Some((path, Err(error))) => {
                         vec![Input::failure(format!("{}: {error}", path.display()))]
                     }
@@ -93,7 +93,7 @@ impl Chat {
             Query::Prompts => Input::Listed(Listed::Prompts(listings::prompts(&runtime))),
             Query::Skills => listings::skills(&runtime),
             Query::Themes => {
-                let themes = themes::known(self.options.themes.as_deref());
+                let themes = themes::list(self.options.themes.as_deref());
                 Input::Listed(Listed::Themes(themes))
             }
             Query::Tools => listings::tools(&runtime),
@@ -114,7 +114,7 @@ impl Chat {
                 };
                 self.tasks
                     .jobs
-                    .spawn_blocking(move || vec![sources.answer(subject)]);
+                    .spawn_blocking(move || vec![sources.preview(subject)]);
                 return Vec::new();
             }
         }]
@@ -123,20 +123,20 @@ impl Chat {
     /// Lists the nearest files first: all of them may take a while.
     fn list_files(&mut self) {
         let cwd = self.runtime.cwd().to_owned();
-        let near = cwd.clone();
+        let root = cwd.clone();
         let listed = |files| vec![Input::Listed(Listed::Files(files))];
         self.tasks
             .jobs
-            .spawn_blocking(move || listed(FileList::first(files::list_near(&near))));
+            .spawn_blocking(move || listed(FileList::partial(files::list_near(&root))));
         self.tasks
             .jobs
-            .spawn_blocking(move || listed(FileList::whole(files::list(&cwd))));
+            .spawn_blocking(move || listed(FileList::complete(files::list(&cwd))));
     }
 
     fn load_theme(&self, name: &str) -> Vec<Input> {
         match themes::load(name, self.options.themes.as_deref()) {
             Ok(theme) => {
-                let problem = self.keep_setting("theme", name);
+                let problem = self.save_setting("theme", name);
                 let theme = Input::Theme(Box::new(theme));
                 std::iter::once(theme).chain(problem).collect()
             }

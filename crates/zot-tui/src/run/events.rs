@@ -1,4 +1,4 @@
-//! Passes events of the agent to the state.
+//! Passes the agent's events to the state.
 
 use std::io;
 
@@ -8,22 +8,25 @@ use zot_sdk::{AgentEvent, EventStream, Image};
 use super::{Chat, Ending};
 use crate::app::Input;
 
-/// Events taken at once before keys have their turn.
+/// How many events are handled in a row before keys have their turn.
 const MAX_BURST: usize = 512;
 
 impl Chat {
-    /// Takes an event and all that came with it.
-    pub(super) fn take_burst(&mut self, first: Option<AgentEvent>) -> io::Result<Option<Ending>> {
+    /// Handles an event and those that arrived with it.
+    pub(super) fn handle_events(
+        &mut self,
+        first: Option<AgentEvent>,
+    ) -> io::Result<Option<Ending>> {
         let mut next = first;
         for _ in 0..MAX_BURST {
             let Some(event) = next else {
                 self.tasks.work = None;
                 let info = self.current_info();
-                self.take_soon(info)?;
-                return self.take_soon(Input::WorkEnded);
+                self.handle_and_draw_soon(info)?;
+                return self.handle_and_draw_soon(Input::WorkEnded);
             };
             let images = images(&event);
-            if let Some(ending) = self.take_soon(Input::Agent(event))? {
+            if let Some(ending) = self.handle_and_draw_soon(Input::Agent(event))? {
                 return Ok(Some(ending));
             }
             let (columns, rows) = self.app.size();
@@ -42,18 +45,18 @@ impl Chat {
         Ok(None)
     }
 
-    pub(super) fn take_aside(&mut self, event: Option<AgentEvent>) -> io::Result<Option<Ending>> {
+    pub(super) fn handle_aside(&mut self, event: Option<AgentEvent>) -> io::Result<Option<Ending>> {
         let input = match event {
             Some(event) => Input::Aside(event),
             None => {
                 self.tasks.aside = None;
-                // Its cost is counted.
+                // The cost includes the side question.
                 let info = self.current_info();
-                self.take_soon(info)?;
+                self.handle_and_draw_soon(info)?;
                 Input::AsideEnded
             }
         };
-        self.take_soon(input)
+        self.handle_and_draw_soon(input)
     }
 }
 
@@ -64,7 +67,7 @@ pub(super) async fn next_event(work: &mut Option<EventStream>) -> Option<AgentEv
     }
 }
 
-/// The images of an event.
+/// Returns the images of an event.
 fn images(event: &AgentEvent) -> Vec<Image> {
     let content = match event {
         AgentEvent::UserMessage(message) => &message.content,

@@ -81,7 +81,7 @@ impl Chat {
         });
     }
 
-    /// A panel whose extension cannot be reached is closed.
+    /// Sends an action to a panel, which is closed if its extension cannot be reached.
     fn notify_panel(&self, extension: String, action: PanelAction) -> Vec<Input> {
         let (PanelAction::Key { panel_id, .. }
         | PanelAction::Resize { panel_id, .. }
@@ -105,7 +105,7 @@ impl Chat {
     }
 }
 
-/// How many extensions run, and which do not.
+/// Reports how many extensions are running, and which are not.
 fn running(extensions: &[ExtensionEntry]) -> String {
     let (ready, others): (Vec<_>, Vec<_>) = extensions
         .iter()
@@ -120,7 +120,7 @@ fn running(extensions: &[ExtensionEntry]) -> String {
     report
 }
 
-/// Those of extensions, which have to be asked.
+/// Asks the extensions for their commands.
 async fn commands(runtime: &Runtime) -> Input {
     let commands = runtime.commands().await.into_iter();
     Input::Commands(
@@ -130,7 +130,7 @@ async fn commands(runtime: &Runtime) -> Input {
     )
 }
 
-/// What comes of a command.
+/// Converts the result of a command into inputs.
 fn invoked(data: InvokedData) -> Vec<Input> {
     let mut inputs = Vec::new();
     if let Some(error) = data.error {
@@ -147,7 +147,7 @@ fn invoked(data: InvokedData) -> Vec<Input> {
         })));
     }
     inputs.extend(data.insert.map(Input::Insert));
-    let prompt = data.prompt.map(Prompt::made);
+    let prompt = data.prompt.map(Prompt::generated);
     inputs.extend(prompt.map(Input::Prompt));
     inputs
 }

@@ -6,8 +6,8 @@ use zot_sdk::Runtime;
 
 use super::Chat;
 
-/// The part of a session's id that names its file.
-const SHORT_ID: usize = 8;
+/// How many characters of a session's id identify it.
+const SHORT_ID_CHARACTERS: usize = 8;
 
 /// Printed when the conversation is not empty.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Farewell {
 }
 
 impl Chat {
-    /// `None` if the conversation is empty.
+    /// Returns the last line, or `None` if the conversation is empty.
     pub(super) fn farewell(&self) -> Option<Farewell> {
         if self.runtime.transcript().is_empty() && self.runtime.cost().cost_usd == 0.0 {
             return None;
@@ -25,13 +25,13 @@ impl Chat {
         let session = self.runtime.session();
         let session = session.filter(|session| session.path.exists());
         Some(Farewell {
-            id: session.map(|session| session.id.chars().take(SHORT_ID).collect()),
+            id: session.map(|session| session.id.chars().take(SHORT_ID_CHARACTERS).collect()),
         })
     }
 }
 
 impl Farewell {
-    /// A cost that is unknown or zero is left out.
+    /// Prints the line, without a cost that is unknown or zero.
     pub(super) fn print(&self, runtime: &Runtime) -> io::Result<()> {
         let mut parts = Vec::new();
         let cost = runtime.cost().cost_usd;

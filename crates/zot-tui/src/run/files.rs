@@ -10,55 +10,55 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::app::Choices;
 
-/// More than any project has.
+/// Hardly any project has more files.
 ///
-/// Limit: further files are not offered.
+/// Limit: more files are not offered.
 const MAX_PROJECT_FILES: usize = 300_000;
 
-/// Levels that are listed first, which takes no time.
+/// How many levels are listed first, which is fast.
 const NEAR_LEVELS: usize = 2;
-/// Limit: further files are not offered at first sight.
+/// Limit: more files are offered only once all are known.
 const MAX_NEAR_FILES: usize = 2_000;
 
-/// Room for the paths of a whole project, and as much for their ranges. Unused room takes no memory. An
-/// allocation this large (32 MiB with glibc) returns to the system whole, while the allocator keeps parts
-/// of smaller ones.
-const ROOM_BYTES: usize = 40 << 20;
+/// Capacity for the paths of a whole project, and as much for their ranges. Unused capacity takes no
+/// memory. An allocation this large (over 32 MiB with glibc) is returned to the system when freed,
+/// while the allocator keeps parts of smaller ones.
+const CAPACITY_BYTES: usize = 40 << 20;
 
-/// Fewer are not worth a thread.
+/// More threads do not list files faster.
 const MAX_THREADS: usize = 4;
 
-/// The uppermost files and directories below `root`, shown until [`list`] is done.
+/// Lists the top files and directories below `root`, shown until [`list`] is done.
 pub(super) fn list_near(root: &Path) -> Choices {
     let mut found = Found::default();
     let walk = walk(root).max_depth(Some(NEAR_LEVELS)).build();
     for entry in walk.flatten() {
         found.add(root, &entry);
-        if found.places.len() == MAX_NEAR_FILES {
+        if found.ranges.len() == MAX_NEAR_FILES {
             break;
         }
     }
     found.sorted()
 }
 
-/// All files and directories below `root` that git would not ignore, directories with a slash, the upper
-/// ones first.
+/// Lists all files and directories below `root` that git would not ignore, directories with a slash,
+/// the top ones first.
 pub(super) fn list(root: &Path) -> Choices {
     let all = Mutex::new(Found {
-        text: String::with_capacity(ROOM_BYTES),
-        places: Vec::with_capacity(ROOM_BYTES / size_of::<Place>()),
+        text: String::with_capacity(CAPACITY_BYTES),
+        ranges: Vec::with_capacity(CAPACITY_BYTES / size_of::<PathRange>()),
     });
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let walk = walk(root)
         .threads(threads.min(MAX_THREADS))
         .build_parallel();
     walk.run(|| {
-        let mut gathered = Gathered {
+        let mut paths = ThreadPaths {
             all: &all,
-            own: Found::default(),
+            local: Found::default(),
         };
         Box::new(move |entry| match entry {
-            Ok(entry) => gathered.add(root, &entry),
+            Ok(entry) => paths.add(root, &entry),
             // Unreadable directories are left out.
             Err(_) => WalkState::Continue,
         })
@@ -73,15 +73,15 @@ fn walk(root: &Path) -> WalkBuilder {
     walk
 }
 
-/// Paths in one piece of memory: with an allocation for each, memory freed by the threads would stay
-/// with the process, several times as much as the list itself.
+/// Paths in one allocation: with one for each, memory freed by the threads would stay with the
+/// process, several times as much as the list itself.
 #[derive(Default)]
 struct Found {
     text: String,
-    places: Vec<Place>,
+    ranges: Vec<PathRange>,
 }
 
-struct Place {
+struct PathRange {
     depth: u32,
     start: u32,
     end: u32,
@@ -102,62 +102,62 @@ impl Found {
             self.text.push('/');
         }
         let depth = self.text[start..].bytes().filter(|byte| *byte == b'/');
-        self.place(start, self.text.len(), depth.count());
+        self.push_range(start, self.text.len(), depth.count());
     }
 
-    fn place(&mut self, start: usize, end: usize, depth: usize) {
+    fn push_range(&mut self, start: usize, end: usize, depth: usize) {
         if let [Ok(depth), Ok(start), Ok(end)] = [depth, start, end].map(u32::try_from) {
-            self.places.push(Place { depth, start, end });
+            self.ranges.push(PathRange { depth, start, end });
         }
     }
 
-    /// Moves the paths of another here; it keeps its capacity.
-    fn take(&mut self, other: &mut Self) {
+    /// Moves the paths of `other` here; `other` keeps its capacity.
+    fn append(&mut self, other: &mut Self) {
         let before = self.text.len();
         self.text.push_str(&other.text);
-        for place in other.places.drain(..) {
-            let (start, end) = (place.start as usize, place.end as usize);
-            self.place(before + start, before + end, place.depth as usize);
+        for range in other.ranges.drain(..) {
+            let (start, end) = (range.start as usize, range.end as usize);
+            self.push_range(before + start, before + end, range.depth as usize);
         }
         other.text.clear();
     }
 
     fn sorted(mut self) -> Choices {
-        let path = |place: &Place| self.text.get(place.start as usize..place.end as usize);
-        self.places
+        let path = |range: &PathRange| self.text.get(range.start as usize..range.end as usize);
+        self.ranges
             .sort_unstable_by(|a, b| a.depth.cmp(&b.depth).then_with(|| path(a).cmp(&path(b))));
-        self.places.truncate(MAX_PROJECT_FILES);
-        let places = self.places.into_iter();
-        Choices::placed(self.text, places.map(|place| (place.start, place.end)))
+        self.ranges.truncate(MAX_PROJECT_FILES);
+        let ranges = self.ranges.into_iter();
+        Choices::from_ranges(self.text, ranges.map(|range| (range.start, range.end)))
     }
 }
 
-/// The paths of one thread, handed in now and then and when it ends.
-struct Gathered<'a> {
+/// The paths found by one thread, moved to the shared list in batches and at its end.
+struct ThreadPaths<'a> {
     all: &'a Mutex<Found>,
-    own: Found,
+    local: Found,
 }
 
-impl Gathered<'_> {
-    const BATCH: usize = 512;
+impl ThreadPaths<'_> {
+    const BATCH_PATHS: usize = 512;
 
     fn add(&mut self, root: &Path, entry: &DirEntry) -> WalkState {
-        self.own.add(root, entry);
-        match self.own.places.len() < Self::BATCH || self.hand_in() < MAX_PROJECT_FILES {
+        self.local.add(root, entry);
+        match self.local.ranges.len() < Self::BATCH_PATHS || self.flush() < MAX_PROJECT_FILES {
             true => WalkState::Continue,
             false => WalkState::Quit,
         }
     }
 
-    fn hand_in(&mut self) -> usize {
+    fn flush(&mut self) -> usize {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.take(&mut self.own);
-        all.places.len()
+        all.append(&mut self.local);
+        all.ranges.len()
     }
 }
 
-impl Drop for Gathered<'_> {
+impl Drop for ThreadPaths<'_> {
     fn drop(&mut self) {
-        self.hand_in();
+        self.flush();
     }
 }

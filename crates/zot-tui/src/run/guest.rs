@@ -12,9 +12,9 @@ use crate::app::Input;
 use crate::terminal::Terminal;
 
 /// How long after another program's end a signal may still be meant for it.
-const GUEST_LEAVES: Duration = Duration::from_millis(100);
+const GUEST_GRACE: Duration = Duration::from_millis(100);
 
-/// Ends with an input.
+/// A program that controls the terminal, and the input it results in.
 pub(super) type Guest = Pin<Box<dyn Future<Output = Input>>>;
 
 impl Chat {
@@ -23,19 +23,19 @@ impl Chat {
         &mut self,
         guest: impl Future<Output = Input> + 'static,
     ) -> io::Result<()> {
-        self.set_aside()?;
+        self.hand_over()?;
         self.tasks.guest = Some(Box::pin(guest));
         Ok(())
     }
 
     /// Stops the process until the shell continues it.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
-        self.set_aside()?;
+        self.hand_over()?;
         kill_current_process_group(Signal::TSTP)?;
-        self.take_back()
+        self.regain_terminal()
     }
 
-    fn set_aside(&mut self) -> io::Result<()> {
+    fn hand_over(&mut self) -> io::Result<()> {
         if self.plain.is_none() {
             let bytes = self.screen.renderer.clear();
             self.terminal.write(bytes.as_bytes())?;
@@ -44,17 +44,17 @@ impl Chat {
         Ok(())
     }
 
-    /// Whether ctrl+c was meant for a program that has, or just had, the terminal. Its end may be known
-    /// before the signal that ended it.
-    pub(super) fn is_guests_interrupt(&self) -> bool {
-        let just_left = self
+    /// Returns whether ctrl+c was meant for a program that controls, or just controlled, the terminal:
+    /// its end may be known before the signal that ended it.
+    pub(super) fn is_interrupt_for_guest(&self) -> bool {
+        let just_ended = self
             .tasks
-            .guest_left
-            .is_some_and(|when| when.elapsed() < GUEST_LEAVES);
-        self.tasks.guest.is_some() || just_left
+            .guest_ended
+            .is_some_and(|when| when.elapsed() < GUEST_GRACE);
+        self.tasks.guest.is_some() || just_ended
     }
 
-    pub(super) fn take_back(&mut self) -> io::Result<()> {
+    pub(super) fn regain_terminal(&mut self) -> io::Result<()> {
         self.terminal.resume()?;
         let size = Terminal::size();
         if size != self.app.size() {

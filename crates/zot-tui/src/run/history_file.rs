@@ -1,4 +1,4 @@
-//! The history on disk: one JSON value per line, the newest last.
+//! The history on disk: one JSON value per line, newest last.
 //!
 //! A prompt is a string, or an object when there is more to it: `text` with a character of the last
 //! plane for each of `pasted`, and `literal` when it begins with something pasted. Several chats may
@@ -31,11 +31,11 @@ const MAX_SAVED_PROMPT_BYTES: usize = 64 * 1024;
 ///
 /// Limit: the file is cut to its newest prompts.
 const MAX_HISTORY_FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// A larger file is not a history.
+/// The size of a file that cannot be a history.
 ///
 /// Limit: a larger file is not read.
 const MAX_READ_HISTORY_BYTES: u64 = 64 * 1024 * 1024;
-/// The part that remains after a cut.
+/// How much remains after a cut.
 ///
 /// Limit: what remains of `history.jsonl` when it is cut.
 const KEPT_HISTORY_BYTES: usize = 2 * 1024 * 1024;
@@ -58,11 +58,11 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         zot_files::create_private_directory(directory)?;
     }
-    let mut file = locked(path)?;
+    let mut file = open_locked(path)?;
     if file.metadata()?.len() > MAX_HISTORY_FILE_BYTES {
-        file = shortened(path, file)?;
+        file = shorten(path, file)?;
     }
-    // One write, so that a crash leaves a line or none. On a full disk a part may have been written,
+    // One write, so that a crash leaves a whole line or none. On a full disk a part may be written,
     // which would spoil the next line.
     let end = file.metadata()?.len();
     let written = file.write_all(format!("{}\n", line(draft)).as_bytes());
@@ -72,8 +72,8 @@ pub(super) fn append(path: &Path, draft: &Draft) -> io::Result<()> {
     written
 }
 
-/// The file, locked for appending.
-fn locked(path: &Path) -> io::Result<File> {
+/// Opens the file and locks it for appending.
+fn open_locked(path: &Path) -> io::Result<File> {
     loop {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
@@ -81,7 +81,7 @@ fn locked(path: &Path) -> io::Result<File> {
         lock_file(&file, HISTORY_LOCK_PATIENCE)?;
         // The previous holder of the lock may have replaced the file.
         let is_same = fs::metadata(path)
-            .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
+            .and_then(|current| Ok(current.ino() == file.metadata()?.ino()))
             .unwrap_or(false);
         if is_same {
             return Ok(file);
@@ -89,17 +89,17 @@ fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Replaces the file by one with its last lines only.
-fn shortened(path: &Path, mut old: File) -> io::Result<File> {
+/// Replaces the file with one that has only its last lines.
+fn shorten(path: &Path, mut old: File) -> io::Result<File> {
     let mut bytes = Vec::new();
     old.read_to_end(&mut bytes)?;
     let surplus = bytes.len().saturating_sub(KEPT_HISTORY_BYTES);
     let start = bytes[surplus..].iter().position(|byte| *byte == b'\n');
     let start = start.map_or(bytes.len(), |at| surplus + at + 1);
-    // The new file keeps the permissions, and an older version may have left them too wide.
+    // The new file inherits the permissions, which an older version may have left too open.
     old.set_permissions(Permissions::from_mode(0o600))?;
     zot_files::replace_with(path, 0o600, Durability::ProcessEnd, |kept| {
-        // Before the file has its name, nobody else can hold the lock.
+        // No other process can hold the lock before the file has its name.
         lock_file(kept.get_ref(), Duration::ZERO)?;
         kept.write_all(&bytes[start..])
     })

@@ -1,4 +1,4 @@
-//! Draws images beside the loop, which keeps answering keys.
+//! Draws images in the background, while the loop handles keys.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,36 +9,41 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zot_sdk::Image;
 
-use crate::image::{Drawing, Easel, Protocol, Surroundings, TMUX_FORMAT, in_tmux, number};
-use crate::terminal::{Answers, Terminal};
+use crate::image::{
+    Drawing, ImageEncoder, ImageEnvironment, Protocol, TMUX_FORMAT, number, protocol_in_tmux,
+};
+use crate::terminal::{Capabilities, Terminal};
 
-/// How long the terminal may take to report its capabilities, from the first image on.
+/// How long the terminal may take to report its capabilities, counted from an image.
 const IMAGE_QUERY_TIME: Duration = Duration::from_secs(1);
 
-/// The same for tmux.
+/// How long tmux may take to report how images pass through it.
 const TMUX_TIME: Duration = Duration::from_secs(1);
 
-/// The conversation continues without images that take longer.
+/// How long drawing may take before the conversation continues without the image.
 ///
 /// Limit: the image is only described.
 const DRAWING_TIME: Duration = Duration::from_secs(3);
 
-/// Draws images, those of one event at a time.
+/// Draws the images of one event at a time.
 pub(super) struct ImageRenderer {
-    surroundings: Surroundings,
-    answers: watch::Receiver<Answers>,
+    environment: ImageEnvironment,
+    capabilities: watch::Receiver<Capabilities>,
     jobs: JoinSet<Vec<Drawing>>,
-    /// The number of images so far.
+    /// How many images there were.
     count: u32,
-    /// The size of a cell when they were drawn.
+    /// The size of a cell when the last image was drawn.
     cell: Option<(usize, usize)>,
 }
 
 impl ImageRenderer {
-    pub(super) fn new(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Self {
+    pub(super) fn new(
+        environment: ImageEnvironment,
+        capabilities: watch::Receiver<Capabilities>,
+    ) -> Self {
         Self {
-            surroundings,
-            answers,
+            environment,
+            capabilities,
             jobs: JoinSet::new(),
             count: 0,
             cell: None,
@@ -47,22 +52,22 @@ impl ImageRenderer {
 
     /// Starts to draw; [`next`](Self::next) returns the drawings.
     pub(super) fn draw(&mut self, images: Vec<Image>, columns: usize, rows: usize) {
-        if images.is_empty() || self.surroundings == Surroundings::Closed {
+        if images.is_empty() || self.environment == ImageEnvironment::Blocked {
             return;
         }
         self.cell = Terminal::cell();
         let first = self.count;
         self.count = first.wrapping_add(u32::try_from(images.len()).unwrap_or(0));
-        let easel = easel(self.surroundings, self.answers.clone());
+        let encoder = encoder(self.environment, self.capabilities.clone());
         let draw = async move {
-            let Some(easel) = easel.await else {
+            let Some(encoder) = encoder.await else {
                 return Vec::new();
             };
             let drawn = tokio::task::spawn_blocking(move || {
                 let numbers = (0..).map(|index| number(std::process::id(), first + index));
                 let numbered = images.iter().zip(numbers);
                 numbered
-                    .filter_map(|(image, number)| easel.draw(&image.data, columns, rows, number))
+                    .filter_map(|(image, number)| encoder.draw(&image.data, columns, rows, number))
                     .collect()
             });
             drawn.await.unwrap_or_default()
@@ -75,24 +80,24 @@ impl ImageRenderer {
         !self.jobs.is_empty()
     }
 
-    /// Waits for drawings; `None` when none are being made.
+    /// Waits for drawings; `None` if nothing is being drawn.
     pub(super) async fn next(&mut self) -> Option<Vec<Drawing>> {
         let done = self.jobs.join_next().await?;
         Some(done.unwrap_or_default())
     }
 
-    /// The sequence that removes images from the screen, where they are not part of the text.
+    /// Returns the sequence that removes images from the screen, if they do not scroll with the text.
     pub(super) fn wipe(&self) -> &'static str {
         match self.count {
             0 => "",
-            _ => self.surroundings.wipe(),
+            _ => self.environment.wipe(),
         }
     }
 
-    /// Whether drawings of pixels no longer fill their cells.
+    /// Returns whether drawings in pixels no longer fill their cells.
     pub(super) fn is_outdated(&self) -> bool {
-        let is_of_cells = matches!(self.surroundings, Surroundings::Known(_));
-        self.count > 0 && !is_of_cells && self.cell != Terminal::cell()
+        let is_sized_in_cells = matches!(self.environment, ImageEnvironment::Known(_));
+        self.count > 0 && !is_sized_in_cells && self.cell != Terminal::cell()
     }
 
     pub(super) async fn shutdown(&mut self) {
@@ -100,30 +105,33 @@ impl ImageRenderer {
     }
 }
 
-/// How images are shown here; may have to ask the terminal.
-async fn easel(surroundings: Surroundings, answers: watch::Receiver<Answers>) -> Option<Easel> {
-    let protocol = match surroundings {
-        Surroundings::Known(protocol) => protocol,
-        Surroundings::Closed => return None,
-        Surroundings::Terminal | Surroundings::Tmux => {
-            let mut answers = answers.clone();
-            let answered = answers.wait_for(|answers| answers.sixel.is_some());
-            let has_sixel = match timeout(IMAGE_QUERY_TIME, answered).await {
-                Ok(Ok(answers)) => answers.sixel == Some(true),
+/// Finds out how images are shown, which may take a query to the terminal.
+async fn encoder(
+    environment: ImageEnvironment,
+    capabilities: watch::Receiver<Capabilities>,
+) -> Option<ImageEncoder> {
+    let protocol = match environment {
+        ImageEnvironment::Known(protocol) => protocol,
+        ImageEnvironment::Blocked => return None,
+        ImageEnvironment::Terminal | ImageEnvironment::Tmux => {
+            let mut capabilities = capabilities.clone();
+            let reported = capabilities.wait_for(|capabilities| capabilities.sixel.is_some());
+            let has_sixel = match timeout(IMAGE_QUERY_TIME, reported).await {
+                Ok(Ok(capabilities)) => capabilities.sixel == Some(true),
                 _ => false,
             };
-            match (has_sixel, surroundings) {
+            match (has_sixel, environment) {
                 (true, _) => Protocol::Sixel,
-                (false, Surroundings::Tmux) => ask_tmux().await?,
+                (false, ImageEnvironment::Tmux) => ask_tmux().await?,
                 (false, _) => return None,
             }
         }
     };
-    let cell = Terminal::cell().or(answers.borrow().cell);
-    Some(Easel { protocol, cell })
+    let cell = Terminal::cell().or(capabilities.borrow().cell);
+    Some(ImageEncoder { protocol, cell })
 }
 
-/// Asked for every image: another terminal may have been attached since.
+/// Asks tmux, for every image again: another terminal may have been attached since.
 async fn ask_tmux() -> Option<Protocol> {
     let mut command = Command::new("tmux");
     command.args(["display-message", "-p"]);
@@ -136,5 +144,5 @@ async fn ask_tmux() -> Option<Protocol> {
         .kill_on_drop(true)
         .output();
     let output = timeout(TMUX_TIME, output).await.ok()?.ok()?;
-    in_tmux(&String::from_utf8_lossy(&output.stdout))
+    protocol_in_tmux(&String::from_utf8_lossy(&output.stdout))
 }

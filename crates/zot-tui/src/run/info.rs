@@ -13,7 +13,7 @@ impl Chat {
     }
 }
 
-/// Everything but the used part of the context, which responses report.
+/// Returns everything except how much of the context is used, which responses report.
 pub(super) fn info(runtime: &Runtime) -> Info {
     let model = runtime.model();
     let window = runtime
@@ -34,7 +34,7 @@ pub(super) fn info(runtime: &Runtime) -> Info {
     }
 }
 
-/// A directory with `~` for the user's home.
+/// Returns a directory with `~` for the user's home.
 fn shown(directory: &Path) -> String {
     let home = std::env::home_dir();
     match home.and_then(|home| directory.strip_prefix(home).ok().map(Path::to_owned)) {

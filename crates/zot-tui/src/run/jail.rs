@@ -27,7 +27,7 @@ impl Chat {
     pub(super) fn unjail(&mut self) -> Vec<Input> {
         let text = match self.runtime.jailed() {
             Some(_) => {
-                "no longer jailed: zot's tools may use any file that you may, from the next call on"
+                "no longer jailed: from the next call on, zot's tools may use any file that you may"
             }
             None => "zot is not jailed; /jail would confine its tools to the working directory",
         };

@@ -1,4 +1,4 @@
-//! Lists and reports about the runtime.
+//! Lists and reports for the user.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use zot_sdk::{ApprovalScope, Runtime};
 
 use crate::app::{Input, Listed, LogAction};
 
-/// The part of a description that is shown.
+/// How many characters of a description are shown.
 const DESCRIPTION_CHARACTERS: usize = 90;
 
-/// The prompts of the conversation, in order.
+/// Returns the prompts of the conversation, in order.
 pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
     let messages = runtime.transcript();
     let prompts = messages
@@ -24,7 +24,7 @@ pub(super) fn prompts(runtime: &Runtime) -> Vec<String> {
         .collect()
 }
 
-/// The text of the prompt with this index.
+/// Returns the text of the prompt with this index.
 pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
     let messages = runtime.transcript();
     let text = messages
@@ -34,7 +34,7 @@ pub(super) fn prompt_at(runtime: &Runtime, index: usize) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The end of a conversation that this chat continues.
+/// Returns the end of the conversation that this chat resumes.
 pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
     let messages = runtime.transcript();
     let count = messages.len();
@@ -45,20 +45,20 @@ pub(super) fn resumed(runtime: &Runtime, items: usize) -> Option<Input> {
     })
 }
 
-/// The messages from each prompt to the next.
+/// Returns the messages from each prompt to the next.
 pub(super) fn turns(messages: &[Arc<Message>]) -> impl Iterator<Item = &[Arc<Message>]> {
     let starts = messages.iter().enumerate();
     let starts: Vec<usize> = starts
         .filter(|(_, message)| prompt(message).is_some())
-        .map(|(place, _)| place)
+        .map(|(index, _)| index)
         .collect();
     let ends: Vec<usize> = starts.iter().skip(1).copied().collect();
     let ends = ends.into_iter().chain([messages.len()]);
-    let both = starts.into_iter().zip(ends);
-    both.map(|(start, end)| &messages[start..end])
+    let ranges = starts.into_iter().zip(ends);
+    ranges.map(|(start, end)| &messages[start..end])
 }
 
-/// A prompt and what came of it.
+/// Returns a prompt and the response to it.
 pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
     let messages = runtime.transcript();
     let Some(turn) = turns(&messages).nth(index) else {
@@ -71,7 +71,7 @@ pub(super) fn earlier(runtime: &Runtime, index: usize) -> Vec<Input> {
     }]
 }
 
-/// The parts that every request begins with.
+/// Reports the parts that every request begins with.
 pub(super) fn context(runtime: &Runtime) -> Input {
     let mut parts = runtime.context();
     let total: u64 = parts.iter().map(|part| part.tokens).sum();
@@ -91,22 +91,22 @@ pub(super) fn context(runtime: &Runtime) -> Input {
     Input::note(text)
 }
 
-/// The problem with unknown tools in `scope`: mistyped, or of an extension that is still starting.
+/// Returns the error about unknown tools in `scope`: mistyped, or of an extension still starting.
 pub(super) fn unknown_tools(runtime: &Runtime, scope: &ApprovalScope) -> Option<String> {
-    let ApprovalScope::Tools(wanted) = scope else {
+    let ApprovalScope::Tools(names) = scope else {
         return None;
     };
     let known: Vec<String> = runtime.tools().into_iter().map(|tool| tool.name).collect();
-    let unknown: Vec<&str> = wanted
+    let unknown: Vec<&str> = names
         .iter()
         .filter(|name| !known.contains(name))
         .map(String::as_str)
         .collect();
     (!unknown.is_empty()).then(|| {
         format!(
-            "no tool is called {} now, so nothing was changed: there are {}. /confirm on asks before \
-             every tool, /confirm off stops asking",
-            unknown.join(" or "),
+            "unknown tool {}, so nothing was changed. Available: {}. /confirm on asks before every \
+             tool, /confirm off stops asking",
+            unknown.join(", "),
             known.join(", ")
         )
     })
@@ -121,7 +121,7 @@ pub(super) fn skills(runtime: &Runtime) -> Input {
     ))
 }
 
-/// Providers to log in to: all. Providers to log out of: those in `auth.json`.
+/// Lists the providers: all to log in to, and those in `auth.json` to log out of.
 pub(super) fn providers(action: LogAction) -> Result<Input, String> {
     let credentials = Credentials::open(None).map_err(|error| error.to_string())?;
     let found = credentials.status().map_err(|error| error.to_string())?;
@@ -129,31 +129,32 @@ pub(super) fn providers(action: LogAction) -> Result<Input, String> {
         LogAction::In => {
             let all = credentials.providers().into_iter();
             all.map(|name| {
-                let own = found.iter().find(|status| status.provider == name);
-                let state = own.map_or_else(|| "no key".to_owned(), credential);
+                let status = found.iter().find(|status| status.provider == name);
+                let state = status.map_or_else(|| "no key".to_owned(), describe_credential);
                 (name, state)
             })
             .collect()
         }
         LogAction::Out => {
-            let kept = credentials.file().path().display().to_string();
-            let kept = found.iter().filter(|status| status.source == kept);
-            kept.map(|status| (status.provider.clone(), credential(status)))
+            let stored = credentials.file().path().display().to_string();
+            let stored = found.iter().filter(|status| status.source == stored);
+            stored
+                .map(|status| (status.provider.clone(), describe_credential(status)))
                 .collect()
         }
     };
     Ok(Input::Listed(Listed::Providers { action, providers }))
 }
 
-/// The kind of a credential and its source, without the secret.
-pub(super) fn credential(status: &CredentialStatus) -> String {
+/// Describes a credential by its kind and source, without the secret.
+pub(super) fn describe_credential(status: &CredentialStatus) -> String {
     let kind = match status.kind {
         CredentialKind::Key => "key",
         CredentialKind::Login => "login",
-        CredentialKind::Foreign => "of another program",
+        CredentialKind::Foreign => "login of another program",
     };
     let kind = match status.problem {
-        Some(_) => format!("{kind} that cannot be used"),
+        Some(_) => format!("unusable {kind}"),
         None => kind.to_owned(),
     };
     match status.source.strip_prefix('$') {
@@ -174,8 +175,8 @@ pub(super) fn tools(runtime: &Runtime) -> Input {
             .map(|name| format!(" ({name})"))
             .unwrap_or_default();
         let state = if tool.enabled { "" } else { " (disabled)" };
-        let about = first_line(&tool.description);
-        text.push_str(&format!("\n{}{from}{state}  {about}", tool.name));
+        let description = first_line(&tool.description);
+        text.push_str(&format!("\n{}{from}{state}  {description}", tool.name));
     }
     Input::note(text)
 }

@@ -1,4 +1,4 @@
-//! `/login` and `/logout`: a key that is asked for in the chat, or a login in a browser.
+//! `/login` and `/logout`: a key typed into the chat, or a login in a browser.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -13,27 +13,27 @@ use super::{Chat, listings};
 use crate::app::{Input, LoginEffect, LoginInput, LoginRequest};
 use crate::typed_secret::TypedSecret;
 
-type Waiting<T> = Pin<Box<dyn Future<Output = T>>>;
+type Pending<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// A login that is open. Dropping it closes the page and abandons the login.
+/// An open login. Dropping it closes the page and cancels the login.
 pub(super) struct Login {
     credentials: Rc<Credentials>,
     provider: String,
     probe: KeyProbe,
-    /// Ends with the key that was kept on the page.
-    page: Option<Waiting<Result<KeptKey, KeyPageError>>>,
-    /// Ends with the outcome of a key that was typed here.
-    trial: Option<Waiting<Result<String, String>>>,
+    /// Resolves to the key that was stored on the page.
+    page: Option<Pending<Result<KeptKey, KeyPageError>>>,
+    /// Resolves to the outcome of a key that was typed here.
+    check: Option<Pending<Result<String, String>>>,
     /// A login in a browser.
-    elsewhere: Option<Elsewhere>,
+    browser_login: Option<BrowserLogin>,
 }
 
-struct Elsewhere {
-    outcome: Waiting<Result<String, String>>,
+struct BrowserLogin {
+    outcome: Pending<Result<String, String>>,
     /// What the user has to do, and the page for it.
     steps: mpsc::Receiver<(String, String)>,
     opens_browser: bool,
-    /// Some openers are the browser itself, so it outlives the login.
+    /// What opened the page. It may be the browser itself, which must outlive the login.
     browser: Option<Child>,
 }
 
@@ -46,11 +46,11 @@ impl Chat {
             },
             LoginEffect::LogIn(request) => vec![self.log_in(request)],
             LoginEffect::LogOut { provider } => log_out(provider.as_deref()),
-            LoginEffect::TryKey(key) => {
-                self.try_key(key);
+            LoginEffect::CheckKey(key) => {
+                self.check_key(key);
                 Vec::new()
             }
-            LoginEffect::Abandon => {
+            LoginEffect::Cancel => {
                 self.tasks.login = None;
                 Vec::new()
             }
@@ -73,19 +73,19 @@ impl Chat {
             provider: provider.clone(),
             probe: request.probe,
             page: None,
-            trial: None,
-            elsewhere: None,
+            check: None,
+            browser_login: None,
         };
         let input = match plan {
-            LoginPlan::Key { .. } => LoginInput::KeyAsked {
+            LoginPlan::Key { .. } => LoginInput::KeyRequested {
                 page: login.serve_page(),
                 provider,
             },
             LoginPlan::OAuth(oauth) => {
-                login.begin_elsewhere(*oauth, request.opens_browser);
+                login.begin_browser_login(*oauth, request.opens_browser);
                 LoginInput::StepShown {
                     provider,
-                    step: "asking the provider".to_owned(),
+                    step: "contacting the provider".to_owned(),
                 }
             }
         };
@@ -93,15 +93,15 @@ impl Chat {
         Input::Login(input)
     }
 
-    /// Tries a key that was typed and keeps it.
-    fn try_key(&mut self, key: TypedSecret) {
+    /// Checks a typed key and stores it.
+    fn check_key(&mut self, key: TypedSecret) {
         if let Some(login) = &mut self.tasks.login {
             let credentials = Rc::clone(&login.credentials);
             let (provider, probe) = (login.provider.clone(), login.probe);
-            login.trial = Some(Box::pin(async move {
-                let kept = credentials.keep_checked(&provider, key.reveal(), probe);
-                match kept.await {
-                    Ok(kept) => Ok(kept.to_string()),
+            login.check = Some(Box::pin(async move {
+                let stored = credentials.keep_checked(&provider, key.reveal(), probe);
+                match stored.await {
+                    Ok(stored) => Ok(stored.to_string()),
                     Err(error) => Err(error.to_string()),
                 }
             }));
@@ -110,7 +110,7 @@ impl Chat {
 }
 
 impl Login {
-    /// Serves a page that takes the key as well, and returns its address. Without it the key can
+    /// Serves a page that also accepts the key, and returns its address. Without it the key can
     /// still be typed.
     fn serve_page(&mut self) -> Option<String> {
         let page = KeyPage::open(vec![self.provider.clone()]).ok()?;
@@ -122,8 +122,8 @@ impl Login {
         Some(url)
     }
 
-    fn begin_elsewhere(&mut self, oauth: OAuthLogin, opens_browser: bool) {
-        // A login has one step.
+    fn begin_browser_login(&mut self, oauth: OAuthLogin, opens_browser: bool) {
+        // A login shows one step.
         let (sender, steps) = mpsc::channel(1);
         let credentials = Rc::clone(&self.credentials);
         let outcome = async move {
@@ -137,7 +137,7 @@ impl Login {
                 Err(error) => Err(error.to_string()),
             }
         };
-        self.elsewhere = Some(Elsewhere {
+        self.browser_login = Some(BrowserLogin {
             outcome: Box::pin(outcome),
             steps,
             opens_browser,
@@ -146,7 +146,7 @@ impl Login {
     }
 }
 
-impl Elsewhere {
+impl BrowserLogin {
     async fn next(&mut self, provider: &str) -> Vec<Input> {
         tokio::select! {
             biased;
@@ -158,7 +158,7 @@ impl Elsewhere {
                 vec![Input::Login(LoginInput::StepShown { provider, step })]
             }
             outcome = &mut self.outcome => match outcome {
-                Ok(text) => logged_in(text),
+                Ok(text) => credentials_changed(text),
                 Err(reason) => vec![Input::Login(LoginInput::Failed(reason))],
             },
         }
@@ -172,14 +172,14 @@ fn open_credentials(provider: &str) -> Result<Credentials, String> {
     let name = credentials.canonical(provider);
     if !credentials.providers().iter().any(|known| known == name) {
         return Err(
-            "unknown provider (not repeated here, in case it is a key): /login lists them"
+            "unknown provider (not repeated here, in case it is a key): /login lists all providers"
                 .to_owned(),
         );
     }
     Ok(credentials)
 }
 
-/// Forgets the credentials of a provider, or of all.
+/// Removes the credentials of a provider, or of all.
 fn log_out(provider: Option<&str>) -> Vec<Input> {
     let credentials = match Credentials::open(None) {
         Ok(credentials) => credentials,
@@ -190,12 +190,12 @@ fn log_out(provider: Option<&str>) -> Vec<Input> {
         None => login::log_out_everywhere(&credentials),
     };
     match report {
-        Ok(report) => logged_in(report.to_string()),
+        Ok(report) => credentials_changed(report.to_string()),
         Err(error) => vec![Input::failure(error)],
     }
 }
 
-fn logged_in(text: String) -> Vec<Input> {
+fn credentials_changed(text: String) -> Vec<Input> {
     vec![Input::note(text), Input::Login(LoginInput::LoggedIn)]
 }
 
@@ -204,39 +204,39 @@ pub(super) async fn next_login(login: &mut Option<Login>) -> Vec<Input> {
     let Some(open) = login else {
         return std::future::pending().await;
     };
-    let inputs = if let Some(elsewhere) = &mut open.elsewhere {
-        elsewhere.next(&open.provider).await
+    let inputs = if let Some(browser_login) = &mut open.browser_login {
+        browser_login.next(&open.provider).await
     } else {
         tokio::select! {
-            tried = finished(&mut open.trial) => match tried {
-                Ok(kept) => logged_in(kept),
-                Err(reason) => vec![Input::Login(LoginInput::KeyRefused(reason))],
-            },
-            served = finished(&mut open.page) => match served {
-                Ok(kept) => logged_in(kept.to_string()),
-                // The key can still be typed here.
-                Err(_) => vec![Input::Login(LoginInput::PageClosed)],
-            },
-        }
+        checked = finished(&mut open.check) => match checked {
+                        Ok(stored) => credentials_changed(stored),
+                        Err(reason) => vec![Input::Login(LoginInput::KeyRefused(reason))],
+                    },
+                    served = finished(&mut open.page) => match served {
+                        Ok(kept) => credentials_changed(kept.to_string()),
+                        // The key can still be typed here.
+                        Err(_) => vec![Input::Login(LoginInput::PageClosed)],
+                    },
+                }
     };
-    let is_over = |input: &Input| {
+    let ends_login = |input: &Input| {
         matches!(
             input,
             Input::Login(LoginInput::LoggedIn | LoginInput::Failed(_))
         )
     };
-    if inputs.iter().any(is_over) {
+    if inputs.iter().any(ends_login) {
         *login = None;
     }
     inputs
 }
 
-/// Waits for a future, once.
-async fn finished<T>(waiting: &mut Option<Waiting<T>>) -> T {
-    match waiting {
+/// Waits for a future and removes it.
+async fn finished<T>(pending: &mut Option<Pending<T>>) -> T {
+    match pending {
         Some(future) => {
             let outcome = future.await;
-            *waiting = None;
+            *pending = None;
             outcome
         }
         None => std::future::pending().await,

@@ -1,5 +1,5 @@
-//! The chat in a terminal that handles nothing but lines: no escape sequences are written, answers are
-//! printed as they arrive, and questions are answered with a line.
+//! The chat in a terminal that handles only lines: no escape sequences are written, answers are
+//! printed as they arrive, and the user answers questions with a line.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use crate::text::clean;
 
 /// How many choices are printed.
 ///
-/// Limit: in plain mode, further choices are not printed.
+/// Limit: in plain mode, more choices are not printed.
 const MAX_LISTED_CHOICES: usize = 40;
 
-const ANSWERS: &str = "y yes · n no (n WORDS tells the model why) · e always exactly this call · a always this \
+const ANSWERS: &str = "y yes · n no (n REASON tells the model why) · e always exactly this call · a always this \
                        tool · s everything from now on";
 
 const STEP_ANSWERS: &str = "y yes · a yes, without a limit for this prompt · n no, stop here";
@@ -22,24 +22,24 @@ const STEP_ANSWERS: &str = "y yes · a yes, without a limit for this prompt · n
 #[derive(Default)]
 pub(super) struct Plain {
     /// The next output continues the same line.
-    is_within_line: bool,
+    is_mid_line: bool,
     /// An answer is being printed.
     is_answering: bool,
     /// The prompt was printed.
-    has_asked: bool,
-    /// The id of the call that was asked about.
+    has_prompted: bool,
+    /// The id of the call that the printed question is about.
     question: String,
     /// The question about the step limit was printed.
     has_asked_for_steps: bool,
     /// Calls that were announced.
     announced: Vec<String>,
     remark: String,
-    /// Lines that ended with a backslash, which the next one continues.
+    /// Lines that ended with a backslash and are continued by the next one.
     continued: String,
 }
 
 impl Chat {
-    /// The part of an answer that is printed at once.
+    /// Returns the part of an answer to print immediately.
     pub(super) fn delta_to_print(&self, input: &Input) -> Option<String> {
         match (&self.plain, input) {
             (Some(_), Input::Agent(AgentEvent::TextDelta(delta))) => Some(delta.clone()),
@@ -47,7 +47,7 @@ impl Chat {
         }
     }
 
-    /// Prints a delta, after everything that is finished.
+    /// Prints a delta after all finished lines.
     pub(super) fn print_delta(&mut self, delta: &str) -> io::Result<()> {
         let mut out = self.finished_text();
         let Some(plain) = &mut self.plain else {
@@ -62,8 +62,8 @@ impl Chat {
             }
             out.push_str(&clean(line));
         }
-        plain.is_within_line = !out.ends_with('\n');
-        plain.has_asked = false;
+        plain.is_mid_line = !out.ends_with('\n');
+        plain.has_prompted = false;
         self.terminal.write(out.as_bytes())
     }
 
@@ -78,7 +78,7 @@ impl Chat {
         }
     }
 
-    /// Finished lines as text.
+    /// Returns finished lines as text.
     fn finished_text(&mut self) -> String {
         let frame = self.app.frame(0);
         self.app.pager = None;
@@ -96,11 +96,11 @@ impl Chat {
     /// Ends the current line.
     fn end_line(&mut self, out: &mut String) {
         if let Some(plain) = &mut self.plain {
-            if std::mem::take(&mut plain.is_within_line) {
+            if std::mem::take(&mut plain.is_mid_line) {
                 out.push('\n');
             }
             plain.is_answering = false;
-            plain.has_asked = false;
+            plain.has_prompted = false;
         }
     }
 
@@ -124,13 +124,13 @@ impl Chat {
         let is_idle = !self.app.status.is_working()
             && self.app.composer.shell.running.is_none()
             && self.app.approvals.current.is_none();
-        let has_asked = self.plain.as_ref().is_some_and(|plain| plain.has_asked);
-        if is_idle && !has_asked {
+        let has_prompted = self.plain.as_ref().is_some_and(|plain| plain.has_prompted);
+        if is_idle && !has_prompted {
             self.end_line(out);
             out.push_str("\n> ");
             if let Some(plain) = &mut self.plain {
-                plain.has_asked = true;
-                plain.is_within_line = true;
+                plain.has_prompted = true;
+                plain.is_mid_line = true;
                 plain.announced.clear();
             }
         }
@@ -142,7 +142,7 @@ impl Chat {
         out.push('\n');
     }
 
-    /// Announces calls that run.
+    /// Announces running calls.
     fn push_calls(&mut self, out: &mut String) {
         let Some(plain) = &self.plain else { return };
         let tools = self.app.transcript.tools.iter();
@@ -179,7 +179,7 @@ impl Chat {
         }
     }
 
-    /// Prints panels of extensions. They get no keys here, so they are closed at once.
+    /// Prints panels of extensions and closes them, since they receive no keys here.
     fn push_panels(&mut self, out: &mut String) {
         for panel in self.app.panels.take_all() {
             for line in std::iter::once(&panel.title).chain(&panel.lines) {
@@ -189,10 +189,10 @@ impl Chat {
         }
     }
 
-    /// The line end before the output of the next program.
+    /// Returns the line end to print before the output of the next program.
     pub(super) fn last_line_end(&self) -> &'static str {
         match &self.plain {
-            Some(plain) if plain.is_within_line => "\n",
+            Some(plain) if plain.is_mid_line => "\n",
             _ => "",
         }
     }
@@ -225,7 +225,7 @@ impl Chat {
         }
         out.push_str("? ");
         if let Some(plain) = &mut self.plain {
-            plain.is_within_line = true;
+            plain.is_mid_line = true;
             plain.question = id;
         }
     }
@@ -247,7 +247,7 @@ impl Chat {
         self.push_line(out, STEP_ANSWERS);
         out.push_str("? ");
         if let Some(plain) = &mut self.plain {
-            plain.is_within_line = true;
+            plain.is_mid_line = true;
         }
     }
 
@@ -263,17 +263,17 @@ impl Chat {
                 return Ok(None);
             }
         };
-        self.take(Input::Key(Key::plain(KeyCode::Character(key))))
+        self.handle(Input::Key(Key::plain(KeyCode::Character(key))))
     }
 
-    /// Takes a line: an answer, a command or a prompt.
-    pub(super) fn take_line(&mut self, line: String) -> io::Result<Option<Ending>> {
+    /// Handles a line: an answer, a command or a prompt.
+    pub(super) fn handle_line(&mut self, line: String) -> io::Result<Option<Ending>> {
         let Some(plain) = &mut self.plain else {
             return Ok(None);
         };
         // The terminal has echoed it, with its line end.
-        plain.is_within_line = false;
-        plain.has_asked = false;
+        plain.is_mid_line = false;
+        plain.has_prompted = false;
         let ending = if self.app.approvals.current.is_some() {
             self.answer(&line)?
         } else if let StepLimit::Asked(_) = self.app.approvals.step_limit {
@@ -281,17 +281,17 @@ impl Chat {
         } else if let Some(part) = line.strip_suffix('\\') {
             plain.continued.push_str(part);
             plain.continued.push('\n');
-            plain.has_asked = true;
+            plain.has_prompted = true;
             return Ok(None);
         } else {
             let text = std::mem::take(&mut plain.continued) + &line;
             if text.trim().is_empty() {
                 None
             } else {
-                self.take(Input::Edited(text))?;
-                let ending = self.take(Input::Key(Key::plain(KeyCode::Enter)))?;
-                // Text that was refused can be typed again.
-                self.take(Input::Edited(String::new()))?;
+                self.handle(Input::Edited(text))?;
+                let ending = self.handle(Input::Key(Key::plain(KeyCode::Enter)))?;
+                // Discards text that was refused.
+                self.handle(Input::Edited(String::new()))?;
                 ending
             }
         };
@@ -301,7 +301,7 @@ impl Chat {
         Ok(ending)
     }
 
-    /// A line that is not an answer leaves the question open.
+    /// Answers the question about a call. Any other line leaves it open.
     fn answer(&mut self, line: &str) -> io::Result<Option<Ending>> {
         let line = line.trim();
         let (word, reason) = line.split_once(' ').unwrap_or((line, ""));
@@ -318,12 +318,12 @@ impl Chat {
                 return Ok(None);
             }
         };
-        let mut ending = self.take(Input::Key(Key::plain(KeyCode::Character(key))))?;
+        let mut ending = self.handle(Input::Key(Key::plain(KeyCode::Character(key))))?;
         if key == 'n' {
             for character in reason.chars() {
-                self.take(Input::Key(Key::plain(KeyCode::Character(character))))?;
+                self.handle(Input::Key(Key::plain(KeyCode::Character(character))))?;
             }
-            ending = self.take(Input::Key(Key::plain(KeyCode::Enter)))?;
+            ending = self.handle(Input::Key(Key::plain(KeyCode::Enter)))?;
         }
         Ok(ending)
     }

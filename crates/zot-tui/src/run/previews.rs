@@ -1,4 +1,4 @@
-//! Makes previews of choices. They may read files, so they run as jobs.
+//! Previews of choices. They may read files, so they run as jobs.
 
 mod file;
 #[cfg(test)]
@@ -14,19 +14,19 @@ use zot_sdk::credentials::Credentials;
 use zot_sdk::models::today;
 use zot_sdk::sessions::{Summary, last_prompts};
 
-use super::listings::{credential, first_line, turns};
+use super::listings::{describe_credential, first_line, turns};
 use super::themes;
 use crate::app::{Input, Preview, PreviewBody, Subject};
 
-/// The part of a session's end that is searched for the last prompts.
+/// How much of a session's end is searched for the last prompts.
 ///
 /// Limit: the preview shows only the end of a session.
 const SESSION_PREVIEW_BYTES: u64 = 256 * 1024;
 const LAST_PROMPTS: usize = 3;
 
-/// More of a text than any screen has room for.
+/// How much of a text is shown: more than fits on any screen.
 ///
-/// Limit: the preview shows no more of other texts.
+/// Limit: the preview shows only the beginning of a text.
 const MAX_TEXT_PREVIEW_BYTES: usize = 4 * 1024;
 
 /// Where previews come from.
@@ -38,7 +38,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    pub(super) fn answer(&self, subject: Subject) -> Input {
+    pub(super) fn preview(&self, subject: Subject) -> Input {
         let preview = match &subject {
             Subject::Model(id) => self.model(id),
             Subject::Prompt(index) => self.prompt(*index),
@@ -51,7 +51,7 @@ impl Sources {
             Subject::Theme(name) => Some(self.theme(name)),
             Subject::Provider(name) => Some(self.provider(name)),
         };
-        let preview = preview.unwrap_or_else(|| facts(vec!["no longer there".to_owned()]));
+        let preview = preview.unwrap_or_else(|| facts(vec!["no longer exists".to_owned()]));
         Input::Preview { subject, preview }
     }
 
@@ -62,14 +62,14 @@ impl Sources {
             0 => "context unknown".to_owned(),
             tokens => format!("context {} tokens", grouped(tokens)),
         };
-        let thinks = match model.reasoning {
-            true => "thinks",
-            false => "does not think",
+        let thinking = match model.reasoning {
+            true => "can think",
+            false => "cannot think",
         };
         let mut lines = vec![
             format!("{} · {}", model.name, model.provider),
-            format!("{window} · answers up to {}", grouped(model.max_output)),
-            thinks.to_owned(),
+            format!("{window} · up to {} out", grouped(model.max_output)),
+            thinking.to_owned(),
         ];
         if let Some(deprecation) = &model.deprecation {
             lines.push(deprecation.describe(today()));
@@ -158,7 +158,7 @@ impl Sources {
             let credentials = Credentials::open(None).map_err(|error| error.to_string())?;
             let found = credentials.status().map_err(|error| error.to_string())?;
             let own = found.iter().filter(|status| status.provider == name);
-            let mut lines: Vec<String> = own.map(credential).collect();
+            let mut lines: Vec<String> = own.map(describe_credential).collect();
             if lines.is_empty() {
                 lines.push("no key".to_owned());
             }
@@ -226,7 +226,7 @@ fn session_preview(session: &Summary) -> Preview {
     }
 }
 
-/// How long ago something was.
+/// Returns how long ago something was.
 pub(super) fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     let (count, unit) = match seconds {
@@ -246,7 +246,7 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Which tools were called in a part of the conversation, and how often.
+/// Returns which tools were called in a part of the conversation, and how often.
 fn tools_used(turn: &[Arc<Message>]) -> String {
     let mut used: Vec<(&str, usize)> = Vec::new();
     for block in turn.iter().flat_map(|message| &message.content) {
@@ -274,7 +274,7 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_PREVIEW_BYTES)]
 }
 
-/// `200000` as `200,000`.
+/// Formats `200000` as `200,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

@@ -6,15 +6,15 @@ use super::Chat;
 use super::resizing::Resized;
 use crate::renderer::Fullscreen;
 
-/// The chat is covered.
+/// The screen that covers the chat.
 pub(super) struct Covered {
     screen: Fullscreen,
-    /// The size when it was covered.
+    /// The size when the chat was covered.
     size: (usize, usize),
 }
 
 impl Chat {
-    /// Draws the transcript if it is open, or else uncovers the chat. Returns whether nothing else is
+    /// Draws the transcript if it is open, or else uncovers the chat. Returns whether nothing else must be
     /// drawn now.
     pub(super) fn draw_fullscreen(&mut self) -> io::Result<bool> {
         let size = self.app.size();
@@ -22,7 +22,7 @@ impl Chat {
             let Some(size) = self.leave_fullscreen()? else {
                 return Ok(false);
             };
-            // The terminal has moved what was covered.
+            // The terminal has moved the covered lines.
             self.screen.resized = Some(Resized::settled(size));
             return Ok(true);
         };
@@ -39,7 +39,7 @@ impl Chat {
         Ok(true)
     }
 
-    /// Uncovers the chat, if it is covered. Returns its size if that has changed.
+    /// Uncovers the chat, if it is covered. Returns its size if it has changed.
     pub(super) fn leave_fullscreen(&mut self) -> io::Result<Option<(usize, usize)>> {
         let Some(covered) = self.screen.fullscreen.take() else {
             return Ok(None);

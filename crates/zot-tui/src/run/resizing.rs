@@ -8,16 +8,15 @@ use tokio::time::Instant;
 use super::Chat;
 use crate::app::Input;
 
-/// A window that is dragged changes its size many times; the chat is redrawn when it rests.
-const SETTLING: Duration = Duration::from_millis(80);
+/// How long the size must not change before the chat is redrawn: dragging changes it many times.
+const SETTLING_TIME: Duration = Duration::from_millis(80);
 
 /// How long the terminal may take to report the cursor.
 ///
-/// Limit: after a resize, the live part is drawn where it should be although the terminal did not report its
-/// cursor.
+/// Limit: after a resize, the live part is drawn where it should be, without knowing the cursor.
 const LOCATING_TIME: Duration = Duration::from_secs(2);
 
-/// The window is being resized. Nothing is drawn until the place for it is known.
+/// A resize in progress. Nothing is drawn until the position of the live part is known.
 pub(super) enum Resized {
     /// The size may still change.
     Settling {
@@ -32,15 +31,15 @@ pub(super) enum Resized {
 }
 
 impl Resized {
-    /// A size that may still change.
-    pub(super) fn step(size: (usize, usize)) -> Self {
+    /// Creates a resize whose size may still change.
+    pub(super) fn unsettled(size: (usize, usize)) -> Self {
         Self::Settling {
             size,
-            until: Instant::now() + SETTLING,
+            until: Instant::now() + SETTLING_TIME,
         }
     }
 
-    /// A size that is final.
+    /// Creates a resize whose size is final.
     pub(super) fn settled(size: (usize, usize)) -> Self {
         Self::Settling {
             size,
@@ -54,8 +53,8 @@ impl Resized {
         }
     }
 
-    /// When the next step is due.
-    pub(super) fn when(&self) -> Instant {
+    /// Returns when the next step is due.
+    pub(super) fn due(&self) -> Instant {
         match self {
             Self::Settling { until, .. } | Self::Locating { until, .. } => *until,
         }
@@ -63,14 +62,14 @@ impl Resized {
 }
 
 impl Chat {
-    /// The size is final, or the terminal has not reported the cursor.
-    pub(super) fn take_resize(&mut self) -> io::Result<()> {
+    /// Continues a resize when its size is final, or when the terminal has not reported the cursor.
+    pub(super) fn continue_resize(&mut self) -> io::Result<()> {
         match &self.screen.resized {
             Some(Resized::Settling { size, .. }) => {
                 let size = *size;
                 if self.screen.fullscreen.is_some()
                     || self.screen.renderer.is_empty()
-                    || self.app.clears_for(size.0)
+                    || self.app.clears_scrollback_at(size.0)
                 {
                     return self.resize(size);
                 }
@@ -78,19 +77,19 @@ impl Chat {
                     size,
                     until: Instant::now() + LOCATING_TIME,
                 });
-                self.terminal.ask_cursor()
+                self.terminal.query_cursor()
             }
             Some(Resized::Locating { .. }) => {
-                self.terminal.give_up_cursor();
-                self.find_live(None)
+                self.terminal.forget_cursor_queries();
+                self.locate_live_part(None)
             }
             None => Ok(()),
         }
     }
 
-    /// The terminal has reported the cursor, or not in time (`None`).
-    pub(super) fn find_live(&mut self, cursor: Option<(usize, usize)>) -> io::Result<()> {
-        // A late answer: the window is changing again.
+    /// Locates the live part by the reported cursor, or without it (`None`).
+    pub(super) fn locate_live_part(&mut self, cursor: Option<(usize, usize)>) -> io::Result<()> {
+        // A late report: the window is changing again.
         let Some(Resized::Locating { size, .. }) = self.screen.resized else {
             return Ok(());
         };
@@ -102,7 +101,7 @@ impl Chat {
 
     fn resize(&mut self, (columns, rows): (usize, usize)) -> io::Result<()> {
         self.screen.resized = None;
-        self.take(Input::Resized { columns, rows })?;
+        self.handle(Input::Resized { columns, rows })?;
         self.draw()
     }
 }

@@ -1,4 +1,4 @@
-//! A chat that restarts: with another conversation, or with other credentials.
+//! Restarts the chat with another conversation or other credentials.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,30 +11,30 @@ use super::effects::Performed;
 use super::{Chat, Ending, listings};
 use crate::app::ShellOutput;
 
-/// What the next chat gets from this one.
+/// What the next chat inherits from this one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
+pub struct Inherited {
     pub is_jailed: bool,
     pub approval: ApprovalPolicy,
     /// The model that was chosen here, for a copy of the conversation.
     pub model: Option<String>,
-    /// The conversation, if it is in no file.
+    /// The conversation, if it is not in a file.
     pub messages: Vec<FullMessage>,
     /// The prompt from the command line that waits for the session.
     pub prompt: Option<String>,
     /// For the editor.
     pub draft: Option<String>,
-    /// What waits for the next prompt of the same conversation.
-    pub waiting: Waiting,
+    /// Output attached to the next prompt of the same conversation.
+    pub attached: AttachedOutput,
 }
 
-/// Output of the user's commands that goes with the next prompt.
+/// Output of `!commands` attached to the next prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Waiting(pub(super) Vec<ShellOutput>);
+pub struct AttachedOutput(pub(super) Vec<ShellOutput>);
 
 impl Chat {
-    /// Ends this chat for one with another session, or with this one (`None`). After an error, which
-    /// is for the user, the chat continues.
+    /// Ends this chat to restart it with another session, or with this one (`None`). After an error,
+    /// which is for the user, the chat continues.
     pub(super) fn restart(&self, session: Option<String>) -> Result<Performed, String> {
         let is_own = session.is_none();
         let session = match session {
@@ -45,55 +45,55 @@ impl Chat {
             None if is_own => self.runtime.full_messages(),
             _ => Vec::new(),
         };
-        let carried = Carried {
+        let inherited = Inherited {
             messages,
             prompt: self.options.prompt.clone().filter(|_| !is_own),
-            waiting: match is_own {
-                true => Waiting(self.app.composer.shell.outputs.clone()),
-                false => Waiting::default(),
+            attached: match is_own {
+                true => AttachedOutput(self.app.composer.shell.outputs.clone()),
+                false => AttachedOutput::default(),
             },
-            ..self.carried()
+            ..self.inherited()
         };
-        Ok(ControlFlow::Break(Ending::Again {
+        Ok(ControlFlow::Break(Ending::Restarted {
             session,
-            carried: Box::new(carried),
+            inherited: Box::new(inherited),
         }))
     }
 
-    /// Ends this chat for one with a copy of this conversation: of all of it, or of what was said
+    /// Ends this chat to restart it with a copy of this conversation: all of it, or what came
     /// before the prompt with this index, which can then be rewritten.
     pub(super) fn restart_with_copy(&self, before: Option<usize>) -> Result<Performed, String> {
         let Some(parent) = self.session_file() else {
             return match before {
                 None => self.restart(None),
-                Some(_) => Err("nothing of this conversation is on disk".to_owned()),
+                Some(_) => Err("this conversation is not saved yet".to_owned()),
             };
         };
         let draft = before.and_then(|index| listings::prompt_at(&self.runtime, index));
-        let carried = Carried {
+        let inherited = Inherited {
             model: self.chosen_model.clone(),
             draft,
-            ..self.carried()
+            ..self.inherited()
         };
-        Ok(ControlFlow::Break(Ending::Again {
+        Ok(ControlFlow::Break(Ending::Restarted {
             session: Some(self.copy_session(&parent, before)?),
-            carried: Box::new(carried),
+            inherited: Box::new(inherited),
         }))
     }
 
-    fn carried(&self) -> Carried {
-        Carried {
+    fn inherited(&self) -> Inherited {
+        Inherited {
             is_jailed: self.runtime.jailed().is_some(),
             approval: self.runtime.approval(),
             model: None,
             messages: Vec::new(),
             prompt: None,
             draft: None,
-            waiting: Waiting::default(),
+            attached: AttachedOutput::default(),
         }
     }
 
-    /// The file of a session that was listed, unless another process has it open.
+    /// Returns the file of a listed session, unless another process has it open.
     fn listed_session(&self, id: String) -> Result<PathBuf, String> {
         let Some(found) = self.sessions.iter().find(|one| one.id.starts_with(&id)) else {
             return Ok(PathBuf::from(id));
@@ -102,7 +102,7 @@ impl Chat {
         Ok(found.path.clone())
     }
 
-    /// The file of this conversation, if it exists already.
+    /// Returns the file of this conversation, if it exists.
     pub(super) fn session_file(&self) -> Option<PathBuf> {
         let session = self.runtime.session()?;
         session.path.exists().then(|| session.path.clone())

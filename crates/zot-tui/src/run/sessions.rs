@@ -15,7 +15,7 @@ use super::previews::age;
 use super::{Chat, exports, listings};
 use crate::app::{Input, Listed, SessionEffect};
 
-/// What an operation has to say; the error is shown as one.
+/// The report of an operation, or its error.
 type Outcome = Result<String, String>;
 
 impl Chat {
@@ -50,7 +50,7 @@ impl Chat {
             },
             SessionEffect::Import(file) => {
                 let workspace = self.workspace();
-                let file = exports::expanded(&file);
+                let file = exports::expand(&file);
                 self.tasks
                     .jobs
                     .spawn_blocking(move || import(&workspace, &file));
@@ -79,14 +79,14 @@ impl Chat {
         ControlFlow::Continue(Vec::new())
     }
 
-    /// Runs an operation on the session of this conversation, which it names by its path.
+    /// Runs an operation on the session of this conversation, passing its path.
     fn with_own_session(
         &mut self,
         operation: impl FnOnce(&Workspace, &str) -> Outcome + Send + 'static,
     ) -> Result<Performed, String> {
         let Some(session) = self.session_file() else {
             return Err(match self.runtime.session() {
-                Some(_) => "nothing of this conversation is on disk yet".to_owned(),
+                Some(_) => "this conversation is not saved yet".to_owned(),
                 None => "this conversation is not saved (--no-session)".to_owned(),
             });
         };
@@ -95,7 +95,7 @@ impl Chat {
         Ok(self.report(move || operation(&workspace, &session)))
     }
 
-    /// The directories of this chat.
+    /// Returns the directories of this chat.
     fn workspace(&self) -> Workspace {
         let workspace = self.runtime.workspace().clone();
         match self.zot_home() {
@@ -104,12 +104,12 @@ impl Chat {
         }
     }
 
-    /// Where sessions are kept, or where this one is: `$ZOT_HOME/sessions/<directory>/<file>`.
+    /// Returns `$ZOT_HOME`, from where sessions are or from `$ZOT_HOME/sessions/<directory>/<file>`.
     fn zot_home(&self) -> Option<PathBuf> {
-        let kept = self.options.sessions.as_deref().and_then(Path::parent);
+        let configured = self.options.sessions.as_deref().and_then(Path::parent);
         let session = self.runtime.session();
         let own = session.and_then(|session| session.path.ancestors().nth(3));
-        kept.or(own).map(Path::to_owned)
+        configured.or(own).map(Path::to_owned)
     }
 
     /// Lists the sessions of the working directory, newest first, without this one.
@@ -123,18 +123,18 @@ impl Chat {
                 self.sessions = found.into();
                 Input::Listed(Listed::Sessions(names(&self.sessions)))
             }
-            Err(error) => Input::note(format!("the sessions cannot be listed: {error}")),
+            Err(error) => Input::note(format!("cannot list the sessions: {error}")),
         }
     }
 
-    /// Copies a session at once, so that everything can be done with the copy.
+    /// Copies a session immediately, so that every command works on the copy.
     pub(super) fn copy_session(
         &self,
         parent: &Path,
         before: Option<usize>,
     ) -> Result<PathBuf, String> {
         if self.options.sessions.is_none() {
-            return Err("there is no directory for sessions".to_owned());
+            return Err("sessions have no directory: set ZOT_HOME or HOME".to_owned());
         }
         let point = match before {
             Some(index) => ForkPoint::BeforeCurrentPrompt(index + 1),
@@ -184,7 +184,7 @@ fn import(workspace: &Workspace, file: &Path) -> Vec<Input> {
     }
 }
 
-/// The lines of the list, each beginning with the session's id.
+/// Returns the lines of the list, each beginning with the session's id.
 fn names(sessions: &[Summary]) -> Vec<String> {
     let now = Timestamp::now();
     let ages: Vec<String> = sessions.iter().map(|one| age(one.modified, now)).collect();

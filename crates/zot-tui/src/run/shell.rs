@@ -1,4 +1,4 @@
-//! A command that the user runs with `!`.
+//! Runs a command that the user typed after `!`.
 
 #[cfg(test)]
 mod tests;
@@ -16,17 +16,17 @@ use zot_process::{Completion, Outcome, OutputSink};
 use super::Chat;
 use crate::app::{Input, ShellInput, ShellOutput};
 
-/// Long enough for a build.
+/// How long a command may run: long enough for a build.
 ///
 /// Limit: the command is stopped.
 const SHELL_TIME_LIMIT: Duration = Duration::from_secs(60 * 60);
 
-/// The part of the output that is kept, from its end.
+/// How much of the output is kept.
 ///
 /// Limit: the end of the output is kept.
 const MAX_SHELL_OUTPUT_BYTES: usize = 50 * 1024;
 
-/// Chunks of output that wait to be shown before the command waits.
+/// Chunks of output that may wait to be shown; then the command waits.
 const PROGRESS_QUEUE: usize = 16;
 
 /// The output of the running command, and the token that stops it.
@@ -52,7 +52,7 @@ pub(super) async fn next_output(shell: &mut Option<Running>) -> Option<String> {
     }
 }
 
-/// Runs `command` with its streams merged, and reports its output as it comes.
+/// Runs `command` with its streams merged, and reports its output as it arrives.
 async fn run(
     cwd: &Path,
     command: String,
@@ -61,15 +61,15 @@ async fn run(
 ) -> Input {
     let mut shell = Command::new("bash");
     shell.arg("-c").arg(&command).current_dir(cwd);
-    let mut listener = Listener {
+    let mut collector = OutputCollector {
         end: VecDeque::new(),
         is_cut: false,
         progress,
     };
-    let completion = zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut listener).await;
+    let completion = zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut collector).await;
     Input::Shell(ShellInput::Ended(ShellOutput {
         command,
-        output: listener.output(),
+        output: collector.output(),
         ending: ending(completion),
     }))
 }
@@ -91,24 +91,24 @@ fn ending(completion: io::Result<Completion>) -> String {
     }
 }
 
-struct Listener {
+struct OutputCollector {
     end: VecDeque<u8>,
     is_cut: bool,
     progress: mpsc::Sender<String>,
 }
 
-impl Listener {
+impl OutputCollector {
     fn output(self) -> String {
         let bytes = Vec::from(self.end);
         let text = String::from_utf8_lossy(&bytes);
         match self.is_cut {
-            true => format!("[the beginning is left out]\n{text}"),
+            true => format!("[beginning omitted]\n{text}"),
             false => text.into_owned(),
         }
     }
 }
 
-impl OutputSink for Listener {
+impl OutputSink for OutputCollector {
     async fn accept(&mut self, chunk: &[u8]) {
         self.end.extend(chunk);
         let surplus = self.end.len().saturating_sub(MAX_SHELL_OUTPUT_BYTES);

@@ -1,4 +1,4 @@
-//! Finds themes: the user's choice, or one for the terminal's background.
+//! Finds the theme that the user chose, or one for the terminal's background.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::bounded;
 use crate::style::{Theme, ThemeError};
 
-/// More than any theme needs.
+/// No theme needs a larger file.
 ///
 /// Limit: the theme is refused.
 const MAX_THEME_FILE_BYTES: u64 = 64 * 1024;
@@ -15,7 +15,7 @@ const MAX_THEME_FILE_BYTES: u64 = 64 * 1024;
 /// Why a theme cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
-    #[error("unknown theme {name:?}: known are {}; put your own into {}", .known.join(", "), .directory.display())]
+    #[error("unknown theme {name:?}: expected one of {}; put your own into {}", .known.join(", "), .directory.display())]
     Unknown {
         name: String,
         known: Vec<String>,
@@ -24,10 +24,10 @@ pub(super) enum LoadError {
     #[error("{}: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{}: {source}", .path.display())]
-    Broken { path: PathBuf, source: ThemeError },
+    Invalid { path: PathBuf, source: ThemeError },
 }
 
-/// `light`, `dark`, or a file of the user's.
+/// Loads `light`, `dark`, or a file of the user.
 pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadError> {
     match name {
         "light" => return Ok(Theme::LIGHT),
@@ -37,10 +37,10 @@ pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadEr
     let directory = directory.unwrap_or(Path::new("."));
     let unknown = || LoadError::Unknown {
         name: name.to_owned(),
-        known: known(Some(directory)),
+        known: list(Some(directory)),
         directory: directory.to_owned(),
     };
-    // A name, not a path.
+    // Names are not paths.
     if name.contains(['/', '\0']) || name.starts_with('.') {
         return Err(unknown());
     }
@@ -50,11 +50,11 @@ pub(super) fn load(name: &str, directory: Option<&Path>) -> Result<Theme, LoadEr
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
         Err(source) => return Err(LoadError::Unreadable { path, source }),
     };
-    Theme::parse(&text).map_err(|source| LoadError::Broken { path, source })
+    Theme::parse(&text).map_err(|source| LoadError::Invalid { path, source })
 }
 
-/// The names of all themes.
-pub(super) fn known(directory: Option<&Path>) -> Vec<String> {
+/// Returns the names of all themes.
+pub(super) fn list(directory: Option<&Path>) -> Vec<String> {
     let mut own: Vec<String> = directory
         .and_then(|directory| fs::read_dir(directory).ok())
         .into_iter()

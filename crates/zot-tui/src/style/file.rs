@@ -1,4 +1,4 @@
-//! Themes that users write: `{"base": "dark", "accent": "#7aa2f7", "user": {"color": "cyan", "bold": true}}`.
+//! Parses themes that users write: `{"base": "dark", "accent": "#7aa2f7", "user": {"color": "cyan", "bold": true}}`.
 
 use serde_json::{Map, Value};
 
@@ -37,15 +37,15 @@ const FIELDS: &str = "color, background, bold, dim, italic, underline, reverse";
 pub(crate) enum ThemeError {
     #[error("not JSON: {0}")]
     Json(String),
-    #[error("a theme is an object such as {{\"base\": \"dark\", \"accent\": \"#7aa2f7\"}}")]
-    NoObject,
-    #[error("\"base\" is \"dark\" or \"light\", not {0}")]
+    #[error("expected an object such as {{\"base\": \"dark\", \"accent\": \"#7aa2f7\"}}")]
+    NotAnObject,
+    #[error("\"base\" must be \"dark\" or \"light\", not {0}")]
     Base(String),
-    #[error("unknown role {0:?}: known are {roles}", roles = ROLES.join(", "))]
+    #[error("unknown role {0:?}: expected one of {roles}", roles = ROLES.join(", "))]
     Role(String),
-    #[error("{role}: invalid colour {value}: write \"#rrggbb\", \"default\" or one of {colors}", colors = COLORS.join(", "))]
+    #[error("{role}: invalid colour {value}: expected \"#rrggbb\", \"default\" or one of {colors}", colors = COLORS.join(", "))]
     Color { role: &'static str, value: String },
-    #[error("{role}: unknown field {field:?}: known are {FIELDS}")]
+    #[error("{role}: unknown field {field:?}: expected one of {FIELDS}")]
     Field { role: &'static str, field: String },
     #[error("{role}: {field:?} must be true or false, not {value}")]
     Flag {
@@ -56,13 +56,13 @@ pub(crate) enum ThemeError {
 }
 
 impl Theme {
-    /// Reads a theme. What it does not mention looks as in its base, which is the dark theme unless
-    /// it says otherwise.
+    /// Parses a theme. Roles that it does not mention are those of its base, which is the dark theme
+    /// by default.
     pub(crate) fn parse(text: &str) -> Result<Self, ThemeError> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| ThemeError::Json(error.to_string()))?;
         let Value::Object(mut entries) = value else {
-            return Err(ThemeError::NoObject);
+            return Err(ThemeError::NotAnObject);
         };
         let mut theme = match entries.remove("base") {
             None => Self::DARK,
@@ -103,7 +103,7 @@ impl Theme {
     }
 }
 
-/// A colour, or an object with more.
+/// Parses a colour, or an object with more.
 fn read_style(role: &'static str, value: &Value) -> Result<Style, ThemeError> {
     let Value::Object(fields) = value else {
         return Ok(Style::PLAIN.color(read_color(role, value)?));
@@ -145,11 +145,11 @@ fn read_fields(role: &'static str, fields: &Map<String, Value>) -> Result<Style,
 }
 
 fn read_color(role: &'static str, value: &Value) -> Result<Color, ThemeError> {
-    let wrong = || ThemeError::Color {
+    let invalid = || ThemeError::Color {
         role,
         value: value.to_string(),
     };
-    let name = value.as_str().ok_or_else(wrong)?;
+    let name = value.as_str().ok_or_else(invalid)?;
     if name == "default" {
         return Ok(Color::Default);
     }
@@ -158,6 +158,6 @@ fn read_color(role: &'static str, value: &Value) -> Result<Color, ThemeError> {
     }
     let digits = name.strip_prefix('#').filter(|digits| digits.len() == 6);
     let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    let [_, red, green, blue] = number.ok_or_else(wrong)?.to_be_bytes();
+    let [_, red, green, blue] = number.ok_or_else(invalid)?.to_be_bytes();
     Ok(Color::Rgb(red, green, blue))
 }

@@ -10,11 +10,11 @@ fn written(style: Style, depth: Depth) -> String {
 fn a_colour_is_shown_as_well_as_the_terminal_allows() {
     let red = Style::PLAIN.color(Color::Rgb(255, 0, 0)).bold();
     assert_eq!(written(red, Depth::True), "\x1b[0;1;38;2;255;0;0m");
-    assert_eq!(written(red, Depth::TwoHundred), "\x1b[0;1;38;5;196m");
+    assert_eq!(written(red, Depth::Palette256), "\x1b[0;1;38;5;196m");
     assert_eq!(written(red, Depth::Sixteen), "\x1b[0;1;91m");
     assert_eq!(written(red, Depth::None), "\x1b[0;1m");
     let grey = Style::PLAIN.color(Color::Rgb(128, 128, 128));
-    assert_eq!(written(grey, Depth::TwoHundred), "\x1b[0;38;5;244m");
+    assert_eq!(written(grey, Depth::Palette256), "\x1b[0;38;5;244m");
     assert_eq!(written(grey, Depth::Sixteen), "\x1b[0;90m");
     let own = Style::PLAIN.color(Color::Ansi(9));
     assert_eq!(written(own, Depth::Sixteen), "\x1b[0;91m");
@@ -29,7 +29,7 @@ fn the_environment_determines_the_number_of_colours() {
         })
     };
     assert_eq!(detect(&[("TERM", "xterm")]), Depth::Sixteen);
-    assert_eq!(detect(&[("TERM", "xterm-256color")]), Depth::TwoHundred);
+    assert_eq!(detect(&[("TERM", "xterm-256color")]), Depth::Palette256);
     assert_eq!(
         detect(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]),
         Depth::True
@@ -53,7 +53,7 @@ fn with_sixteen_colours_additions_are_green_and_removals_red() {
         assert_eq!(written(theme.error, Depth::Sixteen), "\x1b[0;31m");
         assert_eq!(written(theme.success, Depth::Sixteen), "\x1b[0;32m");
         assert_eq!(written(theme.warning, Depth::Sixteen), "\x1b[0;33m");
-        for depth in [Depth::Sixteen, Depth::TwoHundred, Depth::True] {
+        for depth in [Depth::Sixteen, Depth::Palette256, Depth::True] {
             assert_ne!(written(theme.added, depth), written(theme.removed, depth));
         }
         assert_eq!(written(theme.added, Depth::None), "\x1b[0m");
@@ -65,7 +65,7 @@ fn with_sixteen_colours_additions_are_green_and_removals_red() {
 }
 
 #[test]
-fn a_theme_is_read() {
+fn a_theme_is_parsed() {
     let text = r##"{"base": "light", "accent": "#0a0B0c", "user": {"color": "bright-red", "background": "default", "bold": true}}"##;
     let theme = Theme::parse(text).unwrap();
     assert_eq!(theme.accent, Style::PLAIN.color(Color::Rgb(10, 11, 12)));
@@ -75,23 +75,23 @@ fn a_theme_is_read() {
 }
 
 #[test]
-fn an_invalid_theme_explains_itself() {
+fn an_invalid_theme_is_explained() {
     for (text, expected) in [
-        ("[]", "a theme is an object"),
+        ("[]", "expected an object"),
         ("{", "not JSON: "),
         (r#"{"base": "solar"}"#, "not \"solar\""),
         (
             r#"{"akcent": "red"}"#,
-            "unknown role \"akcent\": known are accent, muted",
+            "unknown role \"akcent\": expected one of accent, muted",
         ),
         (
             r#"{"user": "redd"}"#,
-            "user: invalid colour \"redd\": write \"#rrggbb\"",
+            "user: invalid colour \"redd\": expected \"#rrggbb\"",
         ),
         (r##"{"user": "#12345"}"##, "invalid colour"),
         (
             r#"{"user": {"fg": "red"}}"#,
-            "user: unknown field \"fg\": known are color",
+            "user: unknown field \"fg\": expected one of color",
         ),
         (
             r#"{"user": {"bold": "yes"}}"#,

@@ -1,7 +1,7 @@
-//! Decodes input from the terminal into keys, pastes and answers.
+//! Decodes input from the terminal into keys, pastes and replies.
 //!
-//! Pure, and independent of where reads cut: incomplete input waits for more. An escape that
-//! nothing follows is the key; [`Decoder::give_up`] says that nothing follows.
+//! Pure, and independent of where reads end: incomplete input waits for more. An escape that
+//! nothing follows is the key; [`Decoder::finish`] tells that nothing follows.
 
 mod sequence;
 #[cfg(test)]
@@ -14,14 +14,14 @@ use crate::app::{Key, KeyCode};
 /// Limit: a longer escape sequence is left out.
 const MAX_INPUT_SEQUENCE_BYTES: usize = 128;
 
-/// The longest paste that comes in one piece.
+/// The longest paste that arrives in one piece.
 ///
 /// Limit: a longer paste arrives in pieces.
 const MAX_PASTE_BYTES: usize = 32 * 1024 * 1024;
 
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// Something the user did, or the terminal answered.
+/// Something the user did, or a reply of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decoded {
     Key(Key),
@@ -32,7 +32,7 @@ pub(super) enum Decoded {
     },
     /// Width and height of a cell in pixels.
     Cell(usize, usize),
-    /// Where the cursor is, counted from one; or a key with modifiers, which looks the same.
+    /// The position of the cursor, counted from one, or a key with modifiers, which looks the same.
     Cursor {
         row: usize,
         column: usize,
@@ -44,7 +44,7 @@ pub(super) enum Decoded {
     },
 }
 
-/// How the buffer begins.
+/// What the buffer begins with.
 #[derive(Debug, PartialEq, Eq)]
 enum Parsed {
     /// It depends on what follows.
@@ -53,7 +53,7 @@ enum Parsed {
     Nothing(usize),
     /// This many bytes mean this.
     Decoded(usize, Decoded),
-    PasteBegins(usize),
+    PasteStart(usize),
 }
 
 impl Parsed {
@@ -66,7 +66,7 @@ impl Parsed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     MayFollow,
-    IsMissing,
+    IsComplete,
 }
 
 /// Collects input until it is complete.
@@ -85,19 +85,19 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete thing.
+    /// Returns the next complete key, paste or reply.
     pub(super) fn next(&mut self) -> Option<Decoded> {
         self.advance(Rest::MayFollow)
     }
 
-    /// Whether more bytes will soon decide what has begun. A paste is certain and may take its time.
+    /// Returns whether the meaning of the last bytes depends on more. A paste may take its time.
     pub(super) fn is_undecided(&self) -> bool {
         self.paste.is_none() && self.start < self.buffer.len()
     }
 
-    /// Decodes incomplete input as it is: nothing follows.
-    pub(super) fn give_up(&mut self) -> Option<Decoded> {
-        self.advance(Rest::IsMissing)
+    /// Decodes incomplete input, because nothing follows.
+    pub(super) fn finish(&mut self) -> Option<Decoded> {
+        self.advance(Rest::IsComplete)
     }
 
     fn advance(&mut self, rest: Rest) -> Option<Decoded> {
@@ -112,7 +112,7 @@ impl Decoder {
                     self.start += bytes;
                     return Some(decoded);
                 }
-                Parsed::PasteBegins(bytes) => {
+                Parsed::PasteStart(bytes) => {
                     self.start += bytes;
                     self.paste = Some(Vec::new());
                 }
@@ -123,7 +123,7 @@ impl Decoder {
     fn advance_paste(&mut self) -> Option<Decoded> {
         let bytes = &self.buffer[self.start..];
         let end = find(bytes, PASTE_END);
-        // The end itself may be cut by a read.
+        // The end marker itself may be split by a read.
         let held = (1..PASTE_END.len()).rev();
         let held = held
             .into_iter()
@@ -147,10 +147,10 @@ impl Decoder {
     }
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
+        .windows(pattern.len())
+        .position(|window| window == pattern)
 }
 
 fn parse(bytes: &[u8], rest: Rest) -> Parsed {
@@ -158,7 +158,7 @@ fn parse(bytes: &[u8], rest: Rest) -> Parsed {
         return Parsed::Incomplete;
     };
     let code = match first {
-        0x1b => return escaped(bytes, rest),
+        0x1b => return parse_escape(bytes, rest),
         b'\r' => KeyCode::Enter,
         b'\t' => KeyCode::Tab,
         0x7f => KeyCode::Backspace,
@@ -170,8 +170,8 @@ fn parse(bytes: &[u8], rest: Rest) -> Parsed {
     Parsed::key(1, Key::plain(code))
 }
 
-/// What begins with an escape.
-fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
+/// Parses what begins with an escape.
+fn parse_escape(bytes: &[u8], rest: Rest) -> Parsed {
     let escape = Parsed::key(1, Key::plain(KeyCode::Escape));
     let parsed = match bytes.get(1) {
         None => Parsed::Incomplete,
@@ -185,15 +185,15 @@ fn escaped(bytes: &[u8], rest: Rest) -> Parsed {
         return parsed;
     }
     match (bytes.len(), rest) {
-        (1, Rest::IsMissing) => escape,
+        (1, Rest::IsComplete) => escape,
         // A typed sequence is never longer than this.
-        (2, Rest::IsMissing) => with_alt(bytes, rest),
+        (2, Rest::IsComplete) => with_alt(bytes, rest),
         _ if bytes.len() > MAX_INPUT_SEQUENCE_BYTES => Parsed::Nothing(bytes.len()),
         _ => Parsed::Incomplete,
     }
 }
 
-/// The key after the escape was typed with alt.
+/// Parses the key after the escape as typed with alt.
 fn with_alt(bytes: &[u8], rest: Rest) -> Parsed {
     match parse(&bytes[1..], rest) {
         Parsed::Decoded(length, Decoded::Key(key)) => {
@@ -204,7 +204,7 @@ fn with_alt(bytes: &[u8], rest: Rest) -> Parsed {
     }
 }
 
-/// One character of UTF-8.
+/// Parses one character of UTF-8.
 fn character(bytes: &[u8], rest: Rest) -> Parsed {
     let length = match bytes[0] {
         0xc2..=0xdf => 2,

@@ -27,11 +27,11 @@ impl Reader {
         Ok(Self(descriptor))
     }
 
-    /// Waits for input; empty when the terminal is gone. Cancel-safe.
+    /// Waits for input, which is empty if the terminal has closed. Cancel-safe.
     pub(super) async fn read(&self) -> io::Result<Vec<u8>> {
         loop {
             let mut guard = self.0.readable().await?;
-            // Readiness is remembered from earlier; only the kernel knows whether it still holds.
+            // The readiness may be stale; only the kernel knows.
             match read_within(Duration::ZERO)? {
                 Some(bytes) => return Ok(bytes),
                 None => guard.clear_ready(),
@@ -40,9 +40,9 @@ impl Reader {
     }
 }
 
-/// Input that comes within `patience`; empty when the terminal is gone.
-pub(super) fn read_within(patience: Duration) -> io::Result<Option<Vec<u8>>> {
-    if !is_readable_within(patience)? {
+/// Returns input that arrives within `timeout`, which is empty if the terminal has closed.
+pub(super) fn read_within(timeout: Duration) -> io::Result<Option<Vec<u8>>> {
+    if !is_readable_within(timeout)? {
         return Ok(None);
     }
     let mut bytes = vec![0; READ_BYTES];
@@ -56,14 +56,14 @@ pub(super) fn read_within(patience: Duration) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn is_readable_within(patience: Duration) -> io::Result<bool> {
+fn is_readable_within(timeout: Duration) -> io::Result<bool> {
     let input = stdin();
     let mut descriptors = [PollFd::from_borrowed_fd(input, PollFlags::IN)];
-    let patience = Timespec {
-        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: patience.subsec_nanos().into(),
+    let timeout = Timespec {
+        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
     };
-    match poll(&mut descriptors, Some(&patience)) {
+    match poll(&mut descriptors, Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! Text behind a mark, and chips behind a text.
+//! Text after a mark, and chips after a text.
 
 use super::{Line, width, wrap};
 use crate::style::Style;
@@ -13,7 +13,7 @@ pub(crate) fn push_chips(line: &mut Line, chips: &[String], style: Style) {
     }
 }
 
-/// The lines of `text` behind `mark`, each wrapped to fit.
+/// Returns the lines of `text` after `mark`, each wrapped to fit.
 pub(crate) fn marked(
     mark: &str,
     text: &str,
@@ -40,12 +40,12 @@ pub(crate) fn marked(
     lines
 }
 
-/// Where the second column of a line like `/name     what it does` begins; zero without one.
+/// Returns where the second column of a line like `/name     what it does` begins, or zero.
 fn explanation_column(text: &str) -> usize {
     let Some(gap) = text.trim_start().find("  ") else {
         return 0;
     };
     let gap = gap + text.len() - text.trim_start().len();
-    let behind = text[gap..].trim_start();
-    width(&text[..text.len() - behind.len()])
+    let explanation = text[gap..].trim_start();
+    width(&text[..text.len() - explanation.len()])
 }

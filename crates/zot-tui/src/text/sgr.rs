@@ -1,9 +1,9 @@
-//! Colours that an extension asks for in its panel, read out of the text and made our own.
+//! Converts the colours in an extension's panel into styles.
 
 use super::Line;
 use crate::style::{Color, Style};
 
-/// A line whose `ESC [ … m` sequences have become styles. All others are taken out.
+/// Parses a line: `ESC [ … m` sequences become styles, all others are dropped.
 pub(crate) fn from_sgr(text: &str, base: Style) -> Line {
     let mut line = Line::default();
     let mut style = base;
@@ -15,7 +15,7 @@ pub(crate) fn from_sgr(text: &str, base: Style) -> Line {
         let end = sequence.find(|c| !is_parameter(c));
         match end.filter(|end| sequence[*end..].starts_with('m')) {
             Some(end) => {
-                style = applied(style, base, &sequence[..end]);
+                style = apply(style, base, &sequence[..end]);
                 rest = &sequence[end + 1..];
             }
             None => {
@@ -28,7 +28,7 @@ pub(crate) fn from_sgr(text: &str, base: Style) -> Line {
     line
 }
 
-fn applied(mut style: Style, base: Style, parameters: &str) -> Style {
+fn apply(mut style: Style, base: Style, parameters: &str) -> Style {
     let mut codes = parameters
         .split([';', ':'])
         .map(|code| code.parse::<u8>().unwrap_or(0));
@@ -71,12 +71,12 @@ fn applied(mut style: Style, base: Style, parameters: &str) -> Style {
     style
 }
 
-/// One of the 256 colours.
+/// Returns one of the 256 colours.
 fn indexed(index: u8) -> Color {
     match index {
         0..16 => Color::Ansi(index),
         16..232 => {
-            let level = |place: u8| match place % 6 {
+            let level = |index: u8| match index % 6 {
                 0 => 0,
                 step => 55 + 40 * step,
             };

@@ -21,35 +21,35 @@ struct Place {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Flat {
     #[serde(flatten)]
-    #[expect(dead_code, reason = "only its decoding is looked at")]
+    #[expect(dead_code, reason = "only decoded")]
     place: Place,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[expect(dead_code, reason = "only its decoding is looked at")]
+#[expect(dead_code, reason = "only decoded")]
 enum Shape {
     Circle { radius: u32 },
     Square { side: u32 },
 }
 
-fn complaint<T: DeserializeOwned + std::fmt::Debug>(arguments: &Value) -> String {
+fn error_message<T: DeserializeOwned + std::fmt::Debug>(arguments: &Value) -> String {
     decode::<T>(&arguments.to_string()).expect_err("does not fit")
 }
 
 #[test]
-fn what_fits_is_decoded() {
+fn valid_arguments_are_decoded() {
     let trip: Trip = decode(r#"{"from":{"city":"Bonn","zip":53111},"other":1}"#).expect("fits");
     assert_eq!(trip.from.city, "Bonn");
 }
 
 #[test]
-fn a_complaint_names_the_field() {
+fn an_error_names_the_field() {
     let good = json!({"from": {"city": "Bonn", "zip": 53111}, "days": 3, "stops": ["Köln"]});
     let broken = |path: &str, value: Value| {
         let mut arguments = good.clone();
         *arguments.pointer_mut(path).expect("is there") = value;
-        complaint::<Trip>(&arguments)
+        error_message::<Trip>(&arguments)
     };
     assert_eq!(
         broken("/days", json!("x")),
@@ -75,33 +75,33 @@ fn a_complaint_names_the_field() {
 
 #[test]
 fn missing_fields_are_named_by_serde() {
-    let text = complaint::<Trip>(&json!({"days": 3}));
+    let text = error_message::<Trip>(&json!({"days": 3}));
     assert!(text.contains("missing field `from`"), "{text}");
-    let text = complaint::<Trip>(&json!({"from": {"city": "Bonn"}}));
+    let text = error_message::<Trip>(&json!({"from": {"city": "Bonn"}}));
     assert!(text.contains("missing field `zip`"), "{text}");
 }
 
 #[test]
-fn flattened_and_tagged_types_are_no_exception() {
-    let text = complaint::<Flat>(&json!({"a": 1, "city": "Bonn", "zip": "x"}));
+fn errors_name_fields_of_flattened_and_tagged_types() {
+    let text = error_message::<Flat>(&json!({"a": 1, "city": "Bonn", "zip": "x"}));
     assert!(text.starts_with("invalid arguments: zip: "), "{text}");
-    let text = complaint::<Shape>(&json!({"kind": "square", "side": "x"}));
+    let text = error_message::<Shape>(&json!({"kind": "square", "side": "x"}));
     assert!(
         text.starts_with("invalid arguments: kind or side: "),
         "{text}"
     );
-    let text = complaint::<Shape>(&json!({"kind": "star"}));
+    let text = error_message::<Shape>(&json!({"kind": "star"}));
     assert!(text.contains("kind: unknown variant `star`"), "{text}");
 }
 
 #[test]
-fn arguments_that_are_not_an_object_are_refused() {
-    let text = complaint::<Trip>(&json!("Bonn"));
+fn arguments_that_are_not_an_object_are_rejected() {
+    let text = error_message::<Trip>(&json!("Bonn"));
     assert!(text.starts_with("invalid arguments: "), "{text}");
 }
 
 thread_local! {
-    /// How many fields [`Zeros`] has looked at.
+    /// How many fields [`Zeros`] has decoded.
     static DECODED_FIELDS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -120,15 +120,15 @@ impl<'de> Deserialize<'de> for Zeros {
     }
 }
 
-/// Each suspect costs one more decoding: were every field one, the work would be the square.
+/// Each suspect costs one more decoding: with all fields as suspects, the cost would be quadratic.
 #[test]
-fn the_search_for_the_field_grows_with_the_fields_and_not_with_their_square() {
+fn the_search_for_the_field_is_not_quadratic() {
     for count in [1000, 2000] {
         let mut arguments: BTreeMap<String, u64> =
             (0..count).map(|n| (format!("a{n}"), 0)).collect();
         arguments.insert("z".to_owned(), 1);
         DECODED_FIELDS.set(0);
-        let text = complaint::<Zeros>(&json!(arguments));
+        let text = error_message::<Zeros>(&json!(arguments));
         assert!(text.contains("1 is not zero"), "{text}");
         let most = (MAX_SUSPECT_FIELDS + 3) * arguments.len();
         assert!(
@@ -136,13 +136,13 @@ fn the_search_for_the_field_grows_with_the_fields_and_not_with_their_square() {
             "{} > {most}",
             DECODED_FIELDS.get()
         );
-        // The counter counts.
+        // Proves that the counter works.
         assert!(DECODED_FIELDS.get() > MAX_SUSPECT_FIELDS * count);
     }
 }
 
 #[test]
-fn a_schema_holds_what_a_model_needs() {
+fn a_schema_contains_what_a_model_needs() {
     let schema = schema_of::<Trip>().expect("an object");
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["required"], json!(["from"]));

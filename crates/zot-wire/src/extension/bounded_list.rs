@@ -1,4 +1,4 @@
-//! Lists whose length has a limit.
+//! Lists of limited length.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 /// Limit: the frame is refused, and the waiting request fails.
 const MAX_LIST_ITEMS: usize = 10_000;
 
-/// A list that is refused while it is decoded when it is too long.
+/// A list that is rejected during decoding if it is too long.
 pub(super) struct BoundedList<T>(pub(super) Vec<T>);
 
 impl<T> Default for BoundedList<T> {

@@ -9,7 +9,7 @@ use crate::RawJson;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LifecycleEvent {
-    /// The extension is part of the agent from now on.
+    /// The extension is now part of the agent.
     SessionStart,
     /// A model call begins; `step` counts from 1 within a prompt.
     TurnStart { step: u32 },
@@ -19,13 +19,13 @@ pub enum LifecycleEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// The model asked for a tool.
+    /// The model called a tool.
     ToolCall {
         tool_id: String,
         tool_name: String,
         tool_args: RawJson,
     },
-    /// The model said something; without text when it only called tools.
+    /// The model wrote a message; without text if it only called tools.
     AssistantMessage {
         #[serde(skip_serializing_if = "String::is_empty")]
         text: String,
@@ -65,7 +65,7 @@ impl LifecycleEvent {
     }
 }
 
-/// The name of an event, as `subscribe` takes it.
+/// The name of an event, as `subscribe` accepts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {

@@ -29,11 +29,11 @@ pub enum ExtensionFrame {
     /// The first registrations are complete.
     Ready,
     Subscribe(Subscription),
-    /// Answers `tool_call`.
+    /// The response to `tool_call`.
     ToolResult(ToolResult),
-    /// Answers `event_intercept`.
+    /// The response to `event_intercept`.
     EventInterceptResponse(InterceptResponse),
-    /// Answers `command_invoked`.
+    /// The response to `command_invoked`.
     CommandResponse(CommandResponse),
     /// Redraws an open panel.
     PanelRender {
@@ -49,7 +49,7 @@ pub enum ExtensionFrame {
         level: String,
         message: String,
     },
-    /// Answers `shutdown`.
+    /// The response to `shutdown`.
     ShutdownAck,
 }
 
@@ -64,19 +64,19 @@ pub struct Hello {
 
 /// The events an extension observes, and those it intercepts.
 ///
-/// Names are kept as they came: a host ignores those it does not know.
+/// Names are kept unchanged: a host ignores those it does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Subscription {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<String>,
-    /// Text is shown only when the interceptor of `assistant_message` has seen it.
+    /// Holds text back until the interceptor of `assistant_message` has seen it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold_text: bool,
 }
 
-/// What a tool call produced.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ToolResult {
     pub id: String,
@@ -126,7 +126,7 @@ pub struct CommandResponse {
     pub error: String,
 }
 
-/// What the host is to do after a command.
+/// What the host does after a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum CommandAction {

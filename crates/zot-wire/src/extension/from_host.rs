@@ -9,7 +9,7 @@ use crate::{Fields, RawJson};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HostFrame {
-    /// Answers `hello`.
+    /// The response to `hello`.
     HelloAck(HelloAck),
     /// The user ran a command; answered by `command_response`.
     CommandInvoked {
@@ -70,7 +70,7 @@ pub struct HelloAck {
 const RUNE: &str = "rune";
 
 impl HostFrame {
-    /// Translates a front end's name of a key into the one that extensions know.
+    /// Translates a front end's name of a key into the one extensions expect.
     pub fn key_in_panel(panel_id: String, key: String, text: String) -> Self {
         let (key, text) = match key.as_str() {
             "esc" | "escape" => return Self::PanelClose { panel_id },

@@ -191,7 +191,7 @@ fn frames_look_as_recorded() {
 }
 
 #[test]
-fn a_bad_result_tells_whose_it_is() {
+fn an_invalid_result_keeps_its_id() {
     let parsed = ExtensionFrame::parse(br#"{"type":"tool_result","id":"7","content":"text"}"#);
     let Err(FrameError::Invalid { frame, id, .. }) = parsed else {
         panic!("{parsed:?}");
@@ -200,7 +200,7 @@ fn a_bad_result_tells_whose_it_is() {
 }
 
 #[test]
-fn what_is_no_frame_is_told_apart() {
+fn invalid_and_unknown_frames_are_distinguished() {
     for line in ["", "[]", "x", "{\"type\":1}", "\"hello\""] {
         let parsed = ExtensionFrame::parse(line.as_bytes());
         assert!(
@@ -237,7 +237,7 @@ fn go_libraries_may_write_every_field() {
 #[test]
 fn lists_and_panels_have_limits() {
     let many = r#""","#.repeat(20_000);
-    let refused = |line: &str| match ExtensionFrame::parse(line.as_bytes()) {
+    let error_of = |line: &str| match ExtensionFrame::parse(line.as_bytes()) {
         Err(FrameError::Invalid { error, .. }) => error,
         other => panic!("{other:?}"),
     };
@@ -258,18 +258,18 @@ fn lists_and_panels_have_limits() {
             "open_panel: lines",
         ),
     ] {
-        let error = refused(&line);
+        let error = error_of(&line);
         let expected = format!("{field}: a list may have 10000 items at most");
         assert!(error.starts_with(&expected), "{error}");
     }
     let not_an_object =
         r#"{"type":"command_response","id":"1","action":"open_panel","open_panel":5}"#;
-    assert!(refused(not_an_object).starts_with("open_panel: invalid type"));
+    assert!(error_of(not_an_object).starts_with("open_panel: invalid type"));
 }
 
 #[test]
-fn keys_have_the_names_that_extensions_know() {
-    let told = |key: &str, text: &str| {
+fn keys_have_the_names_extensions_expect() {
+    let encoded = |key: &str, text: &str| {
         let frame = HostFrame::key_in_panel("p".to_owned(), key.to_owned(), text.to_owned());
         serde_json::to_string(&frame).unwrap()
     };
@@ -278,10 +278,10 @@ fn keys_have_the_names_that_extensions_know() {
         format!(r#"{{"type":"panel_key","panel_id":"p","key":"rune","text":"{text}"}}"#)
     };
     for name in ["up", "pageup", "enter", "ctrl+a", "shift+tab", "f1"] {
-        assert_eq!(told(name, ""), key(name));
+        assert_eq!(encoded(name, ""), key(name));
     }
-    assert_eq!(told("pgup", ""), key("pageup"));
-    assert_eq!(told("pgdown", ""), key("pagedown"));
+    assert_eq!(encoded("pgup", ""), key("pageup"));
+    assert_eq!(encoded("pgdown", ""), key("pagedown"));
     for (name, text, written) in [
         ("rune", "a", "a"),
         ("a", "a", "a"),
@@ -293,11 +293,11 @@ fn keys_have_the_names_that_extensions_know() {
         ("é", "é", "é"),
         ("rune", "two", "two"),
     ] {
-        assert_eq!(told(name, text), rune(written), "{name:?} {text:?}");
+        assert_eq!(encoded(name, text), rune(written), "{name:?} {text:?}");
     }
     let closed = r#"{"type":"panel_close","panel_id":"p"}"#;
     assert_eq!(
-        (told("esc", ""), told("escape", "")),
+        (encoded("esc", ""), encoded("escape", "")),
         (closed.to_owned(), closed.to_owned())
     );
 }

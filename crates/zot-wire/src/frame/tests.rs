@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_header_reserves_nothing() {
+fn a_header_reserves_no_memory() {
     let mut decoder = FrameDecoder::with_limit(1024);
     decoder.feed(&[0, 0, 4, 0]);
     assert_eq!(decoder.next_frame(), Ok(None));
@@ -32,7 +32,7 @@ fn an_empty_frame_is_a_frame() {
 
 proptest! {
     #[test]
-    fn every_cut_gives_the_same_frames(
+    fn the_split_of_the_bytes_does_not_matter(
         texts in proptest::collection::vec(".{0,40}", 1..6),
         cuts in proptest::collection::vec(1_usize..9, 1..40),
     ) {

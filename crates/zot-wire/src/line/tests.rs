@@ -32,7 +32,7 @@ fn splits_on_line_feed_only() {
 }
 
 #[test]
-fn an_overlong_line_is_reported_once_and_reading_goes_on() {
+fn an_overlong_line_is_reported_once_and_reading_continues() {
     assert_eq!(
         decode(4, &[b"1234\n12", b"345", b"6789", b"0\nok\n"]),
         [Some(b"1234".to_vec()), None, Some(b"ok".to_vec())]

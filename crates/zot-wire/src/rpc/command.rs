@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::FullMessage;
 use crate::{Fields, FieldsError, RawJson};
 
-/// What a client can ask for.
+/// A command of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
@@ -21,8 +21,8 @@ pub enum Command {
     Hello {
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// What the client understands beyond the original protocol. `confirm`: it answers
-        /// `tool_confirm`. Others mean nothing.
+        /// What the client supports beyond the original protocol. `confirm`: it responds to
+        /// `tool_confirm`. Others are ignored.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         capabilities: Vec<String>,
     },
@@ -33,12 +33,12 @@ pub enum Command {
     /// Summarises the transcript into one message.
     Compact,
     GetState,
-    /// The transcript; with `full`, everything needed to go on elsewhere.
+    /// Returns the transcript; with `full`, everything needed to continue elsewhere.
     GetMessages {
         #[serde(skip_serializing_if = "is_false")]
         full: bool,
     },
-    /// Puts a transcript back, validated and repaired. `append` adds to what is there, for
+    /// Restores a transcript, validated and repaired. `append` adds to the current one, for
     /// transcripts longer than a line may be.
     SetMessages {
         messages: Vec<FullMessage>,
@@ -52,12 +52,12 @@ pub enum Command {
         model: String,
     },
     GetModels,
-    /// Sets how hard a reasoning model thinks; without `effort`, as the provider sees fit.
+    /// Sets the reasoning effort; without `effort`, the provider's default.
     SetReasoning {
         #[serde(skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
     },
-    /// Gives the model exactly these tools; without `tools`, all there are.
+    /// Gives the model exactly these tools; without `tools`, all of them.
     SetTools {
         #[serde(skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<String>>,
@@ -67,43 +67,43 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
     },
-    /// What was spent, by model and by model call.
+    /// Returns the usage by model and by model call.
     GetUsage,
-    /// The tools there are, and which of them the model has.
+    /// Returns all tools, and which of them the model has.
     GetTools,
-    /// Gives the running prompt one more message.
+    /// Adds a message to the running prompt.
     Steer(SteerCommand),
-    /// Answers a `tool_confirm` event.
+    /// Responds to a `tool_confirm` event.
     Confirm(ConfirmCommand),
     /// Sends only events of these types from now on; without `events`, all of them.
     Subscribe {
         #[serde(skip_serializing_if = "Option::is_none")]
         events: Option<Vec<String>>,
-        /// Also say whose tool a `tool_result` comes from.
+        /// Also report which extension a `tool_result` comes from.
         #[serde(skip_serializing_if = "is_false")]
         details: bool,
     },
-    /// The slash commands of all extensions.
+    /// Returns the slash commands of all extensions.
     GetCommands,
     /// Runs a slash command of an extension.
     InvokeCommand {
         name: String,
-        /// What stands after the command's name.
+        /// The text after the command's name.
         #[serde(skip_serializing_if = "String::is_empty")]
         args: String,
     },
-    /// Reads all manifests again and starts every extension anew.
+    /// Reloads all manifests and restarts every extension.
     ReloadExt,
     /// A key was pressed in a panel of an extension.
     PanelKey {
         extension: String,
         panel_id: String,
         key: String,
-        /// What the key writes, if it writes something.
+        /// The text that the key produces, if any.
         #[serde(skip_serializing_if = "String::is_empty")]
         text: String,
     },
-    /// A panel has another size now.
+    /// The size of a panel changed.
     PanelResize {
         extension: String,
         panel_id: String,
@@ -143,16 +143,16 @@ pub struct PromptCommand {
     pub timeout_ms: Option<u64>,
 }
 
-/// What becomes of a prompt that comes while another runs.
+/// What happens to a prompt that arrives while another is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
     /// It waits for its turn.
     #[default]
     Queue,
-    /// It is given to the running prompt.
+    /// It is added to the running prompt.
     Steer,
-    /// It is refused.
+    /// It is rejected.
     Reject,
 }
 
@@ -167,13 +167,13 @@ pub struct SteerCommand {
     pub mentions: bool,
 }
 
-/// The answer to a `tool_confirm` event.
+/// The response to a `tool_confirm` event.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConfirmCommand {
-    /// The call's id, as the event gave it. May be left out when the command's own `id` is it.
+    /// The id of the call, as in the event. May be omitted if the `id` of the command is the same.
     pub call_id: String,
     pub allow: bool,
-    /// What the model reads when the call is not allowed.
+    /// The reason for the model if the call is not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,7 +203,7 @@ pub struct ImageInput {
     pub data: String,
 }
 
-/// What correlates a response with its command: any JSON string or number, echoed as it came.
+/// Correlates a response with its command: any JSON string or number, echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestId(RawJson);
 
@@ -246,11 +246,11 @@ pub struct CommandFrame {
     pub command: Command,
 }
 
-/// A line that is not a command, and what its response needs.
+/// A line that is not a command, with the fields of its response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestRefused {
     pub id: Option<RequestId>,
-    /// The command's name as it came; empty when the line has none.
+    /// The command's name, unchanged; empty if the line has none.
     pub command: String,
     pub code: &'static str,
     pub error: String,

@@ -1,4 +1,4 @@
-//! What the server reports while a prompt or compaction runs.
+//! Events that the server sends while a prompt or compaction runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -7,7 +7,7 @@ use super::ContentBlock;
 use crate::RawJson;
 use crate::extension::PanelContent;
 
-/// A stream notification. None carries an `id`.
+/// An event. No event has an `id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
@@ -22,10 +22,9 @@ pub enum Event {
     AssistantStart,
     /// A piece of the answer.
     TextDelta { delta: String },
-    /// A piece of what the model thinks; only for clients that name it in `subscribe`.
+    /// A piece of the model's thinking; only for clients that name it in `subscribe`.
     ThinkingDelta { delta: String },
-    /// The provider did not take the request, which is sent again after `wait_ms`; only for clients
-    /// that name it in `subscribe`.
+    /// The request failed and is retried after `wait_ms`; only for clients that name it in `subscribe`.
     Retry {
         /// How many attempts have failed.
         failures: u32,
@@ -72,7 +71,7 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
-        /// Whose tool it was; only for clients that subscribed with `details`.
+        /// The extension of the tool; only for clients that subscribed with `details`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,
     },
@@ -84,39 +83,39 @@ pub enum Event {
         /// What the call would do: the command, or the diff.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
-        /// How to answer: only in the first of them, and only for a client that has not said yet that
-        /// it knows.
+        /// How to respond: only in the first of these events, and only for a client that has not declared
+        /// the capability.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
-    /// A steering message that found no place before the prompt ended.
+    /// A steering message that could not be delivered before the prompt ended.
     SteerDropped { content: Vec<ContentBlock> },
-    /// A model failed, and another goes on with the turn until the prompt ends.
+    /// A model failed, and another takes over until the prompt ends.
     Fallback {
         /// Provider and model, as `openai/gpt-5`.
         from: String,
         to: String,
-        /// Why, as `error` would have said it.
+        /// The error, as in `error`.
         message: String,
         code: String,
     },
-    /// Something went wrong; the process lives on.
+    /// An error; the process continues.
     Error {
         message: String,
-        /// What kind of error, in a word that does not change; absent from older servers.
+        /// A stable code for the kind of error; absent from older servers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// When trying again may help.
+        /// When a retry may succeed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
         /// The provider that failed, when one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// Other providers that have a credential, where one of them may do better.
+        /// Other providers with a credential, if one of them may succeed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         alternatives: Vec<String>,
     },
-    /// An extension tells the user something.
+    /// An extension shows the user a message.
     ExtNotify {
         extension: String,
         /// `info`, `success`, `warn` or `error`; extensions may also send others, or none.
@@ -125,7 +124,7 @@ pub enum Event {
     },
     /// An extension's command shows a note, which is not part of the conversation.
     ExtDisplay { extension: String, text: String },
-    /// An extension opens a panel, or draws it anew.
+    /// An extension opens or redraws a panel.
     ExtPanel {
         extension: String,
         panel_id: String,
@@ -136,12 +135,12 @@ pub enum Event {
     ExtPanelClose { extension: String, panel_id: String },
     /// A compaction finished.
     CompactDone { summary: String },
-    /// The whole prompt is over, well or badly.
+    /// The prompt is over, successfully or not.
     Done,
 }
 
 impl Event {
-    /// The name of each type, as `subscribe` takes it.
+    /// The name of each type, as `subscribe` accepts it.
     pub const TYPES: [&'static str; 25] = [
         "user_message",
         "turn_start",
@@ -170,7 +169,7 @@ impl Event {
         "done",
     ];
 
-    /// Those that are sent only to clients that name them.
+    /// The types that are sent only to clients that name them.
     pub const ON_REQUEST: [&'static str; 2] = ["thinking_delta", "retry"];
 
     /// The name of this event's type.
@@ -205,7 +204,7 @@ impl Event {
     }
 }
 
-/// Who ran a tool.
+/// The extension that ran a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDetails {
     pub extension: String,

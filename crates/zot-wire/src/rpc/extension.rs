@@ -1,4 +1,4 @@
-//! What a client is told about extensions.
+//! Data about extensions in responses.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct CommandEntry {
     pub source: Option<String>,
 }
 
-/// `invoke_command`: what the extension wants done.
+/// `invoke_command`: the action the extension requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvokedData {
     /// Empty for a template.
@@ -40,18 +40,18 @@ pub struct InvokedData {
     /// Text for the editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insert: Option<String>,
-    /// A note to show; an `ext_display` event says it too.
+    /// A note to show; also sent as an `ext_display` event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// The panel to open; `ext_panel` events draw it anew.
+    /// The panel to open; `ext_panel` events redraw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<PanelSpec>,
-    /// To be shown whatever the action is.
+    /// Shown whatever the action is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// `reload_ext`: what runs now.
+/// `reload_ext`: the running extensions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExtensionsData {
     pub extensions: Vec<ExtensionEntry>,

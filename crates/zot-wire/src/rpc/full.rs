@@ -1,4 +1,4 @@
-//! The transcript with everything needed to go on elsewhere.
+//! The transcript with everything needed to continue elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::RawJson;
 pub struct FullMessage {
     pub role: Role,
     pub content: Vec<FullBlock>,
-    /// RFC 3339; the moment it is put back when left out.
+    /// RFC 3339; if omitted, the time of the restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<String>,
 }
@@ -29,12 +29,12 @@ pub enum FullBlock {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<String>,
     },
-    /// What the model thought, with what its provider needs to accept it back.
+    /// The model's reasoning, with the data its provider needs to accept it again.
     Reasoning {
         provider: String,
         #[serde(default)]
         text: String,
-        /// What else the provider wants back, as JSON.
+        /// Other data the provider requires, as JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub enum FullBlock {
         encrypted: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Digest of the conversation before it. Some providers accept the block only behind that.
+        /// Digest of the conversation before it. Some providers accept the block only after that conversation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
     },
@@ -52,7 +52,7 @@ pub enum FullBlock {
         name: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         args: Option<RawJson>,
-        /// The exact text the model wrote. It wins over `args`: the provider's prompt cache only
+        /// The exact text the model wrote. It takes precedence over `args`: the provider's prompt cache only
         /// hits when the same bytes are sent again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         args_text: Option<String>,

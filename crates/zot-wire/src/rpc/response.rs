@@ -1,4 +1,4 @@
-//! Answers to commands.
+//! Responses to commands.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::{CumulativeUsage, FullMessage, Message, RequestId};
 use crate::RawJson;
 
-/// The answer to one command.
+/// The response to one command.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "response")]
 pub struct Response<T> {
-    /// As it came; absent when the command had none.
+    /// Echoed unchanged; absent if the command had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RequestId>,
     pub command: String,
@@ -19,7 +19,7 @@ pub struct Response<T> {
     pub data: Option<T>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// With `error`: what kind of error, in a word that does not change.
+    /// With `error`: a stable code for the kind of error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
@@ -67,19 +67,19 @@ impl Response<()> {
     }
 }
 
-/// `hello`: who answers.
+/// `hello`: information about the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HelloData {
     pub protocol_version: u32,
     pub version: String,
     pub provider: String,
     pub model: String,
-    /// What this server can do beyond the original protocol.
+    /// What this server supports beyond the original protocol.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
 }
 
-/// `prompt` and `compact`: the work has begun.
+/// `prompt` and `compact`: the work has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartedData {
     pub started: bool,
@@ -103,16 +103,16 @@ pub struct StateData {
     /// Whether the built-in tools are confined to `cwd` (`--jail`); left out when not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub jailed: bool,
-    /// The session file that the conversation is kept in, if it is.
+    /// The session file of the conversation, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionData>,
 }
 
-/// Which session a conversation is kept in.
+/// The session of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionData {
     pub id: String,
-    /// Absolute. The file is made with the first message.
+    /// Absolute. The file is created with the first message.
     pub path: String,
 }
 
@@ -128,19 +128,19 @@ pub struct FullMessagesData {
     pub messages: Vec<FullMessage>,
 }
 
-/// `set_messages`: how many there are now, and what had to be mended.
+/// `set_messages`: the number of messages, and what was repaired.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetMessagesData {
     pub message_count: usize,
     pub repaired: RepairReport,
 }
 
-/// What a transcript from elsewhere needed to be acceptable to providers.
+/// The repairs that make a transcript acceptable to providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RepairReport {
     /// Calls that got an error result because they had none.
     pub results_added: usize,
-    /// Results dropped because no call asked for them.
+    /// Results dropped because they belong to no call.
     pub results_dropped: usize,
     /// Messages dropped because nothing was left in them.
     pub messages_dropped: usize,
@@ -158,7 +158,7 @@ pub struct ToolsData {
     pub tools: Vec<ToolEntry>,
 }
 
-/// A tool there is.
+/// A tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolEntry {
     pub name: String,
@@ -167,12 +167,12 @@ pub struct ToolEntry {
     pub parameters: RawJson,
     /// Whether the model has it.
     pub enabled: bool,
-    /// Whose it is, when it is an extension's.
+    /// The extension it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
 }
 
-/// `get_usage`: what was spent.
+/// `get_usage`: the usage so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsageData {
     pub total: CumulativeUsage,
@@ -197,7 +197,7 @@ pub struct TurnUsage {
     pub usage: CumulativeUsage,
 }
 
-/// `steer`, and `prompt` that became one.
+/// `steer`, and a `prompt` that was delivered as one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteeredData {
     pub steered: bool,
@@ -215,7 +215,7 @@ pub struct ModelData {
     pub model: String,
 }
 
-/// `get_models`: what the provider offers.
+/// `get_models`: the models of the provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelsData {
     pub models: Vec<ModelEntry>,

@@ -1,4 +1,4 @@
-//! The protocol as a JSON Schema, for people who generate types from it.
+//! The protocol as a JSON Schema, from which types can be generated.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -11,7 +11,7 @@ use super::{
 };
 
 /// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
-/// variant per command, told apart by `command`, and one for every failure.
+/// variant per command, distinguished by `command`, and one for every failure.
 pub fn json_schema() -> Value {
     // `skip_serializing_if` marks the fields that may be missing.
     let settings = SchemaSettings::draft2020_12().for_serialize();
@@ -27,7 +27,7 @@ pub fn json_schema() -> Value {
     definitions.insert("Command".to_owned(), command);
     definitions.insert(
         "Response".to_owned(),
-        json!({ "description": "The answer to one command.", "anyOf": variants }),
+        json!({ "description": "The response to one command.", "anyOf": variants }),
     );
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -106,7 +106,7 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
     variants
 }
 
-/// The response to a `command` that succeeded.
+/// The schema of the response to a successful `command`.
 fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Value {
     let mut schema = envelope::<T>(generator);
     schema["description"] = json!(format!("`{command}` succeeded."));
@@ -122,19 +122,19 @@ fn success<T: JsonSchema>(generator: &mut SchemaGenerator, command: &str) -> Val
     schema
 }
 
-/// The response to a command that was refused, or to a line that is not a command.
+/// The schema of the response to a command that failed, or to a line that is not a command.
 fn failure(generator: &mut SchemaGenerator) -> Value {
     let mut schema = envelope::<()>(generator);
-    schema["description"] = json!("Any command, or a line that is none, was refused.");
+    schema["description"] = json!("A command failed, or a line is not a command.");
     schema["properties"]["command"]["description"] =
-        json!("As it came; empty when the line names none.");
+        json!("Unchanged; empty if the line names none.");
     schema["properties"]["success"]["const"] = json!(false);
     remove_property(&mut schema, "data");
     require(&mut schema, "error");
     schema
 }
 
-/// What all responses have in common, with the data of one.
+/// The common fields of all responses, with the data of one.
 fn envelope<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     let mut schema = Response::<T>::json_schema(generator);
     leave_out_null(&mut schema);
@@ -145,7 +145,7 @@ fn envelope<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     schema
 }
 
-/// Every command takes an `id`.
+/// The schema of commands, each with an `id`.
 fn command(generator: &mut SchemaGenerator) -> Value {
     let mut schema = Command::json_schema(generator);
     leave_out_null(&mut schema);

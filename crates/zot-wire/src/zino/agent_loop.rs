@@ -13,14 +13,14 @@ pub enum Request {
     Run(Run),
 }
 
-/// A conversation that the loop is to answer.
+/// A conversation for the loop to answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     pub messages: Vec<Message>,
     pub sampling: Sampling,
-    /// How often the model is asked at most; absent, as the service is configured.
+    /// How many model calls are allowed; if absent, as configured.
     pub max_iterations: Option<u64>,
-    /// Whether the response is asked for in pieces.
+    /// Whether the response is streamed.
     pub stream: bool,
 }
 
@@ -108,7 +108,7 @@ impl super::Response for Response {
                 full_text: frame.take_text("full_text").unwrap_or_default(),
                 iterations,
             },
-            // The original's daemon takes both.
+            // The original's daemon accepts both.
             Some("result" | "response") if frame.text("content").is_some() => Self::Result {
                 content: frame.take_text("content").unwrap_or_default(),
                 iterations,

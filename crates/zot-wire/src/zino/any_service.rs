@@ -1,4 +1,4 @@
-//! What every service can be asked.
+//! The requests that every service handles.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub enum Response {
 }
 
 impl Request {
-    /// The request, if the frame is one of these.
+    /// Decodes a frame, if it is one of these requests.
     pub fn of(frame: &Frame) -> Option<Self> {
         match frame.type_name() {
             Some("ping") => Some(Self::Ping),

@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::response::{failure_variant, write_chunk, write_done, write_fields};
 use super::{Failure, Frame, RequestError};
 
-/// A message from a client: the one request the daemon has, without a `type`.
+/// A message from a client: the only request of the daemon, without a `type`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Not empty, without blanks around it.
+    /// Not empty, without surrounding blanks.
     pub message: String,
     /// The channel whose history belongs to the message.
     pub channel_id: Option<String>,
-    /// Whether the response is asked for in pieces.
+    /// Whether the response is streamed.
     pub stream: bool,
 }
 

@@ -12,12 +12,12 @@ use super::{Failure, Frame, RequestError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     Execute(Code),
-    /// Has the executor's validator look at the code, without running it.
+    /// Checks the code with the executor's validator, without running it.
     Validate(Code),
     Capabilities,
 }
 
-/// Code for one executor; what a request leaves out is empty, as in the original.
+/// Code for one executor; missing fields are empty, as in the original.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Code {
     pub executor: String,
@@ -28,7 +28,7 @@ pub struct Code {
 pub enum Response {
     Result(ExecutionResult),
     Validation {
-        /// What the validator complained about; empty when the code is fine.
+        /// The output of the validator; empty if the code is valid.
         errors: String,
         ok: bool,
     },
@@ -40,7 +40,7 @@ pub enum Response {
     Other(Value),
 }
 
-/// What code came to.
+/// The result of running code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionResult {
     pub exit_code: i64,
@@ -57,12 +57,12 @@ pub struct ExecutorEntry {
     pub static_analysis: Option<String>,
 }
 
-/// A time that is written as a whole number where it is one.
+/// A time, written without a fraction if it is a whole number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds(pub f64);
 
 impl Code {
-    /// A number is a name like any other that no executor has.
+    /// Decodes the fields. A number counts as a name, which no executor has.
     fn read(frame: &mut Frame) -> Result<Self, RequestError> {
         let executor = match frame.field("executor") {
             None => Some(String::new()),
@@ -114,7 +114,7 @@ impl Serialize for Request {
 }
 
 impl super::Response for Response {
-    /// Decodes results and errors, the responses that other services ask for.
+    /// Decodes results and errors, the responses that other services need.
     fn read(mut frame: Frame) -> Self {
         match frame.type_name() {
             Some("result") => Self::Result(ExecutionResult {

@@ -14,10 +14,10 @@ use super::lenient::Plain;
 use super::{Messages, RequestError};
 use crate::json::replace_lone_surrogates;
 
-/// The fields of one frame; the last of a name wins.
+/// The fields of one frame; the last of several with the same name wins.
 ///
-/// `messages` may be long and is decoded into shared messages at once; the others stay values,
-/// because each service has its own idea of what they may be.
+/// `messages` may be long and is decoded directly into shared messages; the others stay values, because
+/// each service accepts other types.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frame {
     fields: Map<String, Value>,
@@ -25,8 +25,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Reads a frame's object. Python also writes halves of surrogate pairs, which no string can hold:
-    /// each becomes U+FFFD.
+    /// Parses a frame's object. Python also writes lone surrogates, which no string can hold: each becomes
+    /// U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(bytes).or_else(|error| match error.classify() {
             Category::Syntax | Category::Eof => {
@@ -49,7 +49,7 @@ impl Frame {
         self.fields.get(name).and_then(Value::as_str)
     }
 
-    /// Whether a response is asked for in pieces: whatever Python takes for true.
+    /// Whether a streamed response is requested: any value that is true in Python.
     pub fn wants_stream(&self) -> bool {
         let stream = self.fields.get("stream");
         stream.is_some_and(|value| Plain::from(value).is_true())
@@ -74,7 +74,7 @@ impl Frame {
         self.messages.take()
     }
 
-    /// The list in `messages`; `expected` is what the service calls it when it is anything else.
+    /// Returns the list in `messages`; `expected` describes it in the error for other types.
     pub(super) fn message_list(
         &mut self,
         expected: &'static str,
@@ -86,7 +86,7 @@ impl Frame {
         }
     }
 
-    /// A string; absent and `null` are the empty one.
+    /// Decodes a string; absent and `null` count as empty.
     pub(super) fn string_or_empty(&mut self, name: &'static str) -> Result<String, RequestError> {
         match self.fields.remove(name) {
             None | Some(Value::Null) => Ok(String::new()),
@@ -115,8 +115,8 @@ impl Frame {
         }
     }
 
-    /// The channel of a request to the daemon or `ctx`. The original answers whatever it is, but only
-    /// a string leads to a history there; a number is taken for its text, so that its history is kept.
+    /// The channel of a request to the daemon or `ctx`. The original accepts any value, but only a string
+    /// has a history there; here a number counts as its text, so that it has one too.
     pub(super) fn channel_id(&self) -> Option<String> {
         match self.fields.get("channel_id") {
             Some(Value::String(channel)) => Some(channel.clone()).filter(|id| !id.is_empty()),
@@ -127,9 +127,9 @@ impl Frame {
         }
     }
 
-    /// The refusal of a `type` that the service does not know.
+    /// The error for a `type` that the service does not know.
     pub(super) fn unknown_type(&self) -> RequestError {
-        // As Python prints it; what is not there is None.
+        // As Python prints it; a missing one is None.
         let kind = self.fields.get("type").unwrap_or(&Value::Null);
         let shown = Plain::from(kind).shown();
         RequestError::UnknownType(shown.unwrap_or_else(|| kind.to_string()))

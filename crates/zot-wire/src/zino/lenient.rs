@@ -1,14 +1,14 @@
-//! Values as Python uses them.
+//! Converts values as Python does.
 //!
-//! The original asks what a value can be used for, not what it is: `int()`, `float()`, `str()` and
-//! truth are meant.
+//! The original converts values instead of checking their types: with `int()`, `float()`, `str()` and by
+//! truthiness.
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-/// A value of JSON or TOML, as far as that matters.
+/// A value of JSON or TOML, as far as the conversions need it.
 #[derive(Debug, Clone, Copy)]
 pub enum Plain<'a> {
     Null,
@@ -29,7 +29,7 @@ impl<'a> From<&'a Value> for Plain<'a> {
             Value::Bool(value) => Self::Bool(*value),
             Value::Number(number) => match number.as_i64() {
                 Some(integer) => Self::Integer(integer),
-                // Larger than any number that makes a difference here.
+                // Larger values make no difference here.
                 None if number.is_u64() => Self::Integer(i64::MAX),
                 None => Self::Float(number.as_f64().unwrap_or(f64::NAN)),
             },
@@ -76,14 +76,14 @@ impl Plain<'_> {
             Self::Float(float) => Some(float),
             Self::Text(text) => {
                 let number: f64 = digits(text)?.parse().ok()?;
-                // No server accepts an infinite or undefined one.
+                // No server accepts infinity or NaN.
                 number.is_finite().then_some(number)
             }
             Self::Null | Self::Other { .. } => None,
         }
     }
 
-    /// As `str()` shows it; lists and objects have no short form.
+    /// Formats the value like `str()`; `None` for lists and objects.
     pub fn shown(self) -> Option<String> {
         Some(match self {
             Self::Null => "None".to_owned(),
@@ -105,7 +105,7 @@ fn truncated(float: f64) -> i64 {
     float as i64
 }
 
-/// A number's text without the blanks around it and the underscores inside it that Python allows.
+/// Removes the surrounding blanks and the underscores that Python allows in a number.
 fn digits(text: &str) -> Option<String> {
     let text = text.trim();
     let between_digits = |position: usize| {
@@ -116,13 +116,13 @@ fn digits(text: &str) -> Option<String> {
         };
         is_digit(position.checked_sub(1)) && is_digit(Some(position + 1))
     };
-    let placed_well = text
+    let underscores_valid = text
         .match_indices('_')
         .all(|(position, _)| between_digits(position));
-    (placed_well && !text.is_empty()).then(|| text.replace('_', ""))
+    (underscores_valid && !text.is_empty()).then(|| text.replace('_', ""))
 }
 
-/// Stops at the ends of the range.
+/// Parses an integer and clamps it to the range of `i64`.
 fn integer_from(digits: &str) -> Option<i64> {
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     if unsigned.is_empty() || !unsigned.bytes().all(|byte| byte.is_ascii_digit()) {

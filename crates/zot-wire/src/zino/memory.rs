@@ -28,7 +28,7 @@ pub enum Request {
     ListChannels,
     SearchHard {
         query: String,
-        /// How many of the best; a negative number leaves out so many of the worst.
+        /// How many of the best; a negative number leaves out that many of the worst.
         top_k: Option<i64>,
     },
     StoreHard {
@@ -179,7 +179,7 @@ fn required_channel(frame: &Frame) -> Result<String, RequestError> {
 }
 
 /// The original stores a tag of any type, and one that is not a string breaks every later search. A
-/// number is stored as its text; a false value means no tag.
+/// number is stored as its text; a falsy value means no tag.
 fn tag(frame: &mut Frame) -> Result<String, RequestError> {
     match frame.field("tag") {
         Some(number @ Value::Number(_)) if Plain::from(number).is_true() => Ok(number.to_string()),
@@ -188,7 +188,7 @@ fn tag(frame: &mut Frame) -> Result<String, RequestError> {
     }
 }
 
-/// Messages that may be stored: each with a role and a content that are strings.
+/// Decodes messages to store: each needs a role and a content that are strings.
 fn stored_messages(frame: &mut Frame) -> Result<Vec<Message>, RequestError> {
     let messages = frame.message_list("a list")?;
     for (index, message) in messages.iter().enumerate() {
@@ -242,8 +242,7 @@ impl Serialize for Request {
 }
 
 impl super::Response for Response {
-    /// Decodes histories, memories that were found, and errors, the responses that other services ask
-    /// for.
+    /// Decodes histories, found memories and errors, the responses that other services need.
     fn read(mut frame: Frame) -> Self {
         match frame.type_name() {
             Some("history") => match frame.take_messages() {

@@ -10,11 +10,11 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One message, shared by all that hold it: a clone is a pointer.
+/// One message, shared by reference count, so that clones are cheap.
 ///
-/// Services pass messages on without looking at them, `agr` even what is not a message at all, and
-/// `mem` keeps keys that it does not know. So anything but a `role` and a `content` that are both
-/// strings stays the value it came as.
+/// Services forward messages without examining them, `agr` even values that are not messages, and `mem`
+/// keeps unknown keys. So anything but a `role` and a `content` that are both strings stays the original
+/// value.
 #[derive(Debug, Clone)]
 pub struct Message(Arc<Body>);
 
@@ -77,7 +77,7 @@ impl Message {
         }
     }
 
-    /// Keys other than `role` and `content`, in the order they are written in.
+    /// Returns the keys other than `role` and `content`, in the order they are written.
     pub fn other_fields(&self) -> impl Iterator<Item = (&String, &Value)> {
         let fields = match &*self.0 {
             Body::Plain { .. } => None,
@@ -127,7 +127,7 @@ impl From<Message> for Value {
     }
 }
 
-/// The role without memory of its own, where it is one of the usual.
+/// Avoids an allocation for the usual roles.
 fn known_role(role: String) -> Cow<'static, str> {
     let usual = ["user", "assistant", "system"];
     match usual.into_iter().find(|known| *known == role) {
@@ -150,7 +150,8 @@ impl Serialize for Message {
     }
 }
 
-/// A type that is decoded from any JSON value, from objects or lists without a [`Value`] in between.
+/// A type that can be decoded from any JSON value; from objects or lists without an intermediate
+/// [`Value`].
 trait FromJson: From<Value> {
     fn from_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut fields = Map::new();
@@ -260,7 +261,7 @@ impl<'de> Deserialize<'de> for Message {
 
 /// A field that should be a list of messages.
 ///
-/// Files of memories that others wrote hold anything, and it is served as it is.
+/// Memory files of other programs may contain anything, which is served unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Messages {
     List(Vec<Message>),

@@ -1,4 +1,4 @@
-//! What requests to all services have in common.
+//! The common parts of requests to all services.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub trait Request: Serialize + Sized + Send + 'static {
     /// Decodes a frame, with the leniency of the original. Unknown fields are ignored.
     fn read(frame: Frame) -> Result<Self, RequestError>;
 
-    /// What it is called in the log.
+    /// The name of the request in the log.
     fn type_name(&self) -> &'static str;
 
     fn channel_id(&self) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! What responses of all services have in common.
+//! The common parts of responses of all services.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -7,8 +7,7 @@ use super::Frame;
 
 /// One frame of a service's response.
 pub trait Response: Serialize + Sized + Send + 'static {
-    /// Decodes a frame. One that the protocol does not have is kept as it came: it may be of a later
-    /// version.
+    /// Decodes a frame. An unknown one is kept unchanged: it may belong to a later version.
     fn read(frame: Frame) -> Self;
 
     fn failure(failure: Failure) -> Self;
@@ -23,7 +22,7 @@ pub trait Response: Serialize + Sized + Send + 'static {
     }
 }
 
-/// A frame of type `error`. Ours always has a message.
+/// A frame of type `error`. Our services always send a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub message: Option<String>,
@@ -78,12 +77,12 @@ macro_rules! failure_variant {
 
 pub(super) use failure_variant;
 
-/// Writes a piece of text, which is the frame that is sent most.
+/// Writes a delta of text, the most frequent frame.
 pub(super) fn write_chunk<S: Serializer>(serializer: S, delta: &str) -> Result<S::Ok, S::Error> {
     write_fields!(serializer, "type": "chunk", "delta": delta)
 }
 
-/// Writes the end of a text that came in pieces.
+/// Writes the end of a streamed text.
 pub(super) fn write_done<S: Serializer>(
     serializer: S,
     full_text: &str,

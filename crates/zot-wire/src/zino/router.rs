@@ -1,4 +1,4 @@
-//! `rtr`: asks the model.
+//! `rtr`: calls the model.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -13,16 +13,16 @@ pub enum Request {
     Infer(Inference),
 }
 
-/// A conversation that the model is to continue.
+/// A conversation for the model to continue.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inference {
     pub messages: Vec<Message>,
     pub sampling: Sampling,
-    /// Whether the response is asked for in pieces.
+    /// Whether the response is streamed.
     pub stream: bool,
 }
 
-/// How the model chooses its words; what is absent is up to the model.
+/// Sampling parameters; absent ones are left to the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sampling {
     pub temperature: Option<f64>,

@@ -9,7 +9,7 @@ use super::{Failure, Frame, RequestError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     Get,
-    /// Reads template, tools and skills again.
+    /// Reloads template, tools and skills.
     Reload,
     SetSoftMemory {
         content: String,

@@ -30,7 +30,7 @@ fn response<R: Response + PartialEq + std::fmt::Debug>(response: R, expected: &s
 }
 
 #[track_caller]
-fn refused<R: Request + std::fmt::Debug>(request: Value, expected: &str) {
+fn rejected<R: Request + std::fmt::Debug>(request: Value, expected: &str) {
     let error = R::read(frame(&request.to_string())).unwrap_err();
     assert_eq!(error.to_string(), expected, "{request}");
 }
@@ -159,16 +159,16 @@ fn daemon_frames() {
         },
         r#"{"content":"x","type":"response"}"#,
     );
-    // The original's client prints nothing for one without a text.
+    // The original's client prints nothing for a response without text.
     assert_eq!(
         Response::read(frame(r#"{"type":"response"}"#)),
         Response::Response {
             content: String::new()
         }
     );
-    refused::<Request>(json!({}), "Empty message.");
-    refused::<Request>(json!({ "message": " \n" }), "Empty message.");
-    refused::<Request>(json!({ "message": 5 }), "message must be a string");
+    rejected::<Request>(json!({}), "Empty message.");
+    rejected::<Request>(json!({ "message": " \n" }), "Empty message.");
+    rejected::<Request>(json!({ "message": 5 }), "message must be a string");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn system_prompt_and_context_frames() {
         },
         r#"{"content":"x","type":"system_prompt"}"#,
     );
-    refused::<system_prompt::Request>(
+    rejected::<system_prompt::Request>(
         json!({ "type": "set_soft_memory", "content": null }),
         "content must be a string",
     );
@@ -317,7 +317,7 @@ fn memory_requests() {
     ] {
         request(simple, expected);
     }
-    refused::<Request>(
+    rejected::<Request>(
         json!({ "type": "import", "items": [{ "kind": "soft" }, { "kind": "history" }] }),
         "items[1]: channel_id required",
     );
@@ -332,7 +332,7 @@ fn memory_responses() {
         },
         r#"{"messages":[{"content":"hi","role":"user"}],"type":"history"}"#,
     );
-    // What another program has stored is served as it is.
+    // Entries of other programs are served unchanged.
     response(
         Response::HardMemories {
             results: vec![
@@ -392,7 +392,7 @@ fn memory_responses() {
 }
 
 #[test]
-fn a_type_that_a_service_does_not_know() {
+fn unknown_types_are_rejected() {
     for (kind, shown) in [
         (json!("frobnicate"), "frobnicate"),
         (json!(null), "None"),
@@ -401,14 +401,14 @@ fn a_type_that_a_service_does_not_know() {
         (json!([1]), "[1]"),
     ] {
         let expected = format!("Unknown message type: {shown}");
-        refused::<router::Request>(json!({ "type": kind }), &expected);
-        refused::<memory::Request>(json!({ "type": kind }), &expected);
+        rejected::<router::Request>(json!({ "type": kind }), &expected);
+        rejected::<memory::Request>(json!({ "type": kind }), &expected);
     }
-    refused::<agent_loop::Request>(json!({}), "Unknown message type: None");
+    rejected::<agent_loop::Request>(json!({}), "Unknown message type: None");
 }
 
 #[test]
-fn any_value_is_a_message_and_comes_back_as_it_was() {
+fn any_value_round_trips_as_a_message() {
     for value in [
         json!({ "role": "user", "content": "x" }),
         json!({ "role": "tool", "content": "x" }),
@@ -433,7 +433,7 @@ fn any_value_is_a_message_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_message_shows_what_it_says() {
+fn a_message_gives_access_to_its_fields() {
     let message = |value: Value| Message::from(value);
     let plain = Message::new("user", "x");
     assert_eq!(
@@ -464,7 +464,7 @@ fn a_message_shows_what_it_says() {
 }
 
 #[test]
-fn the_last_field_of_a_name_wins() {
+fn the_last_field_with_a_name_wins() {
     let request = router::Request::read(frame(
         r#"{"type":"x","messages":5,"type":"infer","messages":[{"role":"a","role":"user","content":"hi"}]}"#,
     ));

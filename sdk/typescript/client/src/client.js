@@ -1,4 +1,4 @@
-/** The public face: a method for each command of docs/rpc.md. */
+/** The public class: a method for each command of docs/rpc.md. */
 import { ZotError } from "./errors.js";
 import { image } from "./ext/content.js";
 import { ASYNC_DISPOSE, Prompt } from "./prompt.js";
@@ -11,7 +11,7 @@ import { Session } from "./session.js";
  * @import { CumulativeUsage, Event, FullMessage, InvokedData } from "./protocol.js"
  */
 
-/** Events that the client itself lives on, whatever was subscribed to. */
+/** Events that the client itself needs, in addition to those subscribed to. */
 const NEEDED_EVENTS = ["turn_start", "turn_end", "usage", "assistant_message", "tool_confirm", "tool_result", "error", "compact_done", "done"];
 
 export class Client {
@@ -49,7 +49,7 @@ export class Client {
     return this.#session.stderr;
   }
 
-  /* To work */
+  /* Prompts */
 
   /** @param {string} message @param {PromptOptions} [options] */
   prompt(message, options = {}) {
@@ -64,7 +64,7 @@ export class Client {
       max_tokens: maxTokens,
     };
     const run = this.#newRun("prompt");
-    return this.#walk(run, { timeoutMs, signal }, () => this.#session.begin(run, "prompt", fields));
+    return this.#iterate(run, { timeoutMs, signal }, () => this.#session.begin(run, "prompt", fields));
   }
 
   /** @param {string} message @param {PromptOptions} [options] @returns {Promise<Answer>} */
@@ -94,7 +94,7 @@ export class Client {
     rejectUnknown("compact", unknown);
     if (this.#session.current !== undefined) throw new ZotError("busy", "zot is busy: wait for the end of the prompt", { command: "compact" });
     const run = this.#newRun("compact");
-    const { usage, summary } = await outcome(this.#walk(run, { timeoutMs, signal }, () => this.#session.begin(run, "compact", {})));
+    const { usage, summary } = await outcome(this.#iterate(run, { timeoutMs, signal }, () => this.#session.begin(run, "compact", {})));
     if (summary === undefined) throw new ZotError("aborted", "the compaction was aborted", { command: "compact" });
     return { summary, usage };
   }
@@ -121,7 +121,7 @@ export class Client {
       },
     });
     if (data.action !== "prompt") return data;
-    return { ...data, events: this.#walk(run, {}, () => Promise.resolve()) };
+    return { ...data, events: this.#iterate(run, {}, () => Promise.resolve()) };
   }
 
   /** @param {{ extension: string, panelId: string, key: string, text?: string }} key @param {CallOptions} [options] */
@@ -144,7 +144,7 @@ export class Client {
     return (await this.#session.call("reload_ext", {}, options)).extensions;
   }
 
-  /* To look */
+  /* Queries */
 
   /** @param {CallOptions} [options] */
   hello(options) {
@@ -181,7 +181,7 @@ export class Client {
     await this.#session.call("ping", {}, options);
   }
 
-  /* To set */
+  /* Settings */
 
   /** @param {readonly FullMessage[]} messages @param {{ append?: boolean }} [options] */
   setMessages(messages, { append = false, ...unknown } = {}) {
@@ -226,12 +226,12 @@ export class Client {
   }
 
   /** @param {Run} run @param {CallOptions} options @param {() => Promise<unknown>} begin */
-  #walk(run, options, begin) {
+  #iterate(run, options, begin) {
     return new Prompt(run, options, begin, () => this.#session.stop(run));
   }
 }
 
-/** What the events of a prompt or compaction come to. @param {AsyncIterable<Event>} events */
+/** Sums up the events of a prompt or compaction. @param {AsyncIterable<Event>} events */
 async function outcome(events) {
   /** @type {Usage} */
   let usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };

@@ -1,4 +1,4 @@
-/** One process and the commands that wait for its responses. */
+/** One process and the commands waiting for its responses. */
 import { ZotError } from "./errors.js";
 import { ZotProcess } from "./process.js";
 
@@ -23,13 +23,13 @@ export class Connection {
   #waiting = new Map();
   #awaited = 0;
   #onFlow;
-  /** Why it is over. @type {ZotError | undefined} */
+  /** Why it ended. @type {ZotError | undefined} */
   failure;
 
   /**
    * @param {{ program: string, args: readonly string[], env: NodeJS.ProcessEnv }} how
    * @param {{ onEvent: (event: Event) => void, onEnd: (error: ZotError) => ZotError, onFlow: () => void }} listener
-   *   `onEnd` says what those who wait are told; `onFlow` is called when it may have changed whether reading should go on
+   *   `onEnd` returns the error for pending commands; `onFlow` is called when reading may have to pause or resume
    */
   constructor({ program, args, env }, { onEvent, onEnd, onFlow }) {
     this.#onFlow = onFlow;
@@ -56,7 +56,7 @@ export class Connection {
     return this.#process.stderr;
   }
 
-  /** Whether somebody waits for a response. */
+  /** Whether a command is waiting for its response. */
   get isAwaited() {
     return this.#awaited > 0;
   }
@@ -80,10 +80,10 @@ export class Connection {
    * @param {Type} type
    * @param {object} fields
    * @param {object} [options]
-   * @param {number | undefined} [options.timeoutMs] none means forever
+   * @param {number | undefined} [options.timeoutMs] no limit if undefined
    * @param {AbortSignal | undefined} [options.signal]
-   * @param {(data: ResponseData[Type], isAbandoned: boolean) => void} [options.onSuccess] called while the response is
-   *   read, before the events behind it, and also when nobody waits for it any more
+   * @param {(data: ResponseData[Type], isAbandoned: boolean) => void} [options.onSuccess] called when the response is
+   *   read, before the events after it, and even if the caller has stopped waiting
    * @returns {Promise<ResponseData[Type]>}
    */
   request(type, fields, { timeoutMs, signal, onSuccess = () => {} } = {}) {
@@ -100,7 +100,7 @@ export class Connection {
         reject(error);
       };
       const onAbort = () => abandon(abortedBy(/** @type {AbortSignal} */ (signal), type));
-      const onTimeout = () => abandon(new ZotError("timeout", `zot did not answer ${type} within ${timeoutMs} ms`, { command: type }));
+      const onTimeout = () => abandon(new ZotError("timeout", `zot did not respond to ${type} within ${timeoutMs} ms`, { command: type }));
       const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
       signal?.addEventListener("abort", onAbort, { once: true });
       const finish = () => {
@@ -131,7 +131,7 @@ export class Connection {
       waiting.resolve(frame.data);
     } else {
       const code = typeof frame.code === "string" ? frame.code : "refused";
-      waiting.reject(new ZotError(code, `zot refused ${waiting.command}: ${frame.error}`, { command: waiting.command }));
+      waiting.reject(new ZotError(code, `zot rejected ${waiting.command}: ${frame.error}`, { command: waiting.command }));
     }
   }
 

@@ -1,6 +1,6 @@
 /** @import { ZotErrorOptions } from "./index.js" */
 
-/** Everything that goes wrong, told apart by `code`. */
+/** The only error class; `code` says what went wrong. */
 export class ZotError extends Error {
   /**
    * @param {string} code

@@ -1,4 +1,4 @@
-/** How the options of a client become a command line. */
+/** Converts the options of a client to a command line. */
 import { resolve } from "node:path";
 
 import { bundledProgram } from "./bundled.js";
@@ -32,7 +32,7 @@ export function commandLine(options, toolDirectory) {
   return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
 }
 
-/** This process's, changed: a value of undefined removes a variable. @param {ClientOptions["env"]} changes */
+/** Returns the environment of this process with changes; undefined removes a variable. @param {ClientOptions["env"]} changes */
 function environment(changes = {}) {
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...process.env };

@@ -38,15 +38,15 @@ export interface ZotErrorOptions {
 }
 
 /**
- * Everything that goes wrong. `code` is one of the codes of docs/rpc.md, or one of the client's own: `not_started`,
+ * The only error class. `code` is one of the codes of docs/rpc.md, or one of the client's own: `not_started`,
  * `crashed`, `protocol`, `timeout`, `aborted`, `closed`, `tool_refused`, `bad_option`, `failed`.
  */
 export declare class ZotError extends Error {
   constructor(code: string, message: string, options?: ZotErrorOptions);
   readonly code: string;
-  /** The command that was refused. */
+  /** The command that was rejected. */
   readonly command: string | undefined;
-  /** When trying again may help. */
+  /** When a retry may succeed. */
   readonly retryAfterMs: number | undefined;
   /** The last 16 KiB that the process wrote to standard error. */
   readonly stderr: string | undefined;
@@ -57,7 +57,7 @@ export declare class ZotError extends Error {
 export interface ToolContext {
   readonly id: string;
   readonly name: string;
-  /** Aborted when nobody waits for the result any more: the prompt was aborted or is over, or the client was closed. */
+  /** Aborted when the result is no longer needed: the prompt was aborted or is over, or the client was closed. */
   readonly signal: AbortSignal;
 }
 
@@ -71,20 +71,20 @@ export interface Tool {
 export interface ToolDefinition<S extends ObjectSchema> {
   /** 1 to 64 letters, digits, `_` and `-`. */
   name: string;
-  /** Tells the model what the tool does and when to call it. */
+  /** What the tool does and when to call it, for the model. */
   description: string;
   /** A JSON Schema of the arguments; without it the tool takes none. They are checked before `run` sees them. */
   schema?: S;
-  /** zot waits 60 seconds. What is thrown becomes an error that the model reads. */
+  /** zot waits 60 seconds. The model reads a thrown error. */
   run: (args: Infer<S>, context: ToolContext) => MaybePromise<ToolResult>;
 }
 
 /** A tool for the model that runs in this process. The type of its arguments follows from the schema. */
 export declare function tool<const S extends ObjectSchema = { readonly type: "object" }>(definition: ToolDefinition<S>): Tool;
 export declare function text(value: string): TextBlock;
-/** `data` is bytes, or text that is base64 already. */
+/** `data` is bytes, or base64 text. */
 export declare function image(data: string | Uint8Array, mimeType: string): ImageBlock;
-/** What a tool returns to say that it failed; throwing does the same. */
+/** The result of a failed tool; throwing does the same. */
 export declare function toolError(content: string | TextBlock | ImageBlock | readonly (TextBlock | ImageBlock)[]): ToolFailure;
 
 /* Approvals */
@@ -93,15 +93,15 @@ export interface ApprovalRequest {
   readonly id: string;
   readonly name: string;
   readonly args: unknown;
-  /** What the call would do: the command, the diff. */
+  /** What the call would do, such as the command or the diff. */
   readonly preview: string | undefined;
-  /** Aborted when the answer does not matter any more. */
+  /** Aborted when the decision no longer matters. */
   readonly signal: AbortSignal;
 }
 
 export interface ConfirmOptions {
   allow: boolean;
-  /** What the model reads when the call is not allowed. */
+  /** Read by the model if the call is not allowed. */
   reason?: string;
   remember?: RememberFor;
   /** Other arguments to run the call with. */
@@ -113,14 +113,14 @@ export type ApprovalAnswer = boolean | ConfirmOptions;
 /* The client */
 
 export interface ClientOptions {
-  /** Unless given, the zot that the package brought, or `zot` on the PATH. */
+  /** The path of zot; defaults to the one in the package `zot-agent`, or `zot` on PATH. */
   program?: string | undefined;
   provider?: string;
   model?: string;
   baseUrl?: string;
-  /** Given to zot as an argument, which other users of the machine may see; `env` is more discreet. */
+  /** Passed to zot as an argument, which other users of the machine may see; prefer a variable in `env`. */
   apiKey?: string;
-  /** Where the agent works; the directory of this process unless given. */
+  /** The working directory of the agent; defaults to that of this process. */
   cwd?: string;
   /** Added to the environment of this process; undefined removes a variable. */
   env?: Readonly<Record<string, string | undefined>>;
@@ -138,31 +138,31 @@ export interface ClientOptions {
   args?: readonly string[];
   /** Functions that the model may call. */
   tools?: readonly Tool[];
-  /** Which calls wait for an approval: all, or those of these tools. All if only `approve` is given. */
+  /** Which tool calls need approval: all, or those of these tools. Defaults to all if `approve` is given. */
   confirm?: boolean | readonly string[];
-  /** Answers them. What it throws is a no, and the reason for it. */
+  /** Decides about them. If it throws, the call is denied with the error as the reason. */
   approve?: (request: ApprovalRequest) => MaybePromise<ApprovalAnswer | undefined>;
-  /** Sees every event when it is read, also those that belong to no prompt. */
+  /** Called for every event as it is read, including those outside of prompts. */
   onEvent?: (event: Event) => void;
-  /** Whether a process that crashed is replaced at the next command, with its conversation and settings; true unless given. */
+  /** Whether the next command after a crash starts a new process, with its conversation and settings; defaults to true. */
   restart?: boolean;
   onRestart?: (restart: RestartInfo) => void;
-  /** For the start, 30 s unless given. */
+  /** Limit for the start; defaults to 30 s. */
   startTimeoutMs?: number;
-  /** For each command but prompts, 30 s unless given. */
+  /** Limit for each command except prompts; defaults to 30 s. */
   callTimeoutMs?: number;
-  /** For each prompt, none unless given. */
+  /** Limit for each prompt; none by default. */
   promptTimeoutMs?: number;
-  /** How long an aborted prompt may take to end before the process is killed, 10 s unless given. */
+  /** How long an aborted prompt may take to end before the process is killed; defaults to 10 s. */
   abortTimeoutMs?: number;
-  /** How long zot may take to end before it is made to, 10 s unless given. */
+  /** How long zot may take to end before it is signalled; defaults to 10 s. */
   closeTimeoutMs?: number;
   /** Closes the client. */
   signal?: AbortSignal;
 }
 
 export interface RestartInfo {
-  /** How the process before ended. */
+  /** How the previous process ended. */
   readonly error: ZotError;
   readonly messageCount: number;
   readonly repaired: RepairReport;
@@ -178,7 +178,7 @@ export type Image = ImageBytes | ImageInput;
 
 export interface PromptOptions extends CallOptions {
   images?: readonly Image[];
-  /** What happens while another prompt runs: `reject` (as without it) throws a ZotError with the code `busy`. */
+  /** What happens while another prompt runs: `reject` (the default) throws a ZotError with the code `busy`. */
   whenBusy?: "reject" | "queue";
   /** Budgets: the prompt ends with an `error` of the code `budget`. */
   maxSteps?: number;
@@ -191,7 +191,7 @@ export type Usage = CumulativeUsage;
 export interface Answer {
   /** The last message of the model. */
   text: string;
-  /** What all turns of this prompt used. */
+  /** The usage of all turns of this prompt. */
   usage: Usage;
   /** `end`, `length` or `aborted`. */
   stop: string;
@@ -203,8 +203,8 @@ export interface CompactResult {
 }
 
 /**
- * The events of a prompt. Nothing is sent before the first pull; leaving the loop early aborts the prompt and waits for
- * its end. While 256 events wait, nothing more is read from zot, unless a command waits for its response.
+ * The events of a prompt. The prompt is sent at the first pull; leaving the loop early aborts it and waits for its end.
+ * While 256 events wait, reading from zot pauses, unless a command waits for its response.
  */
 export interface Prompt extends AsyncIterableIterator<Event> {
   readonly isAborted: boolean;
@@ -213,7 +213,7 @@ export interface Prompt extends AsyncIterableIterator<Event> {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** With the action `prompt`, `events` are those of the prompt that runs now: iterate over them, or leave them with `return()`. */
+/** With the action `prompt`, `events` are those of the running prompt: iterate over them, or call `return()`. */
 export type InvokedCommand = InvokedData & { events?: Prompt };
 
 export declare class Client implements AsyncDisposable {
@@ -222,11 +222,11 @@ export declare class Client implements AsyncDisposable {
   /** Starts `zot rpc`. */
   static start(options?: ClientOptions): Promise<Client>;
 
-  /** Ends the process and removes what was made for it. May be called again. */
+  /** Ends the process and removes its temporary files. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 
-  /** Of the process that runs now. */
+  /** The process id of the current process. */
   readonly pid: number | undefined;
   /** The last 16 KiB that it wrote to standard error. */
   readonly stderr: string;
@@ -235,14 +235,14 @@ export declare class Client implements AsyncDisposable {
   /** Runs a prompt to its end. Throws if it fails. */
   ask(message: string, options?: PromptOptions): Promise<Answer>;
   steer(message: string, options?: CallOptions & { images?: readonly Image[] }): Promise<void>;
-  /** Answers a `tool_confirm` event, for clients without `approve`. */
+  /** Decides about a `tool_confirm` event, for clients without `approve`. */
   confirm(callId: string, answer: ConfirmOptions, options?: CallOptions): Promise<void>;
-  /** Stops the running prompt or compaction, which then ends by itself. */
+  /** Aborts the running prompt or compaction; its events still end with `done`. */
   abort(): Promise<void>;
   compact(options?: CallOptions): Promise<CompactResult>;
 
   getCommands(options?: CallOptions): Promise<CommandEntry[]>;
-  /** Waits as long as it takes, unless `timeoutMs` says otherwise. */
+  /** Has no time limit unless `timeoutMs` is given. */
   invokeCommand(name: string, args?: string, options?: CallOptions): Promise<InvokedCommand>;
   panelKey(key: { extension: string; panelId: string; key: string; text?: string }, options?: CallOptions): Promise<void>;
   panelResize(size: { extension: string; panelId: string; width: number; height: number }, options?: CallOptions): Promise<void>;

@@ -1,4 +1,4 @@
-/** What `@zot/client` exports; its types are in index.d.ts, and tests/types/drift.ts compares the two. */
+/** The exports of `@zot/client`. Their types are in index.d.ts; tests/types/drift.ts compares the two. */
 
 export { Client } from "./client.js";
 export { ZotError } from "./errors.js";

@@ -1,16 +1,16 @@
-/** The program itself: started, read line by line, ended. Knows lines, not what they mean. */
+/** The zot process: its start, its lines, its end. It knows lines, not their meaning. */
 import { spawn } from "node:child_process";
 
 import { messageOf, ZotError } from "./errors.js";
 import { encodeLine, LineReader, MAX_FRAME_BYTES } from "./ext/lines.js";
 
-/** A line of zot's output has no limit in the protocol; this one keeps a program that is not zot from filling the memory. */
+/** The protocol does not limit zot's lines; this limit stops a program that is not zot from filling memory. */
 const MAX_OUTPUT_LINE_BYTES = 256 * 1024 * 1024;
-/** What is kept of standard error, from its end, for the messages of errors. */
+/** How much of the end of standard error is kept for error messages. */
 const MAX_STDERR_CHARACTERS = 16 * 1024;
-/** How long output is waited for after the exit: somebody else may still hold the pipe. */
+/** How long to wait for output after the exit: another process may still hold the pipe. */
 const LAST_OUTPUT_MS = 500;
-/** Between a signal and the next, stronger one. */
+/** The time between a signal and the next, stronger one. */
 const SIGNAL_PATIENCE_MS = 2_000;
 
 /** @typedef {{ type: string, [field: string]: unknown }} Frame */
@@ -30,30 +30,30 @@ export class ZotProcess {
    */
   constructor(program, args, env, onFrame) {
     this.program = program;
-    // A session of its own: the terminal's Ctrl-C shall reach this process only. The end of its input ends zot.
+    // In a session of its own, so that Ctrl-C in the terminal reaches this process only. Closing its input ends zot.
     this.#child = spawn(program, args, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
     const { stdin, stdout, stderr } = this.#child;
     const reader = new LineReader(
       (value) => {
         const frame = /** @type {Frame} */ (value);
-        // Nothing counts behind a line that was no frame.
+        // Everything after an invalid line is ignored.
         if (this.#failure !== undefined) return;
         if (typeof value === "object" && value !== null && typeof frame.type === "string") onFrame(frame);
-        else this.#violation(`it wrote a line that is no frame: ${excerpt(JSON.stringify(value))}`);
+        else this.#violation(`it wrote a line that is not a frame: ${excerpt(JSON.stringify(value))}`);
       },
-      (reason, line) => this.#violation(`it wrote a line that is no frame (${reason}): ${excerpt(line)}`),
+      (reason, line) => this.#violation(`it wrote a line that is not a frame (${reason}): ${excerpt(line)}`),
       MAX_OUTPUT_LINE_BYTES,
     );
     stdout.on("data", (chunk) => reader.push(chunk));
-    // A last line without LF is one that was cut off: the exit says by what.
+    // A last line without LF was cut off; the exit status says why.
     stdout.on("error", () => {});
     stderr.setEncoding("utf8").on("data", (text) => {
       this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
     stderr.on("error", () => {});
-    // A broken pipe: the exit says what there is to say.
+    // A broken pipe: the exit status says why.
     stdin.on("error", () => {});
-    /** Why it ended; always a ZotError, also after an end in good order. @type {Promise<ZotError>} */
+    /** Why it ended: always a ZotError, even after a regular end. @type {Promise<ZotError>} */
     this.ended = new Promise((resolve) => {
       this.#child.on("error", (error) => resolve(this.#cannotStart(error)));
       this.#child.on("exit", (code, signal) => {
@@ -80,10 +80,10 @@ export class ZotProcess {
   /** @param {object} frame */
   write(frame) {
     const line = encodeLine(frame);
-    // A UTF-16 unit has at most three bytes in UTF-8: only long lines need counting.
+    // A UTF-16 unit takes at most three bytes in UTF-8, so only long lines need counting.
     if (line.length * 3 > MAX_FRAME_BYTES && Buffer.byteLength(line) - 1 > MAX_FRAME_BYTES) {
-      // zot could not say whose line it was.
-      throw new ZotError("line_too_long", `the command has ${Buffer.byteLength(line) - 1} bytes, zot takes ${MAX_FRAME_BYTES}`);
+      // zot's error could not name the command.
+      throw new ZotError("line_too_long", `the command has ${Buffer.byteLength(line) - 1} bytes; the limit is ${MAX_FRAME_BYTES}`);
     }
     if (this.#child.stdin.writable) this.#child.stdin.write(line);
   }
@@ -95,7 +95,7 @@ export class ZotProcess {
     else if (stdout.isPaused()) stdout.resume();
   }
 
-  /** Asks it to end, and makes it after a while. @param {number} patienceMs */
+  /** Closes its input, then signals it until it ends. @param {number} patienceMs */
   async end(patienceMs) {
     this.#child.stdin.end();
     if (await this.#endsWithin(patienceMs)) return;
@@ -124,21 +124,21 @@ export class ZotProcess {
   /** @param {string} what */
   #violation(what) {
     if (this.#failure !== undefined) return;
-    this.#failure = new ZotError("protocol", `${this.program} does not speak the protocol of zot rpc: ${what}`, { stderr: this.#stderr });
+    this.#failure = new ZotError("protocol", `${this.program} does not follow the protocol of zot rpc: ${what}`, { stderr: this.#stderr });
     this.kill();
   }
 
   /** @param {Error & { code?: string }} error */
   #cannotStart(error) {
-    const hint = error.code === "ENOENT" ? "no such program; install zot, or name it with the option `program`" : messageOf(error);
+    const hint = error.code === "ENOENT" ? "no such program; install zot, or pass its path as the option `program`" : messageOf(error);
     return new ZotError("not_started", `cannot start ${this.program}: ${hint}`, { cause: error });
   }
 
   /** @param {number | null} code @param {NodeJS.Signals | null} signal */
   #describe(code, signal) {
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    const words = this.#stderr.trim();
-    return new ZotError("crashed", `zot ended ${how}${words === "" ? "" : `: ${words}`}`, { stderr: this.#stderr });
+    const stderr = this.#stderr.trim();
+    return new ZotError("crashed", `zot ended ${how}${stderr === "" ? "" : `: ${stderr}`}`, { stderr: this.#stderr });
   }
 }
 

@@ -1,4 +1,4 @@
-/** What `for await` walks over: the events of a prompt. */
+/** The events of a prompt, for `for await`. */
 import { abortedBy } from "./connection.js";
 import { ZotError } from "./errors.js";
 
@@ -8,7 +8,7 @@ import { ZotError } from "./errors.js";
  * @import { Run } from "./run.js"
  */
 
-/** Symbol.asyncDispose is younger than Node 18. @type {typeof Symbol.asyncDispose} */
+/** Symbol.asyncDispose is newer than Node 18. @type {typeof Symbol.asyncDispose} */
 export const ASYNC_DISPOSE = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 /** @implements {AsyncIterableIterator<Event>} */
@@ -19,7 +19,7 @@ export class Prompt {
   #options;
   /** @type {Promise<void> | undefined} */
   #begun;
-  /** Why it was ended before its end. @type {ZotError | undefined} */
+  /** Why it was stopped early. @type {ZotError | undefined} */
   #stopped;
   #isLeft = false;
   #cleanUp = () => {};
@@ -27,8 +27,8 @@ export class Prompt {
   /**
    * @param {Run} run
    * @param {CallOptions} options
-   * @param {() => Promise<unknown>} begin sends it; resolves when it has begun
-   * @param {() => Promise<void>} abort ends what has begun; resolves when nothing more comes
+   * @param {() => Promise<unknown>} begin sends it; resolves when it has started
+   * @param {() => Promise<void>} abort ends it; resolves when no more events will follow
    */
   constructor(run, options, begin, abort) {
     this.#run = run;
@@ -37,7 +37,7 @@ export class Prompt {
     this.#abort = abort;
   }
 
-  /** Whether the prompt was aborted, by whomever in this process. */
+  /** Whether this process aborted the prompt. */
   get isAborted() {
     return this.#run.isAborted;
   }
@@ -62,7 +62,7 @@ export class Prompt {
     return { done: true, value: undefined };
   }
 
-  /** Leaves early: the prompt is aborted. @returns {Promise<IteratorResult<Event, undefined>>} */
+  /** Stops early: aborts the prompt. @returns {Promise<IteratorResult<Event, undefined>>} */
   async return() {
     await this.#leave();
     return { done: true, value: undefined };
@@ -76,18 +76,18 @@ export class Prompt {
     const { signal, timeoutMs } = this.#options;
     if (signal?.aborted) throw abortedBy(signal, "the prompt");
     /** @type {(() => void) | undefined} */
-    let giveUp;
+    let stopWaiting;
     const stopped = new Promise((resolve) => {
-      giveUp = () => resolve(undefined);
+      stopWaiting = () => resolve(undefined);
     });
     /** @param {ZotError} error */
     const stop = (error) => {
       this.#stopped ??= error;
-      giveUp?.();
+      stopWaiting?.();
       this.#run.discard();
     };
     const onAbort = () => stop(abortedBy(/** @type {AbortSignal} */ (signal), "the prompt"));
-    const onTimeout = () => stop(new ZotError("timeout", `the prompt was not done within ${timeoutMs} ms`));
+    const onTimeout = () => stop(new ZotError("timeout", `the prompt did not finish within ${timeoutMs} ms`));
     const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener("abort", onAbort, { once: true });
     this.#cleanUp = () => {
@@ -95,7 +95,7 @@ export class Prompt {
       signal?.removeEventListener("abort", onAbort);
     };
     const begun = this.#begin();
-    // One that waits in zot's queue cannot be taken back: it is aborted when its turn comes.
+    // A queued prompt cannot be withdrawn: it is aborted when its turn comes.
     begun.catch(() => {});
     await Promise.race([begun, stopped]);
   }

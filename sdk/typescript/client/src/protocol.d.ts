@@ -13,7 +13,7 @@ export interface ClearResponse { type: "response"; command: "clear"; id?: Reques
 /** Introduces the client; required first, with the token, when `ZOTCORE_RPC_TOKEN` is set. */
 export interface HelloCommand {
   type: "hello";
-  /** What the client understands beyond the original protocol. `confirm`: it answers `tool_confirm`. Others mean nothing. */
+  /** What the client supports beyond the original protocol. `confirm`: it responds to `tool_confirm`. Others are ignored. */
   capabilities?: string[];
   id?: RequestId;
   token?: string;
@@ -42,10 +42,10 @@ export interface CompactCommand { type: "compact"; id?: RequestId }
 
 export interface GetStateCommand { type: "get_state"; id?: RequestId }
 
-/** The transcript; with `full`, everything needed to go on elsewhere. */
+/** Returns the transcript; with `full`, everything needed to continue elsewhere. */
 export interface GetMessagesCommand { type: "get_messages"; full?: boolean; id?: RequestId }
 
-/** Puts a transcript back, validated and repaired. `append` adds to what is there, for transcripts longer than a line may be. */
+/** Restores a transcript, validated and repaired. `append` adds to the current one, for transcripts longer than a line may be. */
 export interface SetMessagesCommand { type: "set_messages"; append?: boolean; id?: RequestId; messages: FullMessage[] }
 
 /** Drops the transcript. */
@@ -56,22 +56,22 @@ export interface SetModelCommand { type: "set_model"; id?: RequestId; model: str
 
 export interface GetModelsCommand { type: "get_models"; id?: RequestId }
 
-/** Sets how hard a reasoning model thinks; without `effort`, as the provider sees fit. */
+/** Sets the reasoning effort; without `effort`, the provider's default. */
 export interface SetReasoningCommand { type: "set_reasoning"; effort?: string; id?: RequestId }
 
-/** Gives the model exactly these tools; without `tools`, all there are. */
+/** Gives the model exactly these tools; without `tools`, all of them. */
 export interface SetToolsCommand { type: "set_tools"; id?: RequestId; tools?: string[] }
 
 /** Replaces the system prompt; without `prompt`, by the one the process started with. */
 export interface SetSystemPromptCommand { type: "set_system_prompt"; id?: RequestId; prompt?: string }
 
-/** What was spent, by model and by model call. */
+/** Returns the usage by model and by model call. */
 export interface GetUsageCommand { type: "get_usage"; id?: RequestId }
 
-/** The tools there are, and which of them the model has. */
+/** Returns all tools, and which of them the model has. */
 export interface GetToolsCommand { type: "get_tools"; id?: RequestId }
 
-/** Gives the running prompt one more message. */
+/** Adds a message to the running prompt. */
 export interface SteerCommand {
   type: "steer";
   id?: RequestId;
@@ -81,16 +81,16 @@ export interface SteerCommand {
   message: string;
 }
 
-/** Answers a `tool_confirm` event. */
+/** Responds to a `tool_confirm` event. */
 export interface ConfirmCommand {
   type: "confirm";
   id?: RequestId;
   allow: boolean;
   /** Other arguments to run the call with. */
   args?: AnyJson;
-  /** The call's id, as the event gave it. May be left out when the command's own `id` is it. */
+  /** The id of the call, as in the event. May be omitted if the `id` of the command is the same. */
   call_id: string;
-  /** What the model reads when the call is not allowed. */
+  /** The reason for the model if the call is not allowed. */
   reason?: string;
   remember?: RememberFor;
 }
@@ -98,25 +98,25 @@ export interface ConfirmCommand {
 /** Sends only events of these types from now on; without `events`, all of them. */
 export interface SubscribeCommand {
   type: "subscribe";
-  /** Also say whose tool a `tool_result` comes from. */
+  /** Also report which extension a `tool_result` comes from. */
   details?: boolean;
   events?: string[];
   id?: RequestId;
 }
 
-/** The slash commands of all extensions. */
+/** Returns the slash commands of all extensions. */
 export interface GetCommandsCommand { type: "get_commands"; id?: RequestId }
 
 /** Runs a slash command of an extension. */
 export interface InvokeCommandCommand {
   type: "invoke_command";
-  /** What stands after the command's name. */
+  /** The text after the command's name. */
   args?: string;
   id?: RequestId;
   name: string;
 }
 
-/** Reads all manifests again and starts every extension anew. */
+/** Reloads all manifests and restarts every extension. */
 export interface ReloadExtCommand { type: "reload_ext"; id?: RequestId }
 
 /** A key was pressed in a panel of an extension. */
@@ -126,11 +126,11 @@ export interface PanelKeyCommand {
   id?: RequestId;
   key: string;
   panel_id: string;
-  /** What the key writes, if it writes something. */
+  /** The text that the key produces, if any. */
   text?: string;
 }
 
-/** A panel has another size now. */
+/** The size of a panel changed. */
 export interface PanelResizeCommand { type: "panel_resize"; extension: string; height: number; id?: RequestId; panel_id: string; width: number }
 
 /** The user closed a panel. */
@@ -138,7 +138,7 @@ export interface PanelCloseCommand { type: "panel_close"; extension: string; id?
 
 export interface PingCommand { type: "ping"; id?: RequestId }
 
-/** What a client can ask for. */
+/** A command of a client. */
 export type Command =
   | HelloCommand
   | PromptCommand
@@ -204,10 +204,10 @@ export interface AssistantStartEvent { type: "assistant_start" }
 /** A piece of the answer. */
 export interface TextDeltaEvent { type: "text_delta"; delta: string }
 
-/** A piece of what the model thinks; only for clients that name it in `subscribe`. */
+/** A piece of the model's thinking; only for clients that name it in `subscribe`. */
 export interface ThinkingDeltaEvent { type: "thinking_delta"; delta: string }
 
-/** The provider did not take the request, which is sent again after `wait_ms`; only for clients that name it in `subscribe`. */
+/** The request failed and is retried after `wait_ms`; only for clients that name it in `subscribe`. */
 export interface RetryEvent {
   type: "retry";
   /** How many attempts have failed. */
@@ -252,7 +252,7 @@ export interface ToolProgressEvent { type: "tool_progress"; id: string; text: st
 export interface ToolResultEvent {
   type: "tool_result";
   content: ContentBlock[];
-  /** Whose tool it was; only for clients that subscribed with `details`. */
+  /** The extension of the tool; only for clients that subscribed with `details`. */
   details?: ToolDetails;
   id: string;
   is_error: boolean;
@@ -262,7 +262,7 @@ export interface ToolResultEvent {
 export interface ToolConfirmEvent {
   type: "tool_confirm";
   args: AnyJson;
-  /** How to answer: only in the first of them, and only for a client that has not said yet that it knows. */
+  /** How to respond: only in the first of these events, and only for a client that has not declared the capability. */
   hint?: string;
   id: string;
   name: string;
@@ -270,35 +270,35 @@ export interface ToolConfirmEvent {
   preview?: string;
 }
 
-/** A steering message that found no place before the prompt ended. */
+/** A steering message that could not be delivered before the prompt ended. */
 export interface SteerDroppedEvent { type: "steer_dropped"; content: ContentBlock[] }
 
-/** A model failed, and another goes on with the turn until the prompt ends. */
+/** A model failed, and another takes over until the prompt ends. */
 export interface FallbackEvent {
   type: "fallback";
   code: string;
   /** Provider and model, as `openai/gpt-5`. */
   from: string;
-  /** Why, as `error` would have said it. */
+  /** The error, as in `error`. */
   message: string;
   to: string;
 }
 
-/** Something went wrong; the process lives on. */
+/** An error; the process continues. */
 export interface ErrorEvent {
   type: "error";
-  /** Other providers that have a credential, where one of them may do better. */
+  /** Other providers with a credential, if one of them may succeed. */
   alternatives?: string[];
-  /** What kind of error, in a word that does not change; absent from older servers. */
+  /** A stable code for the kind of error; absent from older servers. */
   code?: string;
   message: string;
   /** The provider that failed, when one did. */
   provider?: string;
-  /** When trying again may help. */
+  /** When a retry may succeed. */
   retry_after_ms?: number;
 }
 
-/** An extension tells the user something. */
+/** An extension shows the user a message. */
 export interface ExtNotifyEvent {
   type: "ext_notify";
   extension: string;
@@ -310,7 +310,7 @@ export interface ExtNotifyEvent {
 /** An extension's command shows a note, which is not part of the conversation. */
 export interface ExtDisplayEvent { type: "ext_display"; extension: string; text: string }
 
-/** An extension opens a panel, or draws it anew. */
+/** An extension opens or redraws a panel. */
 export interface ExtPanelEvent { type: "ext_panel"; extension: string; footer?: string; lines?: string[]; panel_id: string; title?: string }
 
 /** An extension closes a panel. */
@@ -319,10 +319,10 @@ export interface ExtPanelCloseEvent { type: "ext_panel_close"; extension: string
 /** A compaction finished. */
 export interface CompactDoneEvent { type: "compact_done"; summary: string }
 
-/** The whole prompt is over, well or badly. */
+/** The prompt is over, successfully or not. */
 export interface DoneEvent { type: "done" }
 
-/** A stream notification. None carries an `id`. */
+/** An event. No event has an `id`. */
 export type KnownEvent =
   | UserMessageEvent
   | TurnStartEvent
@@ -365,15 +365,15 @@ export interface ExtensionEntry {
   version: string;
 }
 
-/** `reload_ext`: what runs now. */
+/** `reload_ext`: the running extensions. */
 export interface ExtensionsData { extensions: ExtensionEntry[] }
 
-/** Any command, or a line that is none, was refused. */
+/** A command failed, or a line is not a command. */
 export interface FailureResponse {
   type: "response";
-  /** With `error`: what kind of error, in a word that does not change. */
+  /** With `error`: a stable code for the kind of error. */
   code?: string;
-  /** As it came; empty when the line names none. */
+  /** Unchanged; empty if the line names none. */
   command: string;
   error: string;
   id?: RequestId;
@@ -388,11 +388,11 @@ export type FullBlock = { type: "text"; text: string } | {
   mime_type: string;
 } | {
   type: "reasoning";
-  /** What else the provider wants back, as JSON. */
+  /** Other data the provider requires, as JSON. */
   details?: string;
   encrypted?: string;
   id?: string;
-  /** Digest of the conversation before it. Some providers accept the block only behind that. */
+  /** Digest of the conversation before it. Some providers accept the block only after that conversation. */
   prefix?: string;
   provider: string;
   signature?: string;
@@ -400,7 +400,7 @@ export type FullBlock = { type: "text"; text: string } | {
 } | {
   type: "tool_call";
   args?: AnyJson;
-  /** The exact text the model wrote. It wins over `args`: the provider's prompt cache only hits when the same bytes are sent again. */
+  /** The exact text the model wrote. It takes precedence over `args`: the provider's prompt cache only hits when the same bytes are sent again. */
   args_text?: string;
   id: string;
   name: string;
@@ -410,7 +410,7 @@ export type FullBlock = { type: "text"; text: string } | {
 export interface FullMessage {
   content: FullBlock[];
   role: Role;
-  /** RFC 3339; the moment it is put back when left out. */
+  /** RFC 3339; if omitted, the time of the restore. */
   time?: string;
 }
 
@@ -438,9 +438,9 @@ export interface GetToolsResponse { type: "response"; command: "get_tools"; data
 /** `get_usage` succeeded. */
 export interface GetUsageResponse { type: "response"; command: "get_usage"; data: UsageData; id?: RequestId; success: true }
 
-/** `hello`: who answers. */
+/** `hello`: information about the server. */
 export interface HelloData {
-  /** What this server can do beyond the original protocol. */
+  /** What this server supports beyond the original protocol. */
   capabilities?: string[];
   model: string;
   protocol_version: number;
@@ -461,19 +461,19 @@ export interface ImageInput {
 /** `invoke_command` succeeded. */
 export interface InvokeCommandResponse { type: "response"; command: "invoke_command"; data: InvokedData; id?: RequestId; success: true }
 
-/** `invoke_command`: what the extension wants done. */
+/** `invoke_command`: the action the extension requests. */
 export interface InvokedData {
   /** `prompt`, `insert`, `display`, `open_panel` or `noop`. */
   action: string;
-  /** A note to show; an `ext_display` event says it too. */
+  /** A note to show; also sent as an `ext_display` event. */
   display?: string;
-  /** To be shown whatever the action is. */
+  /** Shown whatever the action is. */
   error?: string;
   /** Empty for a template. */
   extension: string;
   /** Text for the editor. */
   insert?: string;
-  /** The panel to open; `ext_panel` events draw it anew. */
+  /** The panel to open; `ext_panel` events redraw it. */
   open_panel?: PanelSpec;
   /** The prompt that runs now; its events follow. */
   prompt?: string;
@@ -501,7 +501,7 @@ export interface ModelEntry { context_window: number; id: string; max_output: nu
 /** What one model used. */
 export interface ModelUsage { model: string; usage: CumulativeUsage }
 
-/** `get_models`: what the provider offers. */
+/** `get_models`: the models of the provider. */
 export interface ModelsData { models: ModelEntry[] }
 
 /** `panel_close` succeeded. */
@@ -537,33 +537,33 @@ export interface ReloadExtResponse { type: "response"; command: "reload_ext"; da
 /** What else a confirmation is valid for. */
 export type RememberFor = "call" | "tool" | "session";
 
-/** What a transcript from elsewhere needed to be acceptable to providers. */
+/** The repairs that make a transcript acceptable to providers. */
 export interface RepairReport {
   /** Messages dropped because nothing was left in them. */
   messages_dropped: number;
   /** Calls that got an error result because they had none. */
   results_added: number;
-  /** Results dropped because no call asked for them. */
+  /** Results dropped because they belong to no call. */
   results_dropped: number;
 }
 
 /** Chosen by the client; the response repeats it as it came, and has none if the command had none. */
 export type RequestId = string | number;
 
-/** The answer to one command. */
+/** The response to one command. */
 export type Response = AbortResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
 
 /** Who a message comes from. */
 export type Role = "user" | "assistant" | "tool";
 
-/** Which session a conversation is kept in. */
+/** The session of a conversation. */
 export interface SessionData {
   id: string;
-  /** Absolute. The file is made with the first message. */
+  /** Absolute. The file is created with the first message. */
   path: string;
 }
 
-/** `set_messages`: how many there are now, and what had to be mended. */
+/** `set_messages`: the number of messages, and what was repaired. */
 export interface SetMessagesData { message_count: number; repaired: RepairReport }
 
 /** `set_messages` succeeded. */
@@ -581,7 +581,7 @@ export interface SetSystemPromptResponse { type: "response"; command: "set_syste
 /** `set_tools` succeeded. */
 export interface SetToolsResponse { type: "response"; command: "set_tools"; data: ToolsData; id?: RequestId; success: true }
 
-/** `prompt` and `compact`: the work has begun. */
+/** `prompt` and `compact`: the work has started. */
 export interface StartedData { started: boolean }
 
 /** `get_state`: a snapshot of the runtime. */
@@ -593,7 +593,7 @@ export interface StateData {
   message_count: number;
   model: string;
   provider: string;
-  /** The session file that the conversation is kept in, if it is. */
+  /** The session file of the conversation, if there is one. */
   session?: SessionData;
   usage: CumulativeUsage;
 }
@@ -601,7 +601,7 @@ export interface StateData {
 /** `steer` succeeded. */
 export interface SteerResponse { type: "response"; command: "steer"; data: SteeredData; id?: RequestId; success: true }
 
-/** `steer`, and `prompt` that became one. */
+/** `steer`, and a `prompt` that was delivered as one. */
 export interface SteeredData { steered: boolean }
 
 /** `subscribe` succeeded. */
@@ -610,15 +610,15 @@ export interface SubscribeResponse { type: "response"; command: "subscribe"; dat
 /** `subscribe`: the types of events that are sent. */
 export interface SubscribedData { events: string[] }
 
-/** Who ran a tool. */
+/** The extension that ran a tool. */
 export interface ToolDetails { extension: string; tool: string }
 
-/** A tool there is. */
+/** A tool. */
 export interface ToolEntry {
   description: string;
   /** Whether the model has it. */
   enabled: boolean;
-  /** Whose it is, when it is an extension's. */
+  /** The extension it belongs to, if any. */
   extension?: string;
   name: string;
   /** Its arguments, as a JSON Schema. */
@@ -636,7 +636,7 @@ export interface TurnUsage {
   usage: CumulativeUsage;
 }
 
-/** `get_usage`: what was spent. */
+/** `get_usage`: the usage so far. */
 export interface UsageData {
   models: ModelUsage[];
   total: CumulativeUsage;
@@ -644,7 +644,7 @@ export interface UsageData {
   turns: TurnUsage[];
 }
 
-/** What becomes of a prompt that comes while another runs. */
+/** What happens to a prompt that arrives while another is running. */
 export type WhenBusy = "queue" | "steer" | "reject";
 
 /** What a successful response to a command carries. */

@@ -54,7 +54,7 @@ export class Run {
     this.#wake();
   }
 
-  /** Nobody wants its events any more. */
+  /** Drops all further events. */
   discard() {
     this.#discards = true;
     this.#events = [];
@@ -62,7 +62,7 @@ export class Run {
     this.#wake();
   }
 
-  /** The next event; undefined at the end, and when the rest is discarded. */
+  /** Returns the next event; undefined at the end, and if the rest is discarded. */
   async pull() {
     while (this.#events.length === 0 && !this.#over && !this.#discards) {
       await new Promise((resolve) => this.#sleepers.push(() => resolve(undefined)));
@@ -76,7 +76,7 @@ export class Run {
     return undefined;
   }
 
-  /** Resolves when the last event was read, or none will come. */
+  /** Resolves after the last event, or if none will follow. */
   async ended() {
     while (!this.#over) await new Promise((resolve) => this.#sleepers.push(() => resolve(undefined)));
     await this.epilogue;

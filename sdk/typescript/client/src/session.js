@@ -1,4 +1,4 @@
-/** One conversation over as many processes as it takes: starts them, restores what they lost, hands out events. */
+/** One conversation over one or more processes: starts them, restores what they lost, distributes events. */
 import { Connection } from "./connection.js";
 import { messageOf, ZotError } from "./errors.js";
 import { commandLine } from "./flags.js";
@@ -13,19 +13,19 @@ import { pieces } from "./transcript.js";
  */
 
 const PROTOCOL_VERSION = 1;
-/** Events that wait for a slow consumer before reading stops. */
+/** Events that may wait for a slow consumer before reading pauses. */
 const HIGH_WATER_EVENTS = 256;
 const START_TIMEOUT_MS = 30_000;
 const CALL_TIMEOUT_MS = 30_000;
-/** zot gives a running command three seconds; what takes longer than this does not end at all. */
+/** zot gives a running command three seconds; a prompt that takes longer than this is stuck. */
 const ABORT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 10_000;
-/** In a row, without a prompt that was done. */
+/** In a row, without a completed prompt. */
 const MAX_RESTARTS = 5;
-/** Within a prompt, snapshots take a tenth of the time at most. */
+/** Within a prompt, snapshots take at most a tenth of the time. */
 const SNAPSHOT_PAUSE_FACTOR = 10;
 
-/** What was set, by the command that sets it. @typedef {Map<keyof ResponseData, object>} Settings */
+/** The settings, by the command that sets them. @typedef {Map<keyof ResponseData, object>} Settings */
 
 export class Session {
   #options;
@@ -41,8 +41,8 @@ export class Session {
   #closing;
   /** @type {Run | undefined} */
   #current;
-  /** Questions that nobody has answered yet. @type {Map<string, AbortController>} */
-  #questions = new Map();
+  /** Approval requests without a decision yet. @type {Map<string, AbortController>} */
+  #approvals = new Map();
   /** @type {Settings} */
   #settings = new Map();
   /** @type {FullMessage[]} */
@@ -70,7 +70,7 @@ export class Session {
     } catch (error) {
       const aborted = this.#closing !== undefined;
       await this.close();
-      // It may have been closed before they were there.
+      // It may have been closed before the tools were ready.
       await this.#tools?.close();
       throw aborted ? this.#closedError() : error;
     }
@@ -92,7 +92,7 @@ export class Session {
     return this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS;
   }
 
-  /** A process that takes commands; a new one if the last has crashed. @returns {Promise<Connection>} */
+  /** Returns a process that accepts commands; a new one if the last has crashed. @returns {Promise<Connection>} */
   async ready() {
     if (this.#closing !== undefined) throw this.#closedError();
     if (this.#connection !== undefined) return this.#connection;
@@ -124,7 +124,7 @@ export class Session {
     });
   }
 
-  /** Sends what starts a run; resolves when it has begun. @param {Run} run @param {"prompt" | "compact"} type @param {object} fields */
+  /** Sends the command that starts a run; resolves when it has started. @param {Run} run @param {"prompt" | "compact"} type @param {object} fields */
   async begin(run, type, fields) {
     try {
       const connection = await this.ready();
@@ -135,11 +135,11 @@ export class Session {
     }
   }
 
-  /** What comes from now on belongs to this run. @param {Run} run */
+  /** Makes this run the receiver of all following events. @param {Run} run */
   adopt(run) {
     run.hasBegun = true;
     this.#current = run;
-    // Given up while it waited.
+    // Aborted while it was queued.
     if (run.isAborted || this.#closing !== undefined) void this.stop(run);
   }
 
@@ -163,7 +163,7 @@ export class Session {
     if (this.#current !== undefined) this.#current.isAborted = true;
     const reason = new ZotError("aborted", "the prompt was aborted");
     this.#tools?.abort(reason);
-    this.#endQuestions(reason);
+    this.#endApprovals(reason);
     await this.#connection?.request("abort", {}, { timeoutMs: this.callTimeoutMs });
   }
 
@@ -199,7 +199,7 @@ export class Session {
   #countRestart(crash) {
     if (this.#options.restart === false) throw crash;
     if (this.#restarts >= MAX_RESTARTS) {
-      throw new ZotError("crashed", `zot crashed ${this.#restarts} times in a row, the last time so: ${crash.message}`, { cause: crash, stderr: crash.stderr });
+      throw new ZotError("crashed", `zot crashed ${this.#restarts} times in a row, most recently: ${crash.message}`, { cause: crash, stderr: crash.stderr });
     }
     this.#restarts += 1;
   }
@@ -221,7 +221,7 @@ export class Session {
     try {
       await this.#greet(connection, how.env.ZOTCORE_RPC_TOKEN, left());
       if (foundTools !== undefined) await this.#awaitTools(connection, foundTools, left);
-      // Tools that were chosen may be those of extensions, which this waits for.
+      // The chosen tools may belong to extensions, which this command waits for.
       if (this.#settings.has("set_tools")) await connection.request("get_commands", {}, left());
       for (const [type, fields] of this.#settings) await connection.request(type, fields, left());
       await this.#restore(connection, crash, left());
@@ -259,7 +259,7 @@ export class Session {
     const capabilities = this.#options.approve === undefined ? undefined : ["confirm"];
     const hello = await connection.request("hello", { ...(token && { token }), ...(capabilities && { capabilities }) }, patience);
     if (hello.protocol_version !== PROTOCOL_VERSION) {
-      throw new ZotError("protocol", `zot speaks version ${hello.protocol_version} of the protocol, this client version ${PROTOCOL_VERSION}`);
+      throw new ZotError("protocol", `zot uses version ${hello.protocol_version} of the protocol, this client version ${PROTOCOL_VERSION}`);
     }
     const offered = hello.capabilities ?? [];
     // A session file already holds the conversation.
@@ -281,13 +281,13 @@ export class Session {
     } finally {
       clearTimeout(timer);
     }
-    // It waits until zot has read what the extension registered.
+    // This waits until zot has read the registrations of the extension.
     await connection.request("get_commands", {}, left());
     const { tools } = await connection.request("get_tools", {}, left());
-    // A name that was taken already belongs to somebody else.
+    // A name that was already taken belongs to another extension.
     const known = new Set(tools.filter((entry) => entry.extension === EXTENSION).map((entry) => entry.name));
     const missing = this.#tools?.names.filter((name) => !known.has(name)) ?? [];
-    if (missing.length > 0) throw new ZotError("tool_refused", `zot did not take the tools ${missing.join(", ")}: ${connection.stderr}`);
+    if (missing.length > 0) throw new ZotError("tool_refused", `zot rejected the tools ${missing.join(", ")}: ${connection.stderr}`);
   }
 
   /** @param {Connection} connection @param {readonly FullMessage[]} messages @param {boolean} append */
@@ -312,13 +312,13 @@ export class Session {
     const run = this.#current;
     switch (event.type) {
       case "tool_confirm":
-        if (this.#options.approve !== undefined) void this.#ask(connection, event);
+        if (this.#options.approve !== undefined) void this.#decide(connection, event);
         break;
       case "tool_result":
-        this.#questions.get(event.id)?.abort(new ZotError("aborted", "the call was ended without an answer"));
+        this.#approvals.get(event.id)?.abort(new ZotError("aborted", "the call ended without a decision"));
         break;
       case "turn_start":
-        // What the turn before it and its tools have brought is in the conversation by now.
+        // The conversation now includes the previous turn and its tool results.
         if (event.step > 1 && !this.#snapshotRuns && Date.now() >= this.#nextSnapshotAt) void this.#snapshot(connection);
         break;
     }
@@ -329,7 +329,7 @@ export class Session {
       this.#restarts = 0;
       const reason = new ZotError("aborted", "the prompt is over");
       this.#tools?.abort(reason);
-      this.#endQuestions(reason);
+      this.#endApprovals(reason);
       run.epilogue = this.#snapshot(connection);
     }
     this.updateFlow(connection);
@@ -345,19 +345,19 @@ export class Session {
     const run = this.#current;
     this.#current = undefined;
     this.#tools?.abort(shown);
-    this.#endQuestions(shown);
+    this.#endApprovals(shown);
     run?.fail(shown);
     return shown;
   }
 
-  /** Reading stops while a consumer is slow, unless somebody waits for what stands behind. */
+  /** Pauses reading while a consumer is slow, unless a response is awaited. */
   updateFlow(connection = this.#connection) {
     if (connection === undefined) return;
     const isSlow = this.#current !== undefined && this.#current.waiting >= HIGH_WATER_EVENTS;
     connection.setPaused(isSlow && !connection.isAwaited && this.#closing === undefined);
   }
 
-  /** Keeps the conversation for the case of a crash. @param {Connection} connection */
+  /** Saves the conversation, in case of a crash. @param {Connection} connection */
   async #snapshot(connection) {
     if (!this.#canRestore) return;
     this.#snapshotRuns = true;
@@ -366,16 +366,16 @@ export class Session {
       const { messages } = await connection.request("get_messages", { full: true }, { timeoutMs: this.callTimeoutMs });
       this.#messages = /** @type {FullMessage[]} */ (messages);
     } catch {
-      // The last one still holds.
+      // The last snapshot remains.
     }
     this.#snapshotRuns = false;
     this.#nextSnapshotAt = Date.now() + SNAPSHOT_PAUSE_FACTOR * (Date.now() - begun);
   }
 
   /** @param {Connection} connection @param {ToolConfirmEvent} event */
-  async #ask(connection, { id, name, args, preview }) {
+  async #decide(connection, { id, name, args, preview }) {
     const controller = new AbortController();
-    this.#questions.set(id, controller);
+    this.#approvals.set(id, controller);
     /** @type {ApprovalAnswer} */
     let answer;
     try {
@@ -383,16 +383,16 @@ export class Session {
     } catch (error) {
       answer = { allow: false, reason: messageOf(error) };
     }
-    this.#questions.delete(id);
+    this.#approvals.delete(id);
     if (controller.signal.aborted) return;
     const fields = typeof answer === "object" ? { ...answer, allow: answer.allow === true } : { allow: answer === true };
-    // Too late is all right: zot has gone on by itself.
+    // A late decision is ignored: zot has already continued.
     await connection.request("confirm", { ...fields, call_id: id }, { timeoutMs: this.callTimeoutMs }).catch(() => {});
   }
 
   /** @param {ZotError} reason */
-  #endQuestions(reason) {
-    for (const controller of this.#questions.values()) controller.abort(reason);
+  #endApprovals(reason) {
+    for (const controller of this.#approvals.values()) controller.abort(reason);
   }
 
   #closedError() {
@@ -401,7 +401,7 @@ export class Session {
 }
 
 /**
- * Calls back without letting an exception of the callback tear a frame out of its order: it is thrown a moment later.
+ * Calls a callback and rethrows its exception a moment later, so that it does not disturb the order of frames.
  * @template Value
  * @param {((value: Value) => void) | undefined} callback
  * @param {Value} value

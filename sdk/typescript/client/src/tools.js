@@ -1,4 +1,4 @@
-/** Tools that are functions of this process, offered to zot as an extension that only passes frames on. */
+/** Tools that are functions of this process, offered to zot as an extension that only relays frames. */
 import { rmSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -19,11 +19,11 @@ import { findProblem } from "./ext/schema-check.js";
 
 /** The name under which zot knows the tools. */
 export const EXTENSION = "client-tools";
-/** The path of a Unix socket has room for about a hundred bytes. */
+/** The path of a Unix socket is limited to about a hundred bytes. */
 const MAX_SOCKET_PATH_BYTES = 100;
 /** How long zot waits for a result. */
 const ZOT_WAITS_MS = 60_000;
-/** zot keeps one connection, two while it reloads. */
+/** zot has one connection, two while it reloads. */
 const MAX_CONNECTIONS = 8;
 
 /** Directories to remove when the process ends without `close`. @type {Set<string>} */
@@ -38,7 +38,7 @@ const removeDirectories = () => {
  */
 export function tool(definition) {
   const { name, description, run, schema = { type: "object" } } = definition;
-  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new TypeError(`"${name}" cannot be a tool: 1 to 64 letters, digits, _ and -`);
+  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) throw new TypeError(`invalid tool name "${name}": expected 1 to 64 letters, digits, _ and -`);
   if (typeof description !== "string" || typeof run !== "function") throw new TypeError(`the tool "${name}" needs a description and a function \`run\``);
   if (schema.type !== "object") throw new TypeError(`the schema of the tool "${name}" must have the type "object"`);
   return Object.freeze({ name, description, schema, run });
@@ -66,7 +66,7 @@ export class ToolHost {
   /** @param {readonly Tool[]} tools */
   static async open(tools) {
     const parent = Buffer.byteLength(tmpdir()) < MAX_SOCKET_PATH_BYTES - 30 ? tmpdir() : "/tmp";
-    // Mode 0700: nobody else gets to the socket in it.
+    // Mode 0700: other users cannot reach the socket in it.
     const directory = await mkdtemp(join(parent, "zot-client-"));
     directories.add(directory);
     if (!process.listeners("exit").includes(removeDirectories)) process.on("exit", removeDirectories);
@@ -84,14 +84,14 @@ export class ToolHost {
     return [...this.#tools.keys()];
   }
 
-  /** Resolves when the next connection has said hello: a new zot has found the tools. */
+  /** Resolves after the next handshake: a new zot has loaded the tools. */
   connected() {
     return /** @type {Promise<void>} */ (new Promise((resolve) => {
       this.#onConnected = resolve;
     }));
   }
 
-  /** Tells all running calls that nobody waits for them. @param {unknown} reason */
+  /** Aborts the signals of all running calls. @param {unknown} reason */
   abort(reason) {
     for (const controller of this.#running) controller.abort(reason);
   }
@@ -125,7 +125,7 @@ export class ToolHost {
     socket.on("error", () => {});
     /** @param {object} frame */
     const send = (frame) => void (socket.writable && socket.write(encodeLine(frame)));
-    // What zot sends is trusted to be frames: one that is not asks for nothing.
+    // zot is trusted to send frames; anything else is ignored.
     const reader = new LineReader((frame) => this.#receive(/** @type {any} */ (frame), send), () => {});
     socket.on("data", (chunk) => reader.push(chunk));
     send({ type: "hello", name: EXTENSION, version: "1.0.0", capabilities: ["tools"] });
@@ -156,29 +156,29 @@ export class ToolHost {
     const controller = new AbortController();
     const { signal } = controller;
     this.#running.add(controller);
-    const timer = setTimeout(() => controller.abort(new ZotError("timeout", `the tool ${name} took longer than zot waits`)), ZOT_WAITS_MS);
-    // One that does not heed its signal is left to itself.
+    const timer = setTimeout(() => controller.abort(new ZotError("timeout", `the tool ${name} exceeded the time limit of zot`)), ZOT_WAITS_MS);
+    // A call that ignores its signal is left running.
     const aborted = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
     /** @type {object} */
-    let answer;
+    let result;
     try {
-      answer = { type: "tool_result", id, .../** @type {object} */ (await Promise.race([this.#run(id, name, args, signal), aborted])) };
-      if (Buffer.byteLength(encodeLine(answer)) > MAX_FRAME_BYTES) throw new Error(`the result is longer than the ${MAX_FRAME_BYTES} bytes zot takes`);
+      result = { type: "tool_result", id, .../** @type {object} */ (await Promise.race([this.#run(id, name, args, signal), aborted])) };
+      if (Buffer.byteLength(encodeLine(result)) > MAX_FRAME_BYTES) throw new Error(`the result exceeds the limit of ${MAX_FRAME_BYTES} bytes`);
     } catch (error) {
-      answer = { type: "tool_result", id, content: [{ type: "text", text: messageOf(error) }], is_error: true };
+      result = { type: "tool_result", id, content: [{ type: "text", text: messageOf(error) }], is_error: true };
     } finally {
       clearTimeout(timer);
       this.#running.delete(controller);
     }
-    send(answer);
+    send(result);
   }
 
   /** @param {string} id @param {string} name @param {unknown} args @param {AbortSignal} signal */
   async #run(id, name, args, signal) {
     const found = this.#tools.get(name);
-    if (found === undefined) throw new Error(`there is no tool "${name}"`);
+    if (found === undefined) throw new Error(`unknown tool "${name}"`);
     const problem = findProblem(/** @type {ObjectSchema} */ (found.schema), args);
-    if (problem !== undefined) throw new Error(`invalid args: ${problem}`);
+    if (problem !== undefined) throw new Error(`invalid arguments: ${problem}`);
     return toToolContent(await found.run(/** @type {never} */ (args), { id, name, signal }));
   }
 }

@@ -1,12 +1,12 @@
-/** A conversation in pieces that fit a line. */
+/** Splits a conversation into pieces that fit a line. */
 
 /** @import { FullMessage } from "./protocol.js" */
 
-/** A line may have 16 MiB; what stands around the messages needs a little. */
+/** A line is limited to 16 MiB; the rest of the frame needs a little. */
 const MAX_PIECE_BYTES = 15 * 1024 * 1024;
 
 /**
- * Cut before messages of the user only: a call whose result came with the next line would be repaired.
+ * Splits only before user messages: zot would repair a tool call whose result is on the next line.
  * @param {readonly FullMessage[]} messages
  * @returns {FullMessage[][]} at least one piece
  */

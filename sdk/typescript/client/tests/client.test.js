@@ -12,7 +12,7 @@ const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAM
 
 describe("the offline model", { skip }, () => {
   afterEach(cleanUp);
-  it("answers, and every event comes in order", async () => {
+  it("responds, with every event in order", async () => {
     const cwd = await temporaryDirectory();
     await writeFile(join(cwd, "notes.txt"), "buy milk\ncall Ada\n");
     const client = await startOffline({ cwd });
@@ -25,7 +25,7 @@ describe("the offline model", { skip }, () => {
     assert.ok(answer.usage.input > 0 && answer.usage.output > 0);
   });
 
-  it("answers every command", async () => {
+  it("responds to every command", async () => {
     const client = await startOffline();
     const hello = await client.hello();
     assert.deepEqual([hello.protocol_version, hello.provider], [1, "offline"]);
@@ -55,7 +55,7 @@ describe("the offline model", { skip }, () => {
     await client.abort();
   });
 
-  it("says which session the conversation is kept in", async () => {
+  it("names the session of the conversation", async () => {
     const cwd = await temporaryDirectory();
     const path = join(cwd, "talk.jsonl");
     const client = await startOffline({ cwd, session: path });
@@ -112,7 +112,7 @@ describe("the offline model", { skip }, () => {
     await assert.rejects(client.getState(late), zotError("bad_option", /get_state: unknown option "timeout"/));
   });
 
-  it("refuses with a code", async () => {
+  it("rejects with a code", async () => {
     const client = await startOffline();
     await assert.rejects(client.setModel("ofline"), zotError("unknown_model", /did you mean offline/));
     await assert.rejects(client.steer("x"), zotError("not_running"));
@@ -128,12 +128,12 @@ describe("the offline model", { skip }, () => {
     await client.ping();
   });
 
-  it("cannot start with nonsense, and says why", async () => {
+  it("cannot start with invalid options, and reports why", async () => {
     const { ZOT_BIN } = process.env;
     await assert.rejects(Client.start({ program: ZOT_BIN ?? "", provider: "nobody" }), zotError("not_started", /exit code 2.*nobody/s));
   });
 
-  it("shows the token of its environment", async () => {
+  it("sends the token of its environment", async () => {
     const client = await startOffline({ env: { ZOTCORE_RPC_TOKEN: "s3cret" } });
     await client.ping();
   });
@@ -174,7 +174,7 @@ describe("the offline model", { skip }, () => {
     assert.deepEqual(await drawn, ["down"]);
   });
 
-  it("is closed twice, by `using`, by a signal, and says so afterwards", async () => {
+  it("can be closed twice, by `using` and by a signal, and is unusable afterwards", async () => {
     const client = await startOffline();
     const pid = client.pid;
     await Promise.all([client.close(), client.close()]);
@@ -278,7 +278,7 @@ describe("the scripted model", { skip: skipScripted }, () => {
     assert.equal((await client.ask("say:1")).text, "alpha ");
   });
 
-  it("gives up a queued prompt without touching the one that runs", async () => {
+  it("withdraws a queued prompt without affecting the running one", async () => {
     const client = await startScripted();
     const first = client.prompt("slow:6:50");
     await first.next();
@@ -339,7 +339,7 @@ describe("approvals", { skip: skipScripted }, () => {
     assert.deepEqual(asked[0], ["bash", { command: "echo made >> made" }, "echo made >> made"]);
   });
 
-  it("are asked for some tools only, and once if the answer is to be remembered", async () => {
+  it("apply to some tools only, and once if the decision is remembered", async () => {
     const cwd = await temporaryDirectory();
     let questions = 0;
     const client = await startScripted({
@@ -357,7 +357,7 @@ describe("approvals", { skip: skipScripted }, () => {
     assert.equal(await made(cwd), "made\nmade\nmade\n");
   });
 
-  it("end with the prompt, and may be given by hand", async () => {
+  it("end with the prompt, and can be given by `confirm`", async () => {
     /** @type {AbortSignal | undefined} */
     let signal;
     const client = await startScripted({

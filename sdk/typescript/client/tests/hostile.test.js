@@ -1,4 +1,4 @@
-// Programs that are not zot, or not well.
+// Programs that are not zot, and a zot that misbehaves.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,23 +14,23 @@ describe("a program that is not zot", () => {
     await assert.rejects(Client.start({ program: "/nowhere/zot" }), zotError("not_started", /\/nowhere\/zot: no such program.*`program`/));
   });
 
-  it("ends at once: its words are in the error", async () => {
+  it("ends immediately: the error includes its standard error", async () => {
     await assert.rejects(startFake("early"), zotError("not_started", /exit code 2: zot: unknown flag --dance/));
   });
 
   it("greets people", async () => {
-    await assert.rejects(startFake("noise"), zotError("protocol", /no frame.*Welcome!/));
+    await assert.rejects(startFake("noise"), zotError("protocol", /not a frame.*Welcome!/));
   });
 
-  it("says nothing", async () => {
+  it("writes nothing", async () => {
     await assert.rejects(startFake("silent", { startTimeoutMs: 300 }), zotError("timeout"));
   });
 
-  it("speaks another version", async () => {
+  it("uses another version", async () => {
     await assert.rejects(startFake("version"), zotError("protocol", /version 2/));
   });
 
-  it("does not want to end: it is made to", async () => {
+  it("does not end by itself: it is killed", async () => {
     const client = await startFake("immortal", { closeTimeoutMs: 50 });
     const pid = client.pid;
     await client.close();
@@ -50,7 +50,7 @@ describe("output that is odd but allowed", () => {
     assert.equal(textOf(await collect(client.prompt("go"))).length, 10 * 1024 * 1024);
   });
 
-  it("has events, fields and responses that nobody knows", async () => {
+  it("has unknown events, fields and responses", async () => {
     const client = await startFake("unknown");
     assert.deepEqual(await collect(client.prompt("go")), [
       { type: "moon_phase", phase: { name: "full" } },
@@ -60,7 +60,7 @@ describe("output that is odd but allowed", () => {
   });
 });
 
-it("says when to try again", async () => {
+it("reports when to retry", async () => {
   const client = await startFake("limited");
   await assert.rejects(client.ask("go"), { code: "rate_limited", retryAfterMs: 20_000 });
   await cleanUp();
@@ -68,13 +68,13 @@ it("says when to try again", async () => {
 
 describe("output that is broken", () => {
   afterEach(cleanUp);
-  for (const [mode, message] of /** @type {const} */ ([["garbage", /Segmentation fault/], ["list", /\[1,2\]/], ["binary", /no frame/]])) {
+  for (const [mode, message] of /** @type {const} */ ([["garbage", /Segmentation fault/], ["list", /\[1,2\]/], ["binary", /not a frame/]])) {
     it(`ends the prompt and the process: ${mode}`, async () => {
       const client = await startFake(mode);
       const pid = client.pid;
       await assert.rejects(collect(client.prompt("go")), zotError("protocol", message));
       assert.equal(isAlive(pid), false);
-      // A new process is there for the next command.
+      // The next command starts a new process.
       await client.ping();
       assert.notEqual(client.pid, pid);
     });
@@ -89,7 +89,7 @@ it("dies within a line: that is a crash", async () => {
 
 describe("a zot that hangs", () => {
   afterEach(cleanUp);
-  it("does not answer a command: the client goes on", async () => {
+  it("does not respond to a command: the client stays usable", async () => {
     const client = await startFake("deaf");
     await assert.rejects(client.ping({ timeoutMs: 50 }), zotError("timeout", /ping within 50 ms/));
     assert.equal((await client.getState()).busy, false);
@@ -97,7 +97,7 @@ describe("a zot that hangs", () => {
     assert.equal((await client.getState()).busy, false);
   });
 
-  it("does not heed an abort: it is killed and replaced", async () => {
+  it("ignores an abort: it is killed and replaced", async () => {
     const client = await startFake("deaf", { abortTimeoutMs: 100 });
     const pid = client.pid;
     await assert.rejects(collect(client.prompt("go", { timeoutMs: 50 })), zotError("timeout"));
@@ -105,7 +105,7 @@ describe("a zot that hangs", () => {
     assert.equal((await client.getState()).busy, false);
   });
 
-  it("crashes again and again: it is given up", async () => {
+  it("crashes again and again: it is not restarted any more", async () => {
     const client = await startFake("garbage");
     for (let round = 0; round <= 5; round += 1) await assert.rejects(collect(client.prompt("go")), zotError("protocol"));
     await assert.rejects(client.ping(), zotError("crashed", /5 times in a row.*Segmentation fault/));
@@ -114,7 +114,7 @@ describe("a zot that hangs", () => {
 
 describe("a slow consumer", () => {
   afterEach(cleanUp);
-  it("stops the reading, and loses nothing", async () => {
+  it("pauses reading, and loses nothing", async () => {
     const file = join(await temporaryDirectory(), "written");
     const client = await startFake("flood", { env: { FAKE_FILE: file } });
     const events = client.prompt("go");
@@ -129,14 +129,14 @@ describe("a slow consumer", () => {
       return last > 0 && Date.now() - since > 300;
     });
     assert.ok(last < 2_000, `${last} events were read ahead`);
-    // Who waits for a response gets it all the same.
+    // A response that is awaited still arrives.
     await client.ping();
     const rest = await collect(events);
     const numbers = rest.flatMap((event) => (event.type === "text_delta" ? [Number.parseInt(event.delta, 10)] : []));
     assert.deepEqual(numbers, Array.from({ length: 19_999 }, (_, index) => index + 1));
   });
 
-  it("can be left behind: close works all the same", async () => {
+  it("does not block close", async () => {
     const file = join(await temporaryDirectory(), "written");
     const client = await startFake("flood", { env: { FAKE_FILE: file }, closeTimeoutMs: 100 });
     const events = client.prompt("go");

@@ -1,4 +1,4 @@
-// The package as others get it: installed alone, compiled against strictly, its documents run.
+// The package as users install it: on its own, with strict types, and with its documents run.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -45,7 +45,7 @@ describe("the package", { skip: skipNpm }, () => {
   const nodeTypes = locate("@types/node/package.json");
   const skipTypes = compiler === undefined || nodeTypes === undefined ? "the types are NOT checked: typescript is not installed; run `npm install` in sdk/typescript" : false;
 
-  it("is installed alone, and a strict TypeScript program compiles", { skip: skipTypes }, async () => {
+  it("installs on its own, and a strict TypeScript program compiles", { skip: skipTypes }, async () => {
     const directory = await consumer();
     assert.deepEqual((await readdir(join(directory, "node_modules/@zot/client"))).sort(), ["README.md", "package.json", "src"]);
     const types = dirname(nodeTypes ?? "");
@@ -68,7 +68,7 @@ describe("the package", { skip: skipNpm }, () => {
       const found = await programs(document);
       assert.ok(found.length > 0, document);
       for (const [index, program] of found.entries()) {
-        // Node 20 and TypeScript's syntax do not know each other, so programs in documents are plain JavaScript.
+        // Node 20 does not run TypeScript, so programs in documents are plain JavaScript.
         const file = join(directory, `program-${index}.js`);
         await writeFile(file, program);
         const run = spawnSync(process.execPath, [file], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });

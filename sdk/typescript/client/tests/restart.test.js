@@ -14,7 +14,7 @@ function kill(client) {
 
 describe("after a crash", { skip: skipScripted }, () => {
   afterEach(cleanUp);
-  it("between two prompts, the conversation is the same to the byte", async () => {
+  it("between two prompts, the conversation is restored byte for byte", async () => {
     /** @type {RestartInfo[]} */
     const restarts = [];
     const client = await startScripted({ onRestart: (info) => void restarts.push(info) });
@@ -31,7 +31,7 @@ describe("after a crash", { skip: skipScripted }, () => {
     assert.equal((await client.ask("say:1")).text, "alpha ");
   });
 
-  it("in the middle of a prompt, it throws, and what was finished is kept", async () => {
+  it("in the middle of a prompt, it throws, and finished prompts are kept", async () => {
     const client = await startScripted();
     await client.ask("say:1");
     const kept = await client.getMessages({ full: true });
@@ -50,7 +50,7 @@ describe("after a crash", { skip: skipScripted }, () => {
     assert.deepEqual(roles.slice(0, 3), ["user", "assistant", "tool"]);
   });
 
-  it("settings are as they were", async () => {
+  it("settings are restored", async () => {
     const client = await startScripted();
     await client.setModel("gpt-5-mini");
     await client.setTools(["read"]);
@@ -64,7 +64,7 @@ describe("after a crash", { skip: skipScripted }, () => {
     assert.ok(types.has("text_delta") && !types.has("user_message"), [...types].join());
   });
 
-  it("what was cleared or set stays so", async () => {
+  it("cleared and set conversations are restored", async () => {
     const client = await startScripted();
     await client.ask("say:1");
     await client.clear();
@@ -77,7 +77,7 @@ describe("after a crash", { skip: skipScripted }, () => {
     assert.equal((await client.getMessages()).length, 1);
   });
 
-  it("a session goes on in its file, also a forked one", async () => {
+  it("a session continues in its file, even a forked one", async () => {
     const path = join(await temporaryDirectory(), "talk.jsonl");
     const first = await startScripted({ session: path });
     await first.ask("say:1");
@@ -95,7 +95,7 @@ describe("after a crash", { skip: skipScripted }, () => {
     assert.deepEqual(restarts.map((info) => info.messageCount), [4]);
   });
 
-  it("nothing is restarted if that is not wanted", async () => {
+  it("with `restart: false` nothing is restarted", async () => {
     const client = await startScripted({ restart: false });
     kill(client);
     await until("the crash is noticed", () => client.ping().then(() => false, () => true));

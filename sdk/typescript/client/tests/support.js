@@ -1,4 +1,4 @@
-/** What the tests share: the real program, a scripted model, a program that misbehaves. */
+/** Shared by the tests: the real program, a scripted model, a program that misbehaves. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -20,17 +20,17 @@ export const skipScripted = skip || (existsSync(scriptedModel) ? false : `${scri
 const fake = fileURLToPath(new URL("fixtures/fake-zot.js", import.meta.url));
 
 /** @type {(() => Promise<unknown>)[]} */
-const leavings = [];
+const cleanups = [];
 
 /** For `afterEach`: ends what the test has started. */
 export async function cleanUp() {
-  for (const remove of leavings.splice(0).reverse()) await remove();
+  for (const remove of cleanups.splice(0).reverse()) await remove();
 }
 
 /** A directory that goes away with the test. */
 export async function temporaryDirectory() {
   const directory = await mkdtemp(join(tmpdir(), "zot-client-test-"));
-  leavings.push(() => rm(directory, { recursive: true, force: true }));
+  cleanups.push(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }
 
@@ -39,7 +39,7 @@ async function start(options) {
   const directory = await temporaryDirectory();
   const env = { ZOT_HOME: join(directory, "home"), ZOTCORE_RPC_TOKEN: undefined, ...options.env };
   const client = await Client.start({ cwd: directory, ...options, env });
-  leavings.push(() => client.close());
+  cleanups.push(() => client.close());
   return client;
 }
 

@@ -22,7 +22,7 @@ function resultOf(events) {
 
 describe("tools", { skip: skipScripted }, () => {
   afterEach(cleanUp);
-  // A directory of our own: what is left in it was left by us.
+  // A separate directory, to see what is left behind.
   const before_ = process.env.TMPDIR;
   let directory = "";
   before(async () => {
@@ -81,10 +81,10 @@ describe("tools", { skip: skipScripted }, () => {
     assert.deepEqual(await call("rejects"), [true, "later"]);
     assert.equal((await call("nothing"))[0], false);
     assert.equal((await call("function"))[0], true);
-    assert.match(String((await call("huge"))[1]), /longer than/);
+    assert.match(String((await call("huge"))[1]), /exceeds the limit/);
   });
 
-  it("that hang are told of an abort, and left behind", async () => {
+  it("that hang are aborted by their signal, and abandoned", async () => {
     /** @type {AbortSignal[]} */
     const signals = [];
     const hang = tool({
@@ -116,7 +116,7 @@ describe("tools", { skip: skipScripted }, () => {
     assert.equal(resultOf(await collect(client.prompt(`tool:echo:{"it":"again"}`))).is_error, false);
   });
 
-  it("are private while they are there, and gone afterwards", async () => {
+  it("are private while they run, and leave nothing behind", async () => {
     const nothing = tool({ name: "nothing", description: "x", run: () => "" });
     const known = new Set(leftovers());
     const client = await startScripted({ tools: [nothing] });
@@ -131,7 +131,7 @@ describe("tools", { skip: skipScripted }, () => {
     await until("the directory is there", () => leftovers().some((name) => !known.has(name)));
     late.abort();
     await assert.rejects(starting, zotError("closed"));
-    // Nor does a start that fails leave anything, or a process that ends without closing.
+    // Nor does a failed start leave anything, or a process that ends without closing.
     await assert.rejects(startScripted({ tools: [nothing], provider: "nobody" }), zotError("not_started"));
     const program = `
       import { Client, tool } from "@zot/client";
@@ -142,9 +142,9 @@ describe("tools", { skip: skipScripted }, () => {
     assert.deepEqual(leftovers().filter((name) => !known.has(name)), []);
   });
 
-  it("have names that can be used, once", async () => {
+  it("have valid and unique names", async () => {
     const run = () => "";
-    assert.throws(() => tool({ name: "no blanks", description: "x", run }), /cannot be a tool/);
+    assert.throws(() => tool({ name: "no blanks", description: "x", run }), /invalid tool name/);
     assert.throws(() => tool({ name: "x", description: "x", schema: /** @type {any} */ ({ type: "string" }), run }), /"object"/);
     assert.throws(() => tool(/** @type {any} */ ({ name: "x", run })), /needs a description/);
     /** @type {Tool} */

@@ -8,7 +8,7 @@ it("has the types of the schema and the modules of @zot/ext: run `npm run genera
   assert.deepEqual(outdated(), []);
 });
 
-it("cuts a conversation before messages of the user only", () => {
+it("splits a conversation before user messages only", () => {
   const message = (/** @type {"user" | "assistant" | "tool"} */ role, text = "x") => ({ role, content: [{ type: /** @type {const} */ ("text"), text }] });
   const first = [message("user"), message("assistant"), message("tool"), message("assistant")];
   const second = [message("user"), message("assistant")];

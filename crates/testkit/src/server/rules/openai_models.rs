@@ -1,14 +1,13 @@
-//! What OpenAI refuses of single models, told by their names.
+//! Parameters that OpenAI refuses for some models, by name.
 //!
-//! From the model table of the PyPI package `litellm`, facts gathered from recorded requests, and refusals
-//! that users report. Names of other vendors pass.
+//! From the model table of the PyPI package `litellm`, recorded requests, and refusals that users report.
+//! Models of other providers are not checked.
 
 use serde_json::Value;
 
 use super::{Checked, text};
 
-/// The families by the beginnings of their names, and the efforts that each accepts. The first that
-/// fits counts.
+/// Name prefixes of model families and the efforts that each accepts. The first match wins.
 const FAMILIES: [(&str, &[&str]); 21] = [
     ("gpt-oss", &["low", "medium", "high"]),
     ("gpt-3", &[]),

@@ -73,7 +73,7 @@ impl Bench<'_> {
         let directory = workdir.path().join("extensions");
         let mut installed = Vec::new();
         for number in 0..SUBSCRIBERS {
-            // The first is told first: if it held anyone up, it would be all the others.
+            // The first gets events first: if it delayed others, it would delay all of them.
             let conduct = match number {
                 0 => conduct_of_first,
                 _ => Conduct::Watches,
@@ -101,7 +101,7 @@ impl Bench<'_> {
                 });
             }
         });
-        // They write down what they noted when they are told to go.
+        // They write their measurements when they shut down.
         host.shut_down();
         let mut samples = Samples::default();
         for extension in &installed[1..] {

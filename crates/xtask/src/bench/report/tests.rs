@@ -14,7 +14,7 @@ fn row(value: Quantity, target: Option<Quantity>) -> String {
 }
 
 #[test]
-fn a_row_says_whether_its_target_is_met() {
+fn a_row_shows_whether_its_target_is_met() {
     let value = Quantity::Time(Duration::from_micros(30));
     assert_eq!(
         row(value, Some(Quantity::milliseconds(0.03))),
@@ -31,7 +31,7 @@ fn a_row_says_whether_its_target_is_met() {
 }
 
 #[test]
-fn ratios_have_targets_of_their_own() {
+fn ratios_have_their_own_targets() {
     let ratio =
         |value, floor| Quantity::ratio(Duration::from_micros(value), Duration::from_micros(floor));
     assert!(row(ratio(31, 20), Some(Quantity::Ratio(1.5))).contains("| 1.55 × |"));
@@ -40,7 +40,7 @@ fn ratios_have_targets_of_their_own() {
 }
 
 #[test]
-fn of_rates_more_is_better() {
+fn higher_rates_are_better() {
     let enough = row(Quantity::Rate(3000.0), Some(Quantity::Rate(3000.0)));
     assert!(enough.contains("| ≥ 3000/s | yes |"));
     let too_few = row(Quantity::Rate(2999.0), Some(Quantity::Rate(3000.0)));
@@ -48,7 +48,7 @@ fn of_rates_more_is_better() {
 }
 
 #[test]
-fn quantities_show_three_digits_or_so() {
+fn quantities_have_about_three_digits() {
     let shown = |microseconds| Quantity::Time(Duration::from_micros(microseconds)).to_string();
     assert_eq!(shown(99), "99.0 µs");
     assert_eq!(shown(116), "0.116 ms");

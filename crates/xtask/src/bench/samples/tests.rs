@@ -10,7 +10,7 @@ fn samples(milliseconds: impl IntoIterator<Item = u64>) -> Samples {
 }
 
 #[test]
-fn percentiles_are_samples_whatever_their_order() {
+fn percentiles_do_not_depend_on_the_order() {
     let samples = samples((1..=200).rev());
     assert_eq!(samples.median(), Duration::from_millis(100));
     assert_eq!(samples.percentile(99), Duration::from_millis(198));
@@ -29,7 +29,7 @@ fn one_outlier_of_a_hundred_is_beyond_the_99th_percentile() {
 }
 
 #[test]
-fn of_few_samples_the_99th_percentile_is_the_longest() {
+fn the_99th_percentile_of_few_samples_is_the_longest() {
     assert_eq!(samples([3, 1, 2]).percentile(99), Duration::from_millis(3));
     assert_eq!(samples([3, 1, 2]).median(), Duration::from_millis(2));
     assert_eq!(samples([]).median(), Duration::ZERO);

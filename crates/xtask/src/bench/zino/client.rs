@@ -1,4 +1,4 @@
-//! One client at a time, with blocking calls: a request a connection.
+//! A blocking client with one connection per request.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,7 @@ pub(super) fn frame(request: &Value) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Asks clients' questions one after the other.
+/// Sends requests one after the other.
 pub(super) struct Client<'a> {
     socket: &'a Path,
     buffer: Vec<u8>,
@@ -113,7 +113,7 @@ impl<'a> Client<'a> {
 
     fn begin(&self, request: &[u8]) -> anyhow::Result<UnixStream> {
         let mut stream = UnixStream::connect(self.socket)
-            .with_context(|| format!("nobody at {}", self.socket.display()))?;
+            .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
         stream.write_all(request)?;
         Ok(stream)
     }
@@ -125,7 +125,7 @@ pub(super) fn announced(bytes: &[u8]) -> Option<usize> {
     Some(HEADER_BYTES + u32::from_be_bytes(*header) as usize)
 }
 
-/// A server that refuses is fast: such a figure must not be shown.
+/// Fails on an error response, which would be misleadingly fast.
 pub(super) fn refuse_errors(answer: &[u8]) -> anyhow::Result<()> {
     const ERROR: &[u8] = b"\"type\":\"error\"";
     let beginning = &answer[..answer.len().min(4096)];

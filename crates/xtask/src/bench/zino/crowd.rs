@@ -1,4 +1,4 @@
-//! Many clients at once, on one thread.
+//! Many concurrent clients on one thread.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use super::client::{HEADER_BYTES, announced, refuse_errors};
 const READ_BYTES: usize = 16 * 1024;
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// How long a client waits that finds too many others at the door.
+/// How long a client waits after it was refused because of too many others.
 const DOOR_PAUSE: Duration = Duration::from_millis(1);
 
-/// Who is asked.
+/// The server under test.
 #[derive(Clone)]
 pub(super) enum Server {
     /// A service or the echo: a connection a request.
@@ -30,7 +30,7 @@ pub(super) enum Server {
     Model(u16),
 }
 
-/// What came of it.
+/// The result of a crowd.
 pub(super) struct Outcome {
     pub(super) elapsed: Duration,
     pub(super) samples: Samples,
@@ -42,7 +42,7 @@ impl Outcome {
     }
 }
 
-/// Lets `clients` ask the same question, `requests` times all together.
+/// Makes `clients` send the same request, `requests` times in total.
 pub(super) fn crowd(
     server: &Server,
     clients: usize,
@@ -76,7 +76,7 @@ pub(super) fn crowd(
     })
 }
 
-/// Whether one more request is wanted, which is then taken.
+/// Claims one of the remaining requests, if there is one.
 fn take(left: &AtomicUsize) -> bool {
     let one_less = |left: usize| left.checked_sub(1);
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
@@ -111,7 +111,7 @@ async fn connect(path: &PathBuf) -> anyhow::Result<UnixStream> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 tokio::time::sleep(DOOR_PAUSE).await;
             }
-            other => return other.with_context(|| format!("nobody at {}", path.display())),
+            other => return other.with_context(|| format!("cannot connect to {}", path.display())),
         }
     }
 }

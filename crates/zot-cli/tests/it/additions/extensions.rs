@@ -70,10 +70,10 @@ fn extensions() {
         }
     }
     fixtures().check(&workdir, Pace::Steady, &zot.finish().transcript);
-    let key = &board.told("panel_key")[0];
+    let key = &board.received("panel_key")[0];
     assert_eq!((&key["key"], &key["text"]), (&json!("rune"), &json!("x")));
-    assert_eq!(board.told("panel_close").len(), 1);
-    assert_eq!(board.told("command_invoked")[0]["args"], "about lists");
+    assert_eq!(board.received("panel_close").len(), 1);
+    assert_eq!(board.received("command_invoked")[0]["args"], "about lists");
 }
 
 /// Waits for the frames that the command in `line` causes, in the order of `caused`.

@@ -36,9 +36,9 @@ fn commands_tools_and_panels_by_hand() {
     zot.send_line("panel down");
     shows(&zot, "| moved");
     zot.send_line("add {oops");
-    shows(&zot, "! a tool's arguments");
+    shows(&zot, "! expected a JSON object as the arguments");
     zot.send_line("what");
-    shows(&zot, "is not understood");
+    shows(&zot, "unknown command");
     zot.signal(Signal::INT);
     assert_eq!(zot.wait(PATIENCE).code, Some(130));
 }

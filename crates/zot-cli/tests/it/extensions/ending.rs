@@ -55,7 +55,7 @@ fn an_abort_ends_a_command() {
     run.zot.call(json!({"id": "0", "type": "get_commands"}));
     run.zot
         .send(json!({"id": "1", "type": "invoke_command", "name": "mute"}));
-    run.installed[0].wait_until_told("command_invoked", 1);
+    run.installed[0].wait_until_received("command_invoked", 1);
     run.zot.send(json!({"id": "2", "type": "abort"}));
     let answer = run.zot.wait_for(|frame| frame["id"] == "1");
     assert_eq!(answer["code"], "aborted", "{answer}");

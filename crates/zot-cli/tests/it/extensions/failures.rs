@@ -29,7 +29,7 @@ fn a_crash_fails_the_call_immediately_and_the_tool_comes_back() {
     ], "tools": {"t": tool_text("mended")}});
     run.installed[0].write("script.json", &mended.to_string());
     poll_until("it is started again", || {
-        run.installed[0].said("hello").len() >= 2
+        run.installed[0].sent("hello").len() >= 2
     });
     poll_until("it works again", || {
         run.call("t", json!({})) == (false, "mended".to_owned())
@@ -44,7 +44,7 @@ fn an_extension_that_exits_normally_is_not_restarted() {
     let (failed, text) = run.call("t", json!({}));
     assert!(failed, "{text}");
     assert!(!run.log("probe").contains("started again"));
-    assert_eq!(run.installed[0].said("hello").len(), 1);
+    assert_eq!(run.installed[0].sent("hello").len(), 1);
 }
 
 /// Slow: the waits before the attempts are 1, 2 and 4 seconds.
@@ -59,7 +59,7 @@ fn an_extension_that_keeps_crashing_is_not_restarted() {
     ];
     let mut run = Extended::start(&[ScriptedExtension::starting_with("probe", start)]);
     run.wait_for_log("probe", "given up after 3 restarts");
-    assert_eq!(run.installed[0].said("hello").len(), 4);
+    assert_eq!(run.installed[0].sent("hello").len(), 4);
     poll_until("people are told", || {
         run.zot.stderr().contains("given up after 3 restarts")
     });

@@ -37,7 +37,7 @@ fn rewrites_are_chained_and_the_conversation_keeps_the_original() {
         of_kind(&frames, "tool_call")[0]["args"]["command"],
         "echo model"
     );
-    let asked = &run.installed[1].told("event_intercept")[0];
+    let asked = &run.installed[1].received("event_intercept")[0];
     assert_eq!(asked["tool_args"]["command"], "echo from a");
 }
 
@@ -51,7 +51,7 @@ fn no_one_is_asked_after_the_first_block() {
     ]);
     let blocked = run.call("bash", json!({"command": "touch ran"}));
     assert_eq!(blocked, (true, "not on my watch".to_owned()));
-    assert!(run.installed[2].told("event_intercept").is_empty());
+    assert!(run.installed[2].received("event_intercept").is_empty());
     for file in ["ran", "rewritten"] {
         assert!(!run.workdir.path().join(file).exists());
     }
@@ -209,7 +209,7 @@ fn a_blocked_turn_ends_the_prompt() {
 }
 
 fn abort_when_asked(run: &mut Extended) -> (Vec<Value>, Duration) {
-    run.installed[0].wait_until_told("event_intercept", 1);
+    run.installed[0].wait_until_received("event_intercept", 1);
     let begin = Instant::now();
     run.zot.send(json!({"id": "a", "type": "abort"}));
     let frames = collect(&mut run.zot);

@@ -18,7 +18,7 @@ fn run(flag: &str) -> Finished {
         .extensions([&extension])
         .argument("tool:t:{}")
         .run("");
-    assert_eq!(extension.said("shutdown_ack").len(), 1);
+    assert_eq!(extension.sent("shutdown_ack").len(), 1);
     assert!(extension.notes().contains(&"# exit".to_owned()));
     finished
 }

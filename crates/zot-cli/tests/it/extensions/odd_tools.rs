@@ -104,7 +104,7 @@ fn every_wire_accepts_them_and_calls_reach_the_extension() {
         assert_eq!(call["name"], ECHO, "{wire:?}");
         let arguments = json!({"search text": "x", "tags": ["search text"]});
         assert_eq!(call["args"], arguments, "{wire:?}");
-        let called = run.extension.told("tool_call");
+        let called = run.extension.received("tool_call");
         assert_eq!(called[0]["name"], ECHO);
         assert_eq!(called[0]["args"], arguments);
         // The second step contained the call, and was not refused.

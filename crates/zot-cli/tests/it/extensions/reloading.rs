@@ -27,7 +27,7 @@ fn a_reload_picks_up_changes() {
         (&entry["state"], &entry["tools"]),
         (&json!("ready"), &json!(["new"]))
     );
-    assert_eq!(run.installed[0].said("shutdown_ack").len(), 1);
+    assert_eq!(run.installed[0].sent("shutdown_ack").len(), 1);
     assert_eq!(run.call("new", json!({})), (false, "new".to_owned()));
     let offered = run.offered();
     let last = offered.last().unwrap();
@@ -66,7 +66,7 @@ fn a_failed_reload_changes_nothing() {
         );
         assert_eq!(run.call("old", json!({})), (false, "old".to_owned()));
     }
-    assert!(run.installed[0].said("shutdown_ack").is_empty());
+    assert!(run.installed[0].sent("shutdown_ack").is_empty());
 }
 
 #[test]

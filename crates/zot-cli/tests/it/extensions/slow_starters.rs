@@ -113,7 +113,7 @@ fn never_bypassed(seconds: f64) {
             terminal.wait_for("/help");
             terminal.type_line(PROMPT);
             poll_until("the guard has started", || {
-                !extension.said("ready").is_empty()
+                !extension.sent("ready").is_empty()
             });
             let screen = terminal.wait_for(REFUSAL);
             let everything = terminal.everything();
@@ -476,7 +476,7 @@ fn no_tool_runs_while_a_guard_restarts() {
     let crashing = ScriptedExtension::starting_with("guard", start).script("intercept", crash);
     let mut run = Extended::start(&[crashing]);
     poll_until("it has started", || {
-        !run.installed[0].said("ready").is_empty()
+        !run.installed[0].sent("ready").is_empty()
     });
     // The running process has read its script already; this is for the next one.
     let next_life = [

@@ -50,7 +50,7 @@ fn a_chosen_model_is_used_at_the_next_start() {
     assert_eq!(last_model(&terminal), "gpt-4o");
     assert_eq!(settings(&terminal), expected);
     terminal.type_line("/model gpt-4.1");
-    terminal.wait_for("still win over it");
+    terminal.wait_for("still override it");
     assert!(settings(&terminal).contains("gpt-4.1"));
 }
 
@@ -62,7 +62,7 @@ fn the_chat_reports_that_the_projects_model_wins() {
     });
     terminal.wait_for("/help");
     terminal.type_line("/model fixture-large");
-    terminal.wait_for(".zot/config.json sets the model");
+    terminal.wait_for(".zot/config.json overrides the model");
     terminal.type_line("say:1");
     terminal.wait_for("alpha");
     assert_eq!(last_model(&terminal), "fixture-large");

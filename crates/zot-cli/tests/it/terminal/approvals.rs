@@ -10,16 +10,16 @@ fn confirm_without_arguments_only_shows_the_state() {
     terminal.type_line("/confirm");
     terminal.wait_for("zot asks before every tool. /confirm off stops asking");
     terminal.type_line("/confirm of");
-    terminal.wait_for("no tool is called of now, so nothing was changed");
+    terminal.wait_for("unknown tool of");
     terminal.wait_for("· asks before tools");
     terminal.type_line("run: echo hi");
     terminal.wait_for("may zot run bash?");
     terminal.press("a");
     terminal.wait_for("exit code 0");
     terminal.type_line("/confirm");
-    terminal.wait_for("but you have allowed every call of bash");
+    terminal.wait_for("but you have allowed every call to bash");
     terminal.type_line("/confirm off");
-    terminal.wait_for("tools run without asking: approvals are off");
+    terminal.wait_for("approvals are off: tools run without asking");
     terminal.wait_until("the footer", |screen| {
         !screen.trim_end().ends_with("asks before tools")
     });

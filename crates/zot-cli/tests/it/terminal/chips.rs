@@ -76,17 +76,17 @@ fn pending_output_is_a_chip_that_can_be_dropped() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     terminal.type_line("!seq 1 3");
-    terminal.wait_for("goes with the next prompt: [!seq 1 3 3 lines] · ctrl+x drops it");
+    terminal.wait_for("attached to the next prompt: [!seq 1 3 3 lines] · ctrl+x drops it");
     terminal.press("C-x");
     terminal.wait_until("nothing waits", |screen| {
-        !screen.contains("goes with the next prompt:")
+        !screen.contains("attached to the next prompt:")
     });
     terminal.type_line("!echo kept out");
     terminal.wait_for("[!echo kept out 1 line]");
     terminal.type_line("/clear");
     terminal.wait_for("a new conversation");
     terminal.wait_until("nothing waits", |screen| {
-        !screen.contains("goes with the next prompt:")
+        !screen.contains("attached to the next prompt:")
     });
     terminal.type_line("!echo taken along");
     terminal.wait_for("[!echo taken along 1 line]");

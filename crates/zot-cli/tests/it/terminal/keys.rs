@@ -113,7 +113,7 @@ fn a_key_entered_in_the_chat_is_never_shown() {
     );
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
     // The same conversation continues, with the output that waited for its next prompt.
-    terminal.wait_for("goes with the next prompt: [!echo waits 1 line]");
+    terminal.wait_for("attached to the next prompt: [!echo waits 1 line]");
     terminal.type_line("the first prompt with it");
     terminal.wait_until("a request", |_| {
         let asked = provider.asked();
@@ -142,7 +142,7 @@ fn esc_cancels_and_forgets_the_typed_key() {
     terminal.type_text(GOOD);
     terminal.wait_for("••••");
     terminal.press("Escape");
-    terminal.wait_for("zot login openai was cancelled");
+    terminal.wait_for("login to openai cancelled");
     terminal.wait_until("the editor, empty", |screen| {
         screen.trim_end().lines().rev().nth(1) == Some("❯")
     });
@@ -154,7 +154,7 @@ fn esc_cancels_and_forgets_the_typed_key() {
         terminal.press("Enter");
         terminal.wait_until("gone", |screen| !screen.contains(&line));
     }
-    terminal.wait_for("a key is not typed into the prompt");
+    terminal.wait_for("do not type a key into the prompt");
     terminal.wait_for("unknown provider");
     terminal.type_line("run: echo still here");
     terminal.wait_for("exit code 0");

@@ -93,7 +93,7 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
     terminal.press("Enter");
     terminal.wait_until("no list", |screen| !screen.contains("theme:"));
     terminal.type_line("/logout");
-    terminal.wait_for("no credential is stored");
+    terminal.wait_for("no credentials are stored");
     let secret = "sk-very-secret-indeed";
     let home = terminal.workdir.zot_home();
     let kept = format!(r#"{{"openai":{{"type":"api_key","key":"{secret}"}}}}"#);

@@ -30,7 +30,7 @@ async fn dropping_the_stream_before_the_response_begins() {
         let messages = [user("hang")];
         let mut stream = subject.client.stream(subject.request(&messages));
         let deadline = Instant::now() + PATIENCE;
-        while subject.server.answers_in_progress() == 0 {
+        while subject.server.responses_in_progress() == 0 {
             assert!(Instant::now() < deadline, "the request never arrived");
             let waiting = tokio::time::timeout(Duration::from_millis(5), next(&mut stream));
             assert!(waiting.await.is_err());

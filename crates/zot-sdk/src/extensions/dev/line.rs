@@ -1,9 +1,9 @@
-//! What is typed to an extension that is being developed.
+//! Parses lines typed to an extension under development.
 
 use serde_json::Value;
 use zot_extension_check::{HostFrame, Introduction, RawJson};
 
-/// The frame that a line asks for, or what is wrong with the line.
+/// Returns the frame for a line, or what is wrong with the line.
 pub(super) fn parse(
     line: &str,
     id: String,
@@ -40,7 +40,7 @@ pub(super) fn parse(
         },
         _ => {
             return Err(format!(
-                "{word:?} is not understood: use /command args, tool NAME {{\"a\": 1}} or panel KEY"
+                "unknown command {word:?}: use /command args, tool NAME {{\"a\": 1}} or panel KEY"
             ));
         }
     };
@@ -50,8 +50,12 @@ pub(super) fn parse(
     };
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(_)) => {}
-        Ok(_) => return Err("a tool's arguments are a JSON object".to_owned()),
-        Err(error) => return Err(format!("a tool's arguments are a JSON object: {error}")),
+        Ok(_) => return Err("expected a JSON object as the arguments of a tool".to_owned()),
+        Err(error) => {
+            return Err(format!(
+                "expected a JSON object as the arguments of a tool: {error}"
+            ));
+        }
     }
     Ok(HostFrame::ToolCall {
         id,

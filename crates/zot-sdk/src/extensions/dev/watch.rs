@@ -1,4 +1,4 @@
-//! Notices that an extension's code was saved.
+//! Detects changes in the code of an extension.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -7,13 +7,13 @@ use std::time::SystemTime;
 
 use zot_extension_contract::{MANIFEST_FILE, Manifest};
 
-/// Files that are code; data that an extension writes itself must not restart it.
+/// File extensions of code. Data that an extension writes must not restart it.
 const CODE: [&str; 21] = [
     "bash", "c", "cjs", "cpp", "cs", "go", "h", "java", "js", "jsx", "lua", "mjs", "php", "pl",
     "py", "rb", "rs", "sh", "toml", "ts", "tsx",
 ];
 
-/// Directories that hold nothing anybody edits.
+/// Directories that people do not edit.
 const IGNORED: [&str; 7] = [
     ".git",
     "target",
@@ -24,7 +24,7 @@ const IGNORED: [&str; 7] = [
     "dist",
 ];
 
-/// More directories than an extension has; what lies beyond is not watched.
+/// How many directories are watched, more than an extension has.
 const MAX_DIRECTORIES: usize = 1000;
 
 /// The code of an extension at one moment.
@@ -50,19 +50,19 @@ impl Snapshot {
     pub(super) fn take(directory: &Path) -> Self {
         let mut files = BTreeMap::new();
         let mut pending = vec![directory.to_owned()];
-        let mut looked_at = 0;
+        let mut visited = 0;
         while let Some(current) = pending.pop() {
-            looked_at += 1;
+            visited += 1;
             let entries = fs::read_dir(&current).into_iter().flatten().flatten();
             for entry in entries {
                 let (path, name) = (entry.path(), entry.file_name());
-                // Links are not followed into pending: they may lead in circles.
+                // Links to directories are not followed: they may form cycles.
                 let Ok(kind) = entry.file_type() else {
                     continue;
                 };
                 if kind.is_dir() {
                     let ignored = IGNORED.iter().any(|ignored| name == *ignored);
-                    if !ignored && looked_at + pending.len() < MAX_DIRECTORIES {
+                    if !ignored && visited + pending.len() < MAX_DIRECTORIES {
                         pending.push(path);
                     }
                 } else if is_code(&path)
@@ -72,7 +72,7 @@ impl Snapshot {
                 }
             }
         }
-        // The program itself may be built into an ignored current, or have no ending.
+        // The program may be in an ignored directory, or have no file extension.
         if let Ok(manifest) = Manifest::load(directory) {
             let program = manifest.program(directory);
             if program.is_absolute()
@@ -84,7 +84,7 @@ impl Snapshot {
         Self(files)
     }
 
-    /// A file that is not as it was.
+    /// Returns a file that was changed, added or removed.
     pub(super) fn first_difference(&self, now: &Self) -> Option<PathBuf> {
         let changed = now
             .0

@@ -22,7 +22,7 @@ async fn prompt(runtime: &Runtime, text: &str) {
 }
 
 #[tokio::test]
-async fn a_runtime_takes_its_session_up_again_and_undoes_what_was_changed() {
+async fn a_resumed_runtime_undoes_earlier_changes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.txt");
     fs::write(&file, "before").unwrap();
@@ -32,7 +32,7 @@ async fn a_runtime_takes_its_session_up_again_and_undoes_what_was_changed() {
     let id = first.session().unwrap().id.clone();
     assert_eq!(first.session().unwrap().resumed_messages, 0);
     let count = first.state().message_count;
-    // It has the session to itself until it goes.
+    // Releases the session.
     drop(first);
 
     let second = runtime(directory.path(), Persistence::Resume(id.clone()));

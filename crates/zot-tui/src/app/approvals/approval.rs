@@ -18,10 +18,10 @@ pub(crate) struct Approval {
     pub(crate) refusal: Option<Editor>,
     /// The arguments are shown instead of the preview.
     pub(crate) shows_arguments: bool,
-    /// What is shown, wrapped; made when the call is asked about and not for every drawing.
+    /// The wrapped lines, kept so that drawing does not wrap them again.
     pub(crate) lines: Vec<Line>,
-    /// The columns and colours that the lines were made for.
-    made_for: Option<(usize, Theme)>,
+    /// The width and theme that the lines were wrapped for.
+    wrapped_for: Option<(usize, Theme)>,
     /// The first line on the screen.
     pub(crate) top: usize,
 }
@@ -41,7 +41,7 @@ impl Approval {
             refusal: None,
             shows_arguments: false,
             lines: Vec::new(),
-            made_for: None,
+            wrapped_for: None,
             top: 0,
         }
     }
@@ -53,19 +53,19 @@ impl Approval {
 
     pub(super) fn toggle_arguments(&mut self) {
         self.shows_arguments = !self.shows_arguments;
-        self.made_for = None;
+        self.wrapped_for = None;
         self.top = 0;
     }
 
     pub(super) fn lay_out(&mut self, context: &Context) {
-        let wanted = Some((context.columns, context.theme));
-        if self.made_for != wanted {
+        let current = Some((context.columns, context.theme));
+        if self.wrapped_for != current {
             self.lines = view::preview(self, context.columns, &context.theme);
-            self.made_for = wanted;
+            self.wrapped_for = current;
         }
     }
 
-    /// Scrolls to `top`, or as far as there are lines for `room` rows.
+    /// Scrolls to `top`, but not past the last page of `room` rows.
     pub(super) fn scroll_to(&mut self, top: usize, room: usize) {
         self.top = top.min(self.lines.len().saturating_sub(room));
     }

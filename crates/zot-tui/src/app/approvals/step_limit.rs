@@ -19,7 +19,7 @@ pub(crate) enum StepLimit {
 }
 
 impl StepLimit {
-    /// Takes a key while the user is asked.
+    /// Handles a key while the user is asked.
     pub(super) fn press(&mut self, key: &Key, is_typing: bool) -> Handled {
         let Self::Asked(limit) = *self else {
             return Handled::No;
@@ -53,7 +53,7 @@ impl StepLimit {
         Handled::effect(Effect::Agent(AgentEffect::AllowSteps(more)))
     }
 
-    /// What to show instead of an error, if the user ended the prompt at the limit.
+    /// Returns the note to show instead of an error, if the user ended the prompt at the limit.
     pub(crate) fn take_refusal(&mut self, code: ErrorCode) -> Option<String> {
         let Self::Refused(limit) = *self else {
             return None;

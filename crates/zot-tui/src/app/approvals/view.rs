@@ -1,6 +1,6 @@
 //! A call that waits for the user's approval.
 //!
-//! Nothing of the call is hidden: long lines are wrapped, long calls scroll, and invisible characters
+//! No part of the call is hidden: long lines are wrapped, long calls scroll, and invisible characters
 //! are written out.
 
 mod step_limit;
@@ -18,14 +18,14 @@ use crate::text::{Line, marked, reveal, width, wrap};
 
 pub(crate) use step_limit::step_limit;
 
-/// Rows of the conversation above, where there is room.
+/// Rows of the conversation shown above, if there is room.
 const CONTEXT_ROWS: usize = 2;
 
-/// On a lower screen the keys are named in fewer words.
-const ROOMY: usize = 16;
+/// Below this many rows, the keys are explained in fewer words.
+const ROOMY_ROWS: usize = 16;
 
-/// On an even lower one only the keys are named: the call has to be seen.
-const TINY: usize = 8;
+/// Below this many rows, the keys are only listed, to leave room for the call.
+const TINY_ROWS: usize = 8;
 
 /// A longer argument is not shown beside a preview; ctrl+o shows it.
 const MAX_FIELD_BYTES: usize = 300;
@@ -54,7 +54,7 @@ pub(super) fn preview(approval: &Approval, columns: usize, theme: &Theme) -> Vec
 }
 
 fn push_text(lines: &mut Vec<Line>, text: &str, columns: usize, style: impl Fn(&str) -> Style) {
-    // The last line break does not begin a line.
+    // A trailing line break does not start another line.
     let text = text.strip_suffix('\n').unwrap_or(text);
     for text in text.split('\n') {
         let text = reveal(text.strip_suffix('\r').unwrap_or(text));
@@ -64,7 +64,7 @@ fn push_text(lines: &mut Vec<Line>, text: &str, columns: usize, style: impl Fn(&
     }
 }
 
-/// How the lines of the screen are shared.
+/// How the screen is divided.
 struct Shares {
     head: Vec<Line>,
     /// Rows of the preview.
@@ -74,7 +74,7 @@ struct Shares {
     column: Option<usize>,
 }
 
-/// How many lines of the preview are shown at once.
+/// Returns how many lines of the preview fit on the screen.
 pub(super) fn room(approval: &Approval, context: &Context, draft: &Editor) -> usize {
     shares(approval, context, draft).room
 }
@@ -105,35 +105,35 @@ fn shares(approval: &Approval, context: &Context, draft: &Editor) -> Shares {
     let head = head(approval, context);
     let (mut foot, column) = foot(approval, context, draft);
     let count = approval.lines.len();
-    let most = context
+    let available = context
         .rows
         .saturating_sub(head.len() + foot.len() + 1)
         .max(1);
-    if count <= most {
+    if count <= available {
         return Shares {
             head,
-            room: most,
+            room: available,
             foot,
             column,
         };
     }
     // One line shows the position; some of the conversation stays where there is room.
-    let room = match most.saturating_sub(1 + CONTEXT_ROWS) {
+    let room = match available.saturating_sub(1 + CONTEXT_ROWS) {
         room if room > 2 => room,
-        _ => most.saturating_sub(1).max(1),
+        _ => available.saturating_sub(1).max(1),
     };
     let last = (approval.top + room).min(count);
-    let mut place = format!(
+    let mut position = format!(
         "  lines {}–{last} of {count}",
         (last + 1).saturating_sub(room)
     );
     if approval.shows_arguments {
-        place.push_str(" of the arguments");
+        position.push_str(" of the arguments");
     }
-    place.push_str(" · up, down, pgup, pgdn");
+    position.push_str(" · up, down, pgup, pgdn");
     foot.insert(
         0,
-        Line::styled(place, context.theme.warning).clipped(context.columns),
+        Line::styled(position, context.theme.warning).clipped(context.columns),
     );
     Shares {
         head,
@@ -149,8 +149,8 @@ fn head(approval: &Approval, context: &Context) -> Vec<Line> {
     head.push(reveal(&approval.tool), Style::PLAIN.bold());
     head.push("?", theme.warning.bold());
     let reason = match &context.info.approval {
-        ApprovalScope::Tools(_) => format!("  it asks before {} (/confirm)", approval.tool),
-        _ => "  it asks before every tool (/confirm)".to_owned(),
+        ApprovalScope::Tools(_) => format!("  zot asks before {} (/confirm)", approval.tool),
+        _ => "  zot asks before every tool (/confirm)".to_owned(),
     };
     vec![
         head.clipped(context.columns),
@@ -158,7 +158,7 @@ fn head(approval: &Approval, context: &Context) -> Vec<Line> {
     ]
 }
 
-/// What comes below the preview, and the column of the cursor in its last line.
+/// Returns the lines below the preview, and the column of the cursor in the last one.
 fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, Option<usize>) {
     let theme = &context.theme;
     let mut lines = Vec::new();
@@ -171,8 +171,10 @@ fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, O
             lines.push(line.clipped(context.columns));
         }
         let keys = match context.rows {
-            ..TINY => "y e a s n · esc",
-            TINY..ROOMY => "y yes · e exactly this · a this tool · s all · n no… · esc no",
+            ..TINY_ROWS => "y e a s n · esc",
+            TINY_ROWS..ROOMY_ROWS => {
+                "y yes · e exactly this · a this tool · s all · n no… · esc no"
+            }
             _ => {
                 "y yes · e always exactly this · a always this tool · s everything from now on · \
                  n no, with a reason · esc no · ctrl+o arguments"
@@ -199,7 +201,7 @@ fn foot(approval: &Approval, context: &Context, draft: &Editor) -> (Vec<Line>, O
     (lines, Some(column))
 }
 
-/// The short arguments beside the preview, such as the path.
+/// Returns the short arguments to show next to the preview, such as the path.
 fn fields(arguments: &str, preview: &str) -> Vec<(String, String)> {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(arguments) else {
         return Vec::new();

@@ -6,12 +6,12 @@ use zot_sdk::login::LoginPreference;
 use crate::app::{App, Effect, LogAction, LoginEffect, LoginRequest};
 
 const KEY_IN_PROMPT: &str =
-    "a key is not typed into the prompt, where it can be seen: /login PROVIDER asks for it";
+    "do not type a key into the prompt, where it can be seen: /login PROVIDER asks for it";
 
 pub(crate) fn log_in(app: &mut App, arguments: &str) -> Vec<Effect> {
-    // The terminal itself would show what is typed.
+    // A plain terminal echoes what is typed.
     if app.context.is_plain {
-        return app.remark("this terminal would show the key: leave, and use `zot login PROVIDER`");
+        return app.remark("this terminal would show the key: exit, then run `zot login PROVIDER`");
     }
     if arguments.is_empty() {
         return app.when_idle(LoginEffect::ListProviders(LogAction::In));

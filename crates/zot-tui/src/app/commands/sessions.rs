@@ -30,7 +30,7 @@ pub(super) fn session(app: &mut App, arguments: &str) -> Vec<Effect> {
     }
 }
 
-/// Takes a number of prompts, and `--force` to undo later changes too.
+/// Runs `/undo`, which takes a number of prompts, and `--force` to overwrite later changes too.
 pub(super) fn undo(app: &mut App, arguments: &str) -> Vec<Effect> {
     let (mut prompts, mut if_changed) = (1, IfChanged::Refuse);
     for word in arguments.split_whitespace() {
@@ -46,7 +46,7 @@ pub(super) fn undo(app: &mut App, arguments: &str) -> Vec<Effect> {
     })
 }
 
-/// Offers where a copy can end. With one prompt there is nothing to choose.
+/// Offers the prompts before which a fork can end. With one prompt there is nothing to choose.
 pub(crate) fn offer_fork_points(app: &mut App, prompts: Vec<String>) -> Vec<Effect> {
     if prompts.len() < 2 {
         return vec![Effect::Session(SessionEffect::Fork { before: None })];
@@ -56,7 +56,7 @@ pub(crate) fn offer_fork_points(app: &mut App, prompts: Vec<String>) -> Vec<Effe
     app.offer(PickerKind::ForkPoints, Choices::named(points))
 }
 
-/// Continues with a session that was just imported.
+/// Opens a session that was just imported.
 pub(crate) fn open_imported(app: &mut App, session: String) -> Vec<Effect> {
     if app.status.is_working() {
         return app

@@ -4,7 +4,7 @@ use zot_sdk::ApprovalScope;
 
 use crate::app::{AgentEffect, App, Choices, Effect, PickerKind, Query, SettingsEffect};
 
-/// Offers what can be switched, with its state.
+/// Offers the settings, each with its state.
 pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
     let info = &app.context.info;
     let switches = [
@@ -42,7 +42,7 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
     app.offer(PickerKind::Settings, choices)
 }
 
-/// Switches what was chosen; the list stays open for the next.
+/// Changes the chosen setting and keeps the list open.
 pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
     let effects = match name {
         "model" => return vec![Effect::Query(Query::Models)],
@@ -51,7 +51,7 @@ pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
             change_approval(app, "on")
         }
         "confirm" => change_approval(app, "off"),
-        // The outcome is a note.
+        // The result arrives as a note.
         "jail" if app.context.info.is_jailed => return vec![Effect::Agent(AgentEffect::Unjail)],
         "jail" => return vec![Effect::Agent(AgentEffect::Jail)],
         "unfold" => {
@@ -59,11 +59,11 @@ pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
             Vec::new()
         }
         "keep_scrollback" => {
-            let keeps = &mut app.transcript.keeps_scrollback;
-            *keeps = !*keeps;
-            vec![Effect::Settings(SettingsEffect::Keep {
+            let keeps_scrollback = &mut app.transcript.keeps_scrollback;
+            *keeps_scrollback = !*keeps_scrollback;
+            vec![Effect::Settings(SettingsEffect::Save {
                 name: "keep_scrollback",
-                value: keeps.to_string(),
+                value: keeps_scrollback.to_string(),
             })]
         }
         _ => Vec::new(),
@@ -79,7 +79,7 @@ pub(crate) fn show_settings(app: &mut App, name: &str) -> Vec<Effect> {
     Vec::new()
 }
 
-/// `/confirm`: shows whether zot asks, or switches that on or off, or on for some tools.
+/// Runs `/confirm`, which shows or changes the tools that need approval.
 pub(super) fn change_approval(app: &mut App, tools: &str) -> Vec<Effect> {
     let names: Vec<String> = tools
         .split([',', ' '])

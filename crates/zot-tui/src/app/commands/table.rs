@@ -12,10 +12,10 @@ use crate::app::{
 };
 
 const KEYS: &str = "\
-enter send, or queue while zot works · ctrl+s steer at once · esc stop · ctrl+c twice leave
+enter send, or queue while zot works · ctrl+s steer now · esc stop · ctrl+c twice leave
 alt+up edit the last queued · alt+enter or \\ enter new line · up/down history · ctrl+r search it
-ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup read and search back · ctrl+l redraw
-@ a file · / a command · !cmd a command whose output goes with the next prompt (ctrl+x drops it)";
+ctrl+_ undo · alt+_ redo · ctrl+g $EDITOR · ctrl+o unfold · pgup scroll back, search · ctrl+l redraw
+@ a file · / a command · !cmd run a command and attach its output (ctrl+x drops it)";
 
 const fn command(
     name: &'static str,
@@ -98,7 +98,7 @@ pub(super) static COMMANDS: [Command; 29] = [
     ),
     command("/login", "[NAME]", "log in to a provider", log_in),
     command("/logout", "[NAME]", "log out of a provider", log_out),
-    command("/skills", "", "list the skills and ask for one", |_, _| {
+    command("/skills", "", "list the skills and use one", |_, _| {
         vec![Effect::Query(Query::Skills)]
     }),
     command("/tools", "", "list the tools", |_, _| {
@@ -143,7 +143,7 @@ pub(super) static COMMANDS: [Command; 29] = [
     command(
         "/transcript",
         "",
-        "read all of this conversation, with a search (pgup)",
+        "read and search this conversation (pgup)",
         |app, _| {
             app.open_pager(None);
             Vec::new()
@@ -169,7 +169,7 @@ fn model(_: &mut App, name: &str) -> Vec<Effect> {
     }]
 }
 
-/// Lets the model read everything, so that later questions find it in the conversation.
+/// Asks the model to read everything, so that later prompts find it in the conversation.
 fn study(app: &mut App, path: &str) -> Vec<Effect> {
     let what = match path {
         "" => "the working directory".to_owned(),
@@ -181,7 +181,7 @@ fn study(app: &mut App, path: &str) -> Vec<Effect> {
          binary files. Read every other file in full with the read tool. Then say in a few \
          sentences what it is and how it is put together, and wait for what I ask next."
     );
-    app.submit(Prompt::made(text), None)
+    app.submit(Prompt::generated(text), None)
 }
 
 fn compact(app: &mut App, _: &str) -> Vec<Effect> {
@@ -213,7 +213,7 @@ fn show_context(app: &mut App, _: &str) -> Vec<Effect> {
     let (used, window) = (info.context_used, info.context_window);
     let text = match window {
         _ if used == 0 && !app.transcript.last_answer().is_empty() => {
-            "the used part is known after the next answer".to_owned()
+            "how much is used is known after the next answer".to_owned()
         }
         0 => format!("{used} tokens; the model's limit is unknown"),
         window => format!(
@@ -230,7 +230,7 @@ fn ask_aside(app: &mut App, question: &str) -> Vec<Effect> {
         return app.remark("/btw takes a question");
     }
     if !app.transcript.begin_aside(question) {
-        return app.remark("one question at a time: esc ends the other");
+        return app.remark("one side question at a time: esc cancels the first");
     }
     vec![Effect::Agent(AgentEffect::Aside(question.to_owned()))]
 }
@@ -244,7 +244,7 @@ fn stop_asking(app: &mut App, _: &str) -> Vec<Effect> {
 
 fn copy(app: &mut App, _: &str) -> Vec<Effect> {
     match app.transcript.last_answer() {
-        "" => app.note("there is no answer yet"),
+        "" => app.note("no answer yet"),
         answer => vec![Effect::Terminal(TerminalEffect::Copy(answer.to_owned()))],
     }
 }

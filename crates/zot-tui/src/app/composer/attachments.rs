@@ -7,14 +7,14 @@ use crate::editor::Editor;
 
 #[derive(Debug, Default)]
 pub(super) struct Attachments {
-    /// The names that were last asked about.
+    /// The names that were queried last.
     names: Vec<String>,
     /// What would be attached, and what would not.
     pub(super) parts: Vec<Part>,
 }
 
 impl Attachments {
-    /// Asks about the files that are mentioned, when they have changed.
+    /// Queries the mentioned files when the mentions have changed.
     pub(super) fn inspect(&mut self, editor: &Editor) -> Option<Effect> {
         let text = mentioning_text(editor);
         let names: Vec<String> = mentions(&text)
@@ -35,7 +35,7 @@ impl Attachments {
         }))
     }
 
-    /// Ignores an answer about files that are no longer mentioned.
+    /// Sets the parts, unless other files are mentioned by now.
     pub(super) fn set_parts(&mut self, names: &[String], parts: Vec<Part>) {
         if names == self.names {
             self.parts = parts;
@@ -43,7 +43,7 @@ impl Attachments {
     }
 }
 
-/// The part of the text that can mention files, without a word that is still being written.
+/// Returns the text that can mention files, without the word that is still being typed.
 fn mentioning_text(editor: &Editor) -> String {
     let text = editor.text();
     let is_prompt = editor.begins_pasted() || !text.starts_with(['!', '/']);

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use crate::editor::Draft;
 
-/// How many are kept.
+/// How many prompts are kept.
 ///
 /// Limit: the oldest prompt is forgotten.
 pub(crate) const MAX_HISTORY_ENTRIES: usize = 1_000;
-/// How much is kept, with what was pasted.
+/// How many bytes are kept, including pastes.
 ///
 /// Limit: the oldest prompt is forgotten.
 const MAX_HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// The newest prompt is the last.
+/// Ordered from oldest to newest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct History {
     entries: Vec<Draft>,
-    /// The entry that is in the editor.
-    place: Option<usize>,
-    /// Entries that were edited on the way; behind the last entry, the draft it started from.
+    /// The entry in the editor.
+    position: Option<usize>,
+    /// Edits made while browsing, by index. The draft that browsing began with follows the last entry.
     changed: BTreeMap<usize, Draft>,
 }
 
@@ -33,7 +33,7 @@ impl History {
 
     /// Adds a prompt; returns whether it is new.
     pub(crate) fn push(&mut self, draft: &Draft) -> bool {
-        self.leave();
+        self.stop_browsing();
         if draft.is_blank() || self.entries.last() == Some(draft) {
             return false;
         }
@@ -46,31 +46,31 @@ impl History {
     }
 
     pub(crate) fn older(&mut self, current: Draft) -> Option<Draft> {
-        let place = self.place.unwrap_or(self.entries.len());
-        self.go(place, place.checked_sub(1)?, current)
+        let position = self.position.unwrap_or(self.entries.len());
+        self.move_to(position, position.checked_sub(1)?, current)
     }
 
     pub(crate) fn newer(&mut self, current: Draft) -> Option<Draft> {
-        let place = self.place?;
-        self.go(place, place + 1, current)
+        let position = self.position?;
+        self.move_to(position, position + 1, current)
     }
 
-    fn go(&mut self, from: usize, to: usize, current: Draft) -> Option<Draft> {
+    fn move_to(&mut self, from: usize, to: usize, current: Draft) -> Option<Draft> {
         self.changed.insert(from, current);
         let found = self.changed.get(&to).or_else(|| self.entries.get(to));
-        self.place = (to < self.entries.len()).then_some(to);
+        self.position = (to < self.entries.len()).then_some(to);
         found.cloned()
     }
 
-    /// All prompts, newest first, without duplicates.
+    /// Returns all prompts, newest first, without duplicates.
     pub(crate) fn newest_first(&self) -> Vec<&Draft> {
         let mut seen = std::collections::HashSet::new();
         let entries = self.entries.iter().rev();
         entries.filter(|entry| seen.insert(entry.title())).collect()
     }
 
-    pub(crate) fn leave(&mut self) {
-        self.place = None;
+    pub(crate) fn stop_browsing(&mut self) {
+        self.position = None;
         self.changed.clear();
     }
 }

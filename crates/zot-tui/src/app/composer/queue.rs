@@ -52,7 +52,7 @@ impl Queue {
         Ok(())
     }
 
-    pub(super) fn push_first(&mut self, prompt: Prompt) {
+    pub(super) fn push_front(&mut self, prompt: Prompt) {
         let draft = None;
         self.waiting.push_front(Queued { prompt, draft });
     }
@@ -76,8 +76,8 @@ impl Queue {
         self.steering.push_back(text);
     }
 
-    /// A message has reached the model; steering messages do so in order.
-    pub(super) fn delivered(&mut self, text: &str) {
+    /// Removes a steering message that has reached the model. They arrive in order.
+    pub(super) fn remove_delivered(&mut self, text: &str) {
         self.steering
             .pop_front_if(|steering| text.starts_with(&**steering));
     }

@@ -1,4 +1,4 @@
-//! Prompts on their way, as they were written.
+//! Prompts sent to the agent but not yet reported as messages, as the user wrote them.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use zot_sdk::context::Part;
 
 use crate::editor::Draft;
 
-/// Prompts on their way whose text is remembered as it was written.
+/// Sent prompts whose text is remembered as the user wrote it.
 ///
 /// Limit: the oldest prompt is shown as the model reads it, without chips for its pastes.
 const MAX_SENT_PROMPTS: usize = 64;
@@ -14,19 +14,19 @@ const MAX_SENT_PROMPTS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct SentPrompts(VecDeque<Sent>);
 
-/// What is known of a prompt that is on its way.
+/// What is remembered about a sent prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sent {
     /// The beginning of the message.
     content: String,
-    /// As it was written, where that differs.
+    /// As the user wrote it, if that differs.
     pub(crate) shown: Option<String>,
     /// The files it mentions.
     pub(crate) parts: Vec<Part>,
 }
 
 impl SentPrompts {
-    /// Remembers how a prompt was written that is sent now.
+    /// Remembers how a prompt was written when it is sent.
     pub(super) fn remember(&mut self, draft: &Draft) {
         if draft.has_chips() {
             self.push(Sent {
@@ -37,7 +37,7 @@ impl SentPrompts {
         }
     }
 
-    /// The files that the prompt which begins with `content` mentions.
+    /// Records the files mentioned by the prompt that begins with `content`.
     pub(super) fn set_parts(&mut self, content: String, parts: Vec<Part>) {
         let same = |sent: &&mut Sent| sent.content == content && sent.parts.is_empty();
         match self.0.iter_mut().find(same) {
@@ -59,11 +59,11 @@ impl SentPrompts {
 
     /// Takes the prompt that `text` begins with.
     pub(super) fn take(&mut self, text: &str) -> Option<Sent> {
-        let fitting = self.0.iter().enumerate();
-        let fitting = fitting.filter(|(_, sent)| text.starts_with(&sent.content));
-        // The longest, should one begin with another; of equals the first.
-        let best = fitting.max_by_key(|(place, sent)| (sent.content.len(), usize::MAX - place));
-        let (place, _) = best?;
-        self.0.remove(place)
+        let matching = self.0.iter().enumerate();
+        let matching = matching.filter(|(_, sent)| text.starts_with(&sent.content));
+        // The longest, in case one begins with another; the oldest of equals.
+        let best = matching.max_by_key(|(index, sent)| (sent.content.len(), usize::MAX - index));
+        let (index, _) = best?;
+        self.0.remove(index)
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::app::action::Action;
 use crate::app::{Arguments, Context, Effect, Item, ShellEffect, Tool, ToolState};
 
-/// Commands whose output goes with one prompt.
+/// Commands whose output is attached to one prompt.
 ///
 /// Limit: the model sees only the last commands.
 const MAX_ATTACHED_COMMANDS: usize = 16;
@@ -18,11 +18,11 @@ pub(crate) struct Shell {
     is_stopping: bool,
     /// The running command belongs to a conversation that is over.
     is_forgotten: bool,
-    /// What goes with the next prompt.
+    /// The outputs attached to the next prompt.
     pub(crate) outputs: Vec<ShellOutput>,
 }
 
-/// The output of a command of the user.
+/// The output of a `!command`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShellOutput {
     pub command: String,
@@ -38,7 +38,7 @@ impl ShellOutput {
         self.ending == Self::SUCCEEDED
     }
 
-    /// The text that the model receives.
+    /// Returns the text that the model receives.
     pub(crate) fn for_model(&self) -> String {
         let output = self.output.trim_end();
         // A fence longer than any in the output.
@@ -50,12 +50,12 @@ impl ShellOutput {
         format!("{INTRODUCTION}{command}` ({ending}):\n\n{fence}\n{output}\n{fence}")
     }
 
-    /// `!make test 3 lines`.
+    /// Returns the label of a chip: `!make test 3 lines`.
     pub(crate) fn chip(&self) -> String {
         chip(&self.command, self.output.trim_end())
     }
 
-    /// Where the typed part of a prompt ends, and chips for the [outputs](Self::for_model) after it.
+    /// Returns where the typed part of a prompt ends, and chips for the outputs after it.
     pub(crate) fn find_in(prompt: &str) -> (usize, Vec<String>) {
         let separator = format!("\n\n{INTRODUCTION}");
         for (start, _) in prompt.match_indices(&separator) {
@@ -79,18 +79,18 @@ fn chip(command: &str, output: &str) -> String {
     }
 }
 
-/// Chips for the outputs in `text`, if it consists of nothing else.
+/// Returns chips for the outputs in `text`, if it consists of nothing else.
 fn output_chips(mut text: &str) -> Option<Vec<String>> {
     let mut chips = Vec::new();
     loop {
-        let (heading, behind) = text.strip_prefix(INTRODUCTION)?.split_once("):\n\n")?;
+        let (heading, body) = text.strip_prefix(INTRODUCTION)?.split_once("):\n\n")?;
         let (command, _) = heading.rsplit_once("` (")?;
-        let (fence, behind) = behind.split_once('\n')?;
+        let (fence, body) = body.split_once('\n')?;
         if fence.len() < 3 || !fence.bytes().all(|byte| byte == b'`') {
             return None;
         }
         let closing = format!("\n{fence}");
-        let (output, rest) = behind.split_once(closing.as_str())?;
+        let (output, rest) = body.split_once(closing.as_str())?;
         chips.push(chip(command, output));
         match rest.trim_end().is_empty() {
             true => return Some(chips),
@@ -100,7 +100,7 @@ fn output_chips(mut text: &str) -> Option<Vec<String>> {
 }
 
 impl Shell {
-    /// The output so far belongs to a conversation that is over.
+    /// Forgets all output, because its conversation is over.
     pub(crate) fn forget(&mut self) {
         self.outputs.clear();
         self.is_forgotten = self.running.is_some();
@@ -141,18 +141,18 @@ impl Shell {
         Some(Item::Tool(Box::new(call)))
     }
 
-    /// Leaves the last output out of the next prompt.
-    pub(crate) fn drop_output(&mut self) -> Action {
+    /// Detaches the last output from the next prompt.
+    pub(crate) fn detach_output(&mut self) -> Action {
         match self.outputs.pop() {
             Some(output) => Action::remark(format!(
-                "the output of !{} does not go with the next prompt",
+                "the output of !{} will not be sent",
                 output.command.replace('\n', " ")
             )),
-            None => Action::remark("no output waits for the next prompt"),
+            None => Action::remark("no output is attached"),
         }
     }
 
-    /// Stops the command, if one runs.
+    /// Stops the running command, if there is one.
     pub(crate) fn cancel(&mut self) -> Option<Effect> {
         if self.running.is_none() || self.is_stopping {
             return None;

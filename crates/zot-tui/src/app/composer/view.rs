@@ -1,4 +1,4 @@
-//! The editor, and what is sent with or after the prompt in it.
+//! The editor, and what is sent with its prompt or after it.
 
 use zot_sdk::context::Part;
 
@@ -7,11 +7,11 @@ use crate::app::Context;
 use crate::editor::Editor;
 use crate::text::{Line, push_chips, wrap};
 
-/// The editor takes at most this part of the screen.
+/// The editor takes at most one in this many rows of the screen.
 const EDITOR_SHARE: usize = 3;
 const SHOWN_QUEUED: usize = 3;
 
-/// Prompts that wait, and what goes with the next one.
+/// Returns the queued prompts, and what is attached to the next one.
 pub(crate) fn queue(composer: &Composer, context: &Context) -> Vec<Line> {
     let theme = &context.theme;
     let titled = |title: &str, text: &str| {
@@ -38,14 +38,14 @@ pub(crate) fn queue(composer: &Composer, context: &Context) -> Vec<Line> {
     lines
 }
 
-/// What goes with the next prompt, and which mentioned files do not.
+/// Returns what is attached to the next prompt, and which mentioned files are not.
 fn attached(composer: &Composer, context: &Context) -> Vec<Line> {
     let theme = &context.theme;
     let outputs = composer.shell.outputs.iter();
     let outputs: Vec<String> = outputs.map(ShellOutput::chip).collect();
     let mut lines = Vec::new();
     if !outputs.is_empty() {
-        let mut line = Line::styled("goes with the next prompt: ", theme.accent);
+        let mut line = Line::styled("attached to the next prompt: ", theme.accent);
         push_chips(&mut line, &outputs, theme.accent);
         line.push(" · ctrl+x drops it", theme.muted);
         lines.extend(wrap(&line, context.columns, 2));
@@ -64,27 +64,32 @@ fn attached(composer: &Composer, context: &Context) -> Vec<Line> {
         let line = Line::styled(text, theme.warning);
         lines.extend(wrap(&line, context.columns, 2));
     }
-    // The editor stays in sight.
+    // The editor must stay visible.
     lines.truncate((context.rows / EDITOR_SHARE).max(2));
     lines
 }
 
-/// The columns of the editor: without its mark, and with a column for the cursor.
+/// Returns the width of the editor, without its mark and the column kept for the cursor.
 pub(crate) fn editor_columns(columns: usize) -> usize {
     columns.saturating_sub(3)
 }
 
-/// The rows of the editor and where the cursor is in them.
+/// Returns the rows of the editor, and where the cursor is in them.
 pub(crate) fn editor(editor: &Editor, context: &Context) -> (Vec<Line>, (usize, usize)) {
     const MARK: &str = "❯ ";
     let layout = editor.layout(editor_columns(context.columns), &context.theme);
-    let most = (context.rows / EDITOR_SHARE).max(1);
+    let visible = (context.rows / EDITOR_SHARE).max(1);
     let count = layout.rows.len();
     // The row with the cursor is always shown.
     let first = (layout.cursor.0 + 1)
-        .saturating_sub(most)
+        .saturating_sub(visible)
         .min(count.saturating_sub(1));
-    let rows = layout.rows.into_iter().enumerate().skip(first).take(most);
+    let rows = layout
+        .rows
+        .into_iter()
+        .enumerate()
+        .skip(first)
+        .take(visible);
     let rows = rows.map(|(index, row)| {
         let mut line = match index {
             0 => Line::styled(MARK, context.theme.user),

@@ -6,10 +6,10 @@ use crate::renderer::Frame;
 use crate::style::Style;
 use crate::text::{Line, wrap};
 
-/// What stands for a character of the key.
+/// Shown instead of each character of the key.
 const BULLET: &str = "•";
 
-/// The dialog below what is shown already.
+/// Draws the dialog below `live`.
 pub(crate) fn frame(
     dialog: &Dialog,
     context: &Context,
@@ -43,12 +43,12 @@ fn key_entry(entry: &KeyEntry, context: &Context, mut live: Vec<Line>) -> Frame 
     line.push(BULLET.repeat(entry.key.count().min(room)), Style::PLAIN);
     let column = line.width().min(context.columns.saturating_sub(1));
     live.push(line.clipped(context.columns));
-    let hint = match entry.is_trying {
+    let hint = match entry.is_checking {
         true => "checking it with the provider · esc cancels",
-        false => "type or paste it, it is not shown · enter saves it · esc cancels",
+        false => "type or paste it; it is not shown · enter stores it · esc cancels",
     };
     live.push(Line::styled(hint, theme.muted).clipped(context.columns));
-    if let Some(page) = entry.page.as_deref().filter(|_| !entry.is_trying) {
+    if let Some(page) = entry.page.as_deref().filter(|_| !entry.is_checking) {
         let line = Line::styled("or paste it in a browser on this machine:", theme.muted);
         live.push(line.clipped(context.columns));
         live.extend(wrap(&Line::styled(page, theme.link), context.columns, 0));

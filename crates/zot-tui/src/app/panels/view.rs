@@ -1,12 +1,12 @@
-//! A panel of an extension: its lines in a frame, below what zot says.
+//! A panel of an extension: its lines in a frame, below the conversation.
 
 use super::{Panel, room};
 use crate::app::Context;
 use crate::style::Style;
 use crate::text::{Line, from_sgr};
 
-/// The least part of an extension's footer that is worth showing.
-const LEAST_FOOTER: usize = 6;
+/// Fewer columns of an extension's footer are not worth showing.
+const MIN_FOOTER_COLUMNS: usize = 6;
 
 pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
     let theme = &context.theme;
@@ -20,7 +20,7 @@ pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
     lines.push(head.clipped(context.columns));
     for text in panel.lines.iter().skip(panel.top).take(room) {
         let mut line = Line::styled("│ ", theme.accent);
-        // More does not fit, even with a colour for every character.
+        // More would not fit, even with a colour for every character.
         let end = text.floor_char_boundary(text.len().min(context.columns * 64));
         line.append(from_sgr(&text[..end], Style::PLAIN));
         lines.push(line.clipped(context.columns));
@@ -29,28 +29,30 @@ pub(crate) fn lines(panel: &Panel, context: &Context) -> Vec<Line> {
     lines
 }
 
-/// The extension's footer gives way to what the user needs to know.
+/// Draws the foot, where zot's hints come before the extension's footer.
 fn foot(panel: &Panel, context: &Context, room: usize) -> Line {
     let theme = &context.theme;
     let count = panel.lines.len();
-    let mut own = String::new();
+    let mut hint = String::new();
     if count > room {
         let last = (panel.top + room).min(count);
-        own = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
+        hint = format!("{}–{last} of {count} (alt+down) · ", panel.top + 1);
     }
     let mut foot = Line::styled("└ ", theme.accent);
     let footer = from_sgr(&panel.footer, theme.muted);
     // Most extensions mention the key themselves.
-    if own.is_empty() && panel.footer.contains("esc") && footer.width() + 2 <= context.columns {
+    if hint.is_empty() && panel.footer.contains("esc") && footer.width() + 2 <= context.columns {
         foot.append(footer);
         return foot;
     }
-    own.push_str("esc closes");
-    let room = context.columns.saturating_sub(crate::text::width(&own) + 5);
-    if !footer.is_empty() && room >= LEAST_FOOTER {
+    hint.push_str("esc closes");
+    let room = context
+        .columns
+        .saturating_sub(crate::text::width(&hint) + 5);
+    if !footer.is_empty() && room >= MIN_FOOTER_COLUMNS {
         foot.append(footer.clipped(room));
         foot.push(" · ", theme.muted);
     }
-    foot.push(own, theme.muted);
+    foot.push(hint, theme.muted);
     foot.clipped(context.columns)
 }

@@ -1,4 +1,4 @@
-//! Choices in one piece of memory: a project may have 300,000 files.
+//! Choices in one allocation: a project may have 300,000 files.
 
 #[cfg(test)]
 mod tests;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 
 /// Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Choices(Arc<Kept>);
+pub(crate) struct Choices(Arc<Storage>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Kept {
+struct Storage {
     /// Every name, each followed by its description.
     text: String,
-    places: Vec<Place>,
+    spans: Vec<Span>,
 }
 
 /// The range of a choice in the text: its name, then its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct Span {
     start: u32,
     name_end: u32,
     end: u32,
@@ -32,15 +32,15 @@ pub(crate) struct Choice<'a> {
 
 impl Choices {
     pub(crate) fn len(&self) -> usize {
-        self.0.places.len()
+        self.0.spans.len()
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<Choice<'_>> {
-        let place = self.0.places.get(index)?;
+        let span = self.0.spans.get(index)?;
         let part = |start: u32, end: u32| self.0.text.get(start as usize..end as usize);
         Some(Choice {
-            name: part(place.start, place.name_end)?,
-            description: part(place.name_end, place.end)?,
+            name: part(span.start, span.name_end)?,
+            description: part(span.name_end, span.end)?,
         })
     }
 
@@ -49,15 +49,15 @@ impl Choices {
     }
 
     /// Choices without a description, given as ranges of `text`.
-    pub(crate) fn placed(text: String, names: impl Iterator<Item = (u32, u32)>) -> Self {
-        let place = |(start, end)| Place {
+    pub(crate) fn from_ranges(text: String, names: impl Iterator<Item = (u32, u32)>) -> Self {
+        let span = |(start, end)| Span {
             start,
             name_end: end,
             end,
         };
-        Self(Arc::new(Kept {
+        Self(Arc::new(Storage {
             text,
-            places: names.map(place).collect(),
+            spans: names.map(span).collect(),
         }))
     }
 
@@ -67,26 +67,26 @@ impl Choices {
     }
 }
 
-/// From names and descriptions.
+/// Collects names and descriptions.
 impl<N: AsRef<str>, D: AsRef<str>> FromIterator<(N, D)> for Choices {
     fn from_iter<I: IntoIterator<Item = (N, D)>>(choices: I) -> Self {
-        let mut kept = Kept::default();
+        let mut storage = Storage::default();
         for (name, description) in choices {
-            let start = kept.text.len();
-            kept.text.push_str(name.as_ref());
-            let name_end = kept.text.len();
-            kept.text.push_str(description.as_ref());
-            let offsets = [start, name_end, kept.text.len()].map(u32::try_from);
+            let start = storage.text.len();
+            storage.text.push_str(name.as_ref());
+            let name_end = storage.text.len();
+            storage.text.push_str(description.as_ref());
+            let offsets = [start, name_end, storage.text.len()].map(u32::try_from);
             let [Ok(start), Ok(name_end), Ok(end)] = offsets else {
-                // Offsets end at 4 GiB.
+                // Offsets have 32 bits.
                 break;
             };
-            kept.places.push(Place {
+            storage.spans.push(Span {
                 start,
                 name_end,
                 end,
             });
         }
-        Self(Arc::new(kept))
+        Self(Arc::new(storage))
     }
 }

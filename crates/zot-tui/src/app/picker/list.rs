@@ -7,13 +7,13 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::choices::{Choice, Choices};
-use super::preview::Previewing;
+use super::preview::PreviewState;
 
-/// More matches than anyone reads.
+/// Nobody reads more matches than this.
 const MAX_MATCHES: usize = 200;
 
-/// From this many names on, the first alignment of a query counts: several times faster than the best.
-const CROWD: usize = 20_000;
+/// Among more names, a query's first alignment is scored instead of its best: several times faster.
+const GREEDY_THRESHOLD: usize = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PickerKind {
@@ -40,12 +40,12 @@ pub(crate) enum PickerKind {
 }
 
 impl PickerKind {
-    /// Whether typed characters narrow the list instead of going to the editor.
+    /// Returns whether typed characters narrow the list instead of going to the editor.
     pub(crate) fn takes_keys(self) -> bool {
         !matches!(self, Self::Commands | Self::Files)
     }
 
-    /// Whether names are unique, so that tab can complete them.
+    /// Returns whether names are unique, so that tab can complete them.
     pub(crate) fn completes(self) -> bool {
         !matches!(
             self,
@@ -61,13 +61,13 @@ pub(crate) struct ChoiceList {
     choices: Choices,
     /// The matches, best first.
     matches: Vec<usize>,
-    /// For each match, the clusters of its name that match the query.
-    places: Vec<Vec<u32>>,
-    /// Everything that matches the query, in the order of the choices, for longer queries. `None` is
-    /// everything.
-    fitting: Option<Vec<u32>>,
+    /// For each match, the indices of the clusters in its name that match the query.
+    positions: Vec<Vec<u32>>,
+    /// All matches in the order of the choices, among which a longer query searches. `None` means
+    /// all choices.
+    all_matches: Option<Vec<u32>>,
     matcher: Matcher,
-    pub(super) preview: Previewing,
+    pub(super) preview: PreviewState,
 }
 
 impl ChoiceList {
@@ -82,10 +82,10 @@ impl ChoiceList {
             selected: 0,
             choices,
             matches: Vec::new(),
-            places: Vec::new(),
-            fitting: None,
+            positions: Vec::new(),
+            all_matches: None,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
-            preview: Previewing::default(),
+            preview: PreviewState::default(),
         };
         list.narrow(String::new());
         list
@@ -98,7 +98,7 @@ impl ChoiceList {
             _ => self.chosen().map(|choice| choice.name.to_owned()),
         };
         self.choices = choices;
-        self.fitting = None;
+        self.all_matches = None;
         let query = std::mem::take(&mut self.query);
         self.narrow(query);
         if let Some(name) = selected {
@@ -108,27 +108,27 @@ impl ChoiceList {
 
     /// Selects a match by its name.
     pub(crate) fn select(&mut self, name: &str) {
-        let place = self.matches().position(|(choice, _)| choice.name == name);
-        self.selected = place.unwrap_or(self.selected);
+        let index = self.matches().position(|(choice, _)| choice.name == name);
+        self.selected = index.unwrap_or(self.selected);
     }
 
     /// Shows what matches `query`, best first.
     pub(crate) fn narrow(&mut self, query: String) {
         let narrows = query.starts_with(&self.query) && is_simple(&query);
         if !narrows || self.query.is_empty() {
-            self.fitting = None;
+            self.all_matches = None;
         }
         self.matches = match query.is_empty() {
             _ if self.kind == PickerKind::History => self.containing(&query),
             true => (0..self.choices.len().min(MAX_MATCHES)).collect(),
             false => self.rank(&query),
         };
-        self.places = self.find_places(&query);
+        self.positions = self.find_positions(&query);
         self.query = query;
         self.selected = 0;
     }
 
-    /// Choices that contain all words of `query`, in order.
+    /// Returns the choices that contain all words of `query`, in order.
     fn containing(&self, query: &str) -> Vec<usize> {
         let query = query.to_lowercase();
         let has_all = |choice: &Choice| {
@@ -136,27 +136,27 @@ impl ChoiceList {
             query.split_whitespace().all(|word| name.contains(word))
         };
         let choices = self.choices.iter().enumerate();
-        let fitting = choices.filter(|(_, choice)| has_all(choice));
-        fitting.map(|(index, _)| index).take(MAX_MATCHES).collect()
+        let matching = choices.filter(|(_, choice)| has_all(choice));
+        matching.map(|(index, _)| index).take(MAX_MATCHES).collect()
     }
 
     fn rank(&mut self, query: &str) -> Vec<usize> {
         let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
         let mut buffer = Vec::new();
         let (choices, matcher) = (&self.choices, &mut self.matcher);
-        let count = self.fitting.as_ref().map_or(choices.len(), Vec::len);
-        let is_crowd = count > CROWD && query.is_ascii() && is_simple(query);
-        if is_crowd {
+        let count = self.all_matches.as_ref().map_or(choices.len(), Vec::len);
+        let is_greedy = count > GREEDY_THRESHOLD && query.is_ascii() && is_simple(query);
+        if is_greedy {
             matcher.config.ignore_case = !query.contains(|c: char| c.is_ascii_uppercase());
         }
         let mut score = |index: u32| {
             let name = choices.get(index as usize)?.name;
-            // A name that is typed out is meant, whatever else matches.
-            if let Some(exact) = exactness(name, query) {
+            // An exact match ranks first, whatever else matches.
+            if let Some(exact) = exact_score(name, query) {
                 return Some((exact, index));
             }
             let name = Utf32Str::new(name, &mut buffer);
-            let score = match is_crowd {
+            let score = match is_greedy {
                 true => {
                     let query = Utf32Str::Ascii(query.as_bytes());
                     matcher.fuzzy_match_greedy(name, query).map(u32::from)
@@ -165,22 +165,22 @@ impl ChoiceList {
             };
             Some((score?, index))
         };
-        let scored: Vec<(u32, u32)> = match self.fitting.take() {
-            Some(fitting) => fitting.into_iter().filter_map(&mut score).collect(),
+        let scored: Vec<(u32, u32)> = match self.all_matches.take() {
+            Some(matching) => matching.into_iter().filter_map(&mut score).collect(),
             None => (0..choices.len() as u32).filter_map(&mut score).collect(),
         };
-        self.fitting = Some(scored.iter().map(|(_, index)| *index).collect());
+        self.all_matches = Some(scored.iter().map(|(_, index)| *index).collect());
         best(scored)
     }
 
-    fn find_places(&mut self, query: &str) -> Vec<Vec<u32>> {
+    fn find_positions(&mut self, query: &str) -> Vec<Vec<u32>> {
         if query.is_empty() {
             return Vec::new();
         }
         let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
         let mut buffer = Vec::new();
         let (choices, matcher) = (&self.choices, &mut self.matcher);
-        let places = self.matches.iter().map(|index| {
+        let positions = self.matches.iter().map(|index| {
             let mut found = Vec::new();
             let name = choices.get(*index).unwrap_or_default().name;
             let name = Utf32Str::new(name, &mut buffer);
@@ -188,10 +188,10 @@ impl ChoiceList {
             found.sort_unstable();
             found
         });
-        places.collect()
+        positions.collect()
     }
 
-    /// Moves the selection, and wraps around.
+    /// Moves the selection and wraps around.
     pub(crate) fn move_by(&mut self, by: isize) {
         let count = self.matches.len();
         if count > 0 {
@@ -199,8 +199,8 @@ impl ChoiceList {
         }
     }
 
-    /// Moves the selection, and stops at the ends.
-    pub(crate) fn leap(&mut self, by: isize) {
+    /// Moves the selection and stops at the ends.
+    pub(crate) fn move_within(&mut self, by: isize) {
         let last = self.matches.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
@@ -209,21 +209,24 @@ impl ChoiceList {
         self.choices.get(self.chosen_index()?)
     }
 
-    /// Its index among all choices.
+    /// Returns the index of the selected choice among all choices.
     pub(crate) fn chosen_index(&self) -> Option<usize> {
         self.matches.get(self.selected).copied()
     }
 
-    /// The matches, each with the clusters of its name that match the query.
+    /// Returns the matches, each with the indices of the clusters in its name that match the query.
     pub(crate) fn matches(&self) -> impl ExactSizeIterator<Item = (Choice<'_>, &[u32])> {
-        let places = |at: usize| self.places.get(at).map_or(&[][..], Vec::as_slice);
+        let positions = |at: usize| self.positions.get(at).map_or(&[][..], Vec::as_slice);
         let matches = self.matches.iter().enumerate();
-        matches.map(move |(at, index)| (self.choices.get(*index).unwrap_or_default(), places(at)))
+        matches
+            .map(move |(at, index)| (self.choices.get(*index).unwrap_or_default(), positions(at)))
     }
 
-    /// How many choices match; only the best of very many are offered.
-    pub(crate) fn fitting(&self) -> usize {
-        self.fitting.as_ref().map_or(self.choices.len(), Vec::len)
+    /// Returns how many choices match, including those beyond the best that are offered.
+    pub(crate) fn match_count(&self) -> usize {
+        self.all_matches
+            .as_ref()
+            .map_or(self.choices.len(), Vec::len)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -231,13 +234,13 @@ impl ChoiceList {
     }
 }
 
-/// Whether a query is one word without operators, whose longer forms match a subset.
+/// Returns whether a query is one word without operators: extending it only narrows the matches.
 fn is_simple(query: &str) -> bool {
     !query.contains([' ', '!', '^', '$', '\'', '\\'])
 }
 
-/// The score of a name that is typed out; a directory also without its slash.
-fn exactness(name: &str, query: &str) -> Option<u32> {
+/// Returns the score of an exact match; a directory also matches without its slash.
+fn exact_score(name: &str, query: &str) -> Option<u32> {
     match name.strip_prefix(query)? {
         "" => Some(u32::MAX),
         "/" => Some(u32::MAX - 1),

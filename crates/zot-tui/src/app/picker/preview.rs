@@ -1,7 +1,7 @@
 //! The preview of the selected choice.
 //!
-//! One preview is requested at a time, however fast the selection moves: an answer that comes too late
-//! is dropped, and the current one is requested.
+//! One preview is requested at a time, however fast the selection moves: one that arrives too late is
+//! dropped, and the current one is requested.
 
 use super::{ChoiceList, PickerKind, session_id};
 use crate::style::Theme;
@@ -27,12 +27,12 @@ pub(crate) enum Subject {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Preview {
-    /// Short lines about it.
+    /// Short lines about the choice.
     pub facts: Vec<String>,
     pub body: PreviewBody,
 }
 
-/// Its beginning.
+/// The beginning of the choice's contents.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PreviewBody {
     Nothing,
@@ -43,22 +43,22 @@ pub(crate) enum PreviewBody {
 
 /// The state of a list's preview.
 #[derive(Debug, Default)]
-pub(crate) struct Previewing {
+pub(crate) struct PreviewState {
     /// The preview that is on its way.
-    asked: Option<Subject>,
+    requested: Option<Subject>,
     shown: Option<(Subject, Preview)>,
     /// When another choice was selected.
     stale_since_ms: Option<u64>,
 }
 
-impl Previewing {
-    fn is_of(&self, subject: &Subject) -> bool {
+impl PreviewState {
+    fn shows(&self, subject: &Subject) -> bool {
         self.shown.as_ref().is_some_and(|(of, _)| of == subject)
     }
 }
 
 impl ChoiceList {
-    /// The selected choice, if there are previews for its kind.
+    /// Returns the selected choice, if there are previews for its kind.
     fn subject(&self) -> Option<Subject> {
         let name = || self.chosen().map(|choice| choice.name.to_owned());
         match self.kind {
@@ -78,7 +78,7 @@ impl ChoiceList {
         }
     }
 
-    /// The preview to show now.
+    /// Returns the preview to show now.
     pub(crate) fn preview(&self, now_ms: u64) -> Option<&Preview> {
         self.subject()?;
         let until = self.preview.stale_since_ms.map(|since| since + STALE_MS);
@@ -87,30 +87,32 @@ impl ChoiceList {
     }
 
     /// Returns the subject whose preview is needed, unless it is known or another is on its way.
-    pub(super) fn ask_preview(&mut self, now_ms: u64) -> Option<Subject> {
+    pub(super) fn request_preview(&mut self, now_ms: u64) -> Option<Subject> {
         let subject = self.subject()?;
         let preview = &mut self.preview;
-        if preview.is_of(&subject) {
+        if preview.shows(&subject) {
             preview.stale_since_ms = None;
             return None;
         }
         preview.stale_since_ms.get_or_insert(now_ms);
-        if preview.asked.is_some() {
+        if preview.requested.is_some() {
             return None;
         }
-        preview.asked = Some(subject.clone());
+        preview.requested = Some(subject.clone());
         Some(subject)
     }
 
     pub(super) fn set_preview(&mut self, subject: Subject, preview: Preview) {
-        let is_wanted = self.subject().as_ref() == Some(&subject);
-        self.preview.asked.take_if(|asked| *asked == subject);
-        if is_wanted {
+        let is_current = self.subject().as_ref() == Some(&subject);
+        self.preview
+            .requested
+            .take_if(|requested| *requested == subject);
+        if is_current {
             self.preview.shown = Some((subject, preview));
         }
     }
 
-    /// When the preview becomes too old to be shown.
+    /// Returns how long until the preview is too old to show.
     pub(super) fn preview_tick_ms(&self, now_ms: u64) -> Option<u64> {
         self.preview.shown.as_ref()?;
         let until = self.preview.stale_since_ms? + STALE_MS;

@@ -11,11 +11,11 @@ use crate::text::{Line, width, wrap};
 const LIST_ROWS: usize = 8;
 /// Other rows on the screen with a list: the editor, the footer, the list's title and position.
 const OTHER_ROWS: usize = 6;
-/// From this many columns on the preview is beside the list.
-const WIDE: usize = 90;
-/// On a lower screen there is only the list.
+/// With at least this many columns, the preview is next to the list.
+const WIDE_COLUMNS: usize = 90;
+/// With fewer rows there is only the list.
 const MIN_PREVIEW_ROWS: usize = 14;
-/// A preview takes at most this part of the rows.
+/// A preview takes at most one in this many rows.
 const PREVIEW_SHARE: usize = 3;
 /// Separates the preview from the list.
 const BAR: &str = "│ ";
@@ -37,16 +37,16 @@ struct Layout {
 
 impl Layout {
     /// `editor_rows` is the height of the editor above the list.
-    fn of(context: &Context, editor_rows: usize, kind: PickerKind) -> Self {
+    fn new(context: &Context, editor_rows: usize, kind: PickerKind) -> Self {
         // Fixed, so that nothing jumps while the selection moves.
-        let wanted = match kind {
+        let preferred = match kind {
             PickerKind::Commands | PickerKind::History => 0,
             PickerKind::LogIn | PickerKind::LogOut => 4,
             PickerKind::Models => 6,
             PickerKind::Themes => 8,
             _ => usize::MAX,
         };
-        let rows = wanted.min(context.rows / PREVIEW_SHARE);
+        let rows = preferred.min(context.rows / PREVIEW_SHARE);
         // The editor is above.
         let free = (context.rows + 1).saturating_sub(editor_rows);
         if rows == 0 || free < MIN_PREVIEW_ROWS {
@@ -56,7 +56,7 @@ impl Layout {
                 pane: None,
             };
         }
-        let is_beside = context.columns >= WIDE;
+        let is_beside = context.columns >= WIDE_COLUMNS;
         let list_columns = match is_beside {
             true => context.columns / 2,
             false => context.columns,
@@ -87,15 +87,15 @@ fn list_rows(rows: usize) -> usize {
 /// Returns whether the selected choice is previewed on this screen.
 pub(super) fn has_preview(context: &Context, editor_rows: usize, kind: PickerKind) -> bool {
     // The colours of a theme can be seen in the list itself.
-    kind == PickerKind::Themes || Layout::of(context, editor_rows, kind).pane.is_some()
+    kind == PickerKind::Themes || Layout::new(context, editor_rows, kind).pane.is_some()
 }
 
-/// How many choices are in view, which is how far a page goes.
+/// Returns how many choices are visible, which is the length of a page.
 pub(super) fn page(context: &Context, editor_rows: usize, kind: PickerKind) -> usize {
-    Layout::of(context, editor_rows, kind).list_rows
+    Layout::new(context, editor_rows, kind).list_rows
 }
 
-/// The list with its preview, and where the cursor is in it, if typed characters go there.
+/// Returns the list with its preview, and where the cursor is in it if typed characters go there.
 pub(crate) fn lines(
     picker: &ChoiceList,
     context: &Context,
@@ -104,7 +104,7 @@ pub(crate) fn lines(
     if picker.is_empty() && !picker.kind.takes_keys() {
         return (Vec::new(), None);
     }
-    let layout = Layout::of(context, editor_rows, picker.kind);
+    let layout = Layout::new(context, editor_rows, picker.kind);
     let preview = picker.preview(context.now_ms);
     let theme = match preview.map(|preview| &preview.body) {
         Some(PreviewBody::Colours(theme)) => theme,
@@ -143,7 +143,7 @@ fn list(picker: &ChoiceList, layout: Layout, theme: &Theme) -> (Vec<Line>, Optio
         list_rows: rows,
         ..
     } = layout;
-    // A blank before the bar of a preview beside it.
+    // Leaves a space before the bar of a preview next to it.
     let columns = match layout.pane {
         Some(pane) if pane.is_beside => columns.saturating_sub(1),
         _ => columns,
@@ -165,11 +165,18 @@ fn list(picker: &ChoiceList, layout: Layout, theme: &Theme) -> (Vec<Line>, Optio
     let in_view = || picker.matches().enumerate().skip(first).take(rows);
     let names = in_view().map(|(_, (choice, _))| width(choice.name));
     let widest = names.max().unwrap_or(0);
-    for (index, (choice, places)) in in_view() {
+    for (index, (choice, positions)) in in_view() {
         let is_selected = index == picker.selected;
         let mut line = Line::styled(if is_selected { "▸ " } else { "  " }, theme.accent);
         let room = columns.saturating_sub(2);
-        line.append(name(picker.kind, choice, places, is_selected, room, theme));
+        line.append(name(
+            picker.kind,
+            choice,
+            positions,
+            is_selected,
+            room,
+            theme,
+        ));
         if !choice.description.is_empty() {
             let gap = (widest + 4).saturating_sub(line.width());
             line.push(" ".repeat(gap), Style::PLAIN);
@@ -178,16 +185,16 @@ fn list(picker: &ChoiceList, layout: Layout, theme: &Theme) -> (Vec<Line>, Optio
         lines.push(line.clipped(columns));
     }
     if count > rows {
-        let mut place = format!("  {} of {count}", picker.selected + 1);
-        if picker.fitting() > count {
-            place.push_str(&format!(", {} match", picker.fitting()));
+        let mut position = format!("  {} of {count}", picker.selected + 1);
+        if picker.match_count() > count {
+            position.push_str(&format!(", {} match", picker.match_count()));
         }
-        lines.push(Line::styled(place, theme.muted).clipped(columns));
+        lines.push(Line::styled(position, theme.muted).clipped(columns));
     }
     (lines, cursor)
 }
 
-/// The label before the query of a list that takes the keys.
+/// Returns the label before the query of a list that receives the keys.
 fn title(kind: PickerKind) -> Option<&'static str> {
     Some(match kind {
         PickerKind::Models => "model: ",
@@ -204,11 +211,11 @@ fn title(kind: PickerKind) -> Option<&'static str> {
     })
 }
 
-/// The name of a choice with the matches of the query.
+/// Returns the name of a choice, with what matches the query highlighted.
 fn name(
     kind: PickerKind,
     choice: Choice<'_>,
-    places: &[u32],
+    positions: &[u32],
     is_selected: bool,
     columns: usize,
     theme: &Theme,
@@ -237,7 +244,8 @@ fn name(
             surplus = surplus.saturating_sub(width(cluster));
             continue;
         }
-        let is_found = u32::try_from(index).is_ok_and(|index| places.binary_search(&index).is_ok());
+        let is_found =
+            u32::try_from(index).is_ok_and(|index| positions.binary_search(&index).is_ok());
         line.push(cluster, if is_found { found } else { plain });
     }
     line
@@ -268,7 +276,7 @@ fn contents(preview: &Preview, columns: usize, rows: usize, theme: &Theme) -> Ve
     lines
 }
 
-/// A sample of all colours.
+/// Returns a sample of all colours.
 fn sample(theme: &Theme) -> [Line; 6] {
     let line = |parts: &[(&str, Style)]| {
         let mut line = Line::default();
@@ -279,7 +287,7 @@ fn sample(theme: &Theme) -> [Line; 6] {
     };
     let mut rust = Highlighter::new("rust");
     [
-        line(&[("❯ what you say", theme.user)]),
+        line(&[("❯ what you type", theme.user)]),
         line(&[
             ("A heading", theme.heading),
             (" with ", Style::PLAIN),

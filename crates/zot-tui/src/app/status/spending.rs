@@ -32,10 +32,10 @@ impl Spending {
         self.asides.push(cost_usd);
     }
 
-    /// The report of `/cost`; `total_usd` is the cost of the whole session.
+    /// Returns the report of `/cost`; `total_usd` is the cost of the whole session.
     pub(crate) fn report(&self, total_usd: f64) -> String {
         if self.turns.is_empty() && self.asides.is_empty() {
-            return "nothing was spent yet".to_owned();
+            return "nothing spent yet".to_owned();
         }
         let read: u64 = self.turns.iter().map(|turn| turn.read_tokens).sum();
         let written: u64 = self.turns.iter().map(|turn| turn.written_tokens).sum();
@@ -49,17 +49,19 @@ impl Spending {
         if !self.asides.is_empty() {
             let spent: f64 = self.asides.iter().sum();
             let count = self.asides.len();
-            report.push_str(&format!("\n${spent:.4} of it on the side (/btw × {count})"));
+            report.push_str(&format!(
+                "\n${spent:.4} of it for side questions (/btw × {count})"
+            ));
         }
         report
     }
 
     fn chart(&self) -> String {
         let costs = self.turns.iter().map(|turn| turn.cost_usd);
-        let most = costs.clone().fold(0.0, f64::max);
+        let highest = costs.clone().fold(0.0, f64::max);
         let last = costs.skip(self.turns.len().saturating_sub(CHART_TURNS));
         last.map(|cost| {
-            let share = if most > 0.0 { cost / most } else { 0.0 };
+            let share = if highest > 0.0 { cost / highest } else { 0.0 };
             BARS[((share * 7.0).round() as usize).min(7)]
         })
         .collect()

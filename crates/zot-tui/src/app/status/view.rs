@@ -10,24 +10,24 @@ use crate::text::Line;
 pub(crate) const SPINNER_MS: u64 = 120;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Percentage of the context from which compaction is advised.
-const FULL_CONTEXT: u64 = 80;
+/// Percentage of the context above which the footer suggests compaction.
+const FULL_CONTEXT_PERCENT: u64 = 80;
 
-/// What zot is doing, and the remark. `runs_shell` is whether a command of the user runs.
+/// Returns what zot is doing, and the remark. `runs_shell` is whether a `!command` is running.
 pub(crate) fn lines(status: &Status, context: &Context, runs_shell: bool) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(work) = &status.work {
-        let doing = match work.is_cancelling {
+        let activity = match work.is_cancelling {
             true => "stopping",
-            false => work.doing,
+            false => work.activity,
         };
         let elapsed = duration(context.now_ms.saturating_sub(work.started_ms));
-        // Where there is no room for all, the last are left out first.
-        let mut parts = vec![format!("{doing} {elapsed}"), "esc to stop".to_owned()];
+        // If they do not all fit, the last are dropped first.
+        let mut parts = vec![format!("{activity} {elapsed}"), "esc to stop".to_owned()];
         if let Some(rate) = work.tokens_per_second(context.now_ms) {
             parts.push(format!("{rate} tokens/s"));
         }
-        let cost = work.cost_of(context.info.cost_usd);
+        let cost = work.own_cost(context.info.cost_usd);
         if cost > 0.0 {
             parts.push(format!("${cost:.4}"));
         }
@@ -43,14 +43,14 @@ pub(crate) fn lines(status: &Status, context: &Context, runs_shell: bool) -> Vec
     lines
 }
 
-/// The spinner at this moment.
+/// Returns the spinner as it looks now.
 pub(crate) fn spinner(context: &Context) -> Line {
     let frame = (context.now_ms / SPINNER_MS) as usize % SPINNER.len();
     Line::styled(SPINNER[frame], context.theme.accent)
 }
 
-/// A spinner and as many of `parts` as there is room for. The second part is the key to press and
-/// comes last.
+/// Returns a spinner and as many of `parts` as fit. The second part names the key to press and is
+/// shown last.
 fn spinning(parts: &[String], context: &Context) -> Line {
     let mut count = parts.len();
     loop {
@@ -66,7 +66,7 @@ fn spinning(parts: &[String], context: &Context) -> Line {
     }
 }
 
-/// `7s`, `2m 05s`, `1h 02m`.
+/// Formats a duration: `7s`, `2m 05s`, `1h 02m`.
 fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match (seconds / 3_600, seconds / 60 % 60) {
@@ -76,12 +76,12 @@ fn duration(milliseconds: u64) -> String {
     }
 }
 
-/// Why the request failed and when it is sent again.
+/// Returns why a request failed and when it is sent again.
 fn retrying(retry: &Retry, context: &Context) -> Line {
     let seconds = retry.at_ms.saturating_sub(context.now_ms).div_ceil(1_000);
     let when = match seconds {
-        0 => "trying again".to_owned(),
-        seconds => format!("trying again in {seconds}s"),
+        0 => "retrying".to_owned(),
+        seconds => format!("retrying in {seconds}s"),
     };
     let text = format!(
         "  attempt {} failed, {when}: {}",
@@ -90,7 +90,7 @@ fn retrying(retry: &Retry, context: &Context) -> Line {
     Line::styled(text, context.theme.warning).clipped(context.columns)
 }
 
-/// The model, the context and the cost.
+/// Returns the footer: the model, the context and the cost.
 pub(crate) fn footer(context: &Context) -> Line {
     let info = &context.info;
     let muted = context.theme.muted;
@@ -99,7 +99,7 @@ pub(crate) fn footer(context: &Context) -> Line {
         let percent = info.context_used.saturating_mul(100) / info.context_window;
         line.push(" · ", muted);
         match percent {
-            FULL_CONTEXT.. => {
+            FULL_CONTEXT_PERCENT.. => {
                 line.push(
                     format!("context {percent} %, /compact"),
                     context.theme.warning,

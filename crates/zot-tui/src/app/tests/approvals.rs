@@ -1,4 +1,4 @@
-//! Calls that wait for the user's word: all of it can be seen, and nobody answers by accident.
+//! Calls that wait for approval: all of a call is visible, and nothing is decided by accident.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn the_question_at_80_by_24_and_at_40_by_10() {
         chat.rows()[3..],
         [
             "may zot run bash?",
-            "  it asks before every tool (/confirm)",
+            "  zot asks before every tool (/confirm)",
             "  cargo test",
             "y yes · e always exactly this · a always this tool · s everything from now on ·",
             "n no, with a reason · esc no · ctrl+o arguments",
@@ -57,7 +57,7 @@ fn the_question_at_80_by_24_and_at_40_by_10() {
         chat.rows()[3..],
         [
             "may zot run bash?",
-            "  it asks before every tool (/confirm)",
+            "  zot asks before every tool (/confirm)",
             "  cargo test",
             "y yes · e exactly this · a this tool · s",
             "all · n no… · esc no",
@@ -66,7 +66,7 @@ fn the_question_at_80_by_24_and_at_40_by_10() {
 }
 
 #[test]
-fn a_long_command_is_broken_not_cut() {
+fn a_long_command_is_wrapped_not_cut() {
     for (columns, rows) in [(80, 24), (40, 10)] {
         let mut chat = Chat::new(columns, rows);
         bash(
@@ -78,9 +78,9 @@ fn a_long_command_is_broken_not_cut() {
         let mut chat = Chat::new(columns, rows);
         bash(
             &mut chat,
-            &format!("ls{}; rm -rf behind-blanks", " ".repeat(3_000)),
+            &format!("ls{}; rm -rf after-spaces", " ".repeat(3_000)),
         );
-        assert!(self::seen(&mut chat).contains("behind-blanks"));
+        assert!(self::seen(&mut chat).contains("after-spaces"));
         let mut chat = Chat::new(columns, rows);
         bash(&mut chat, &format!("ls{}rm -rf below", "\n".repeat(200)));
         let screen = chat.rows().join("\n");
@@ -119,7 +119,7 @@ fn all_of_a_long_diff_can_be_seen() {
         "{:?}",
         chat.rows()
     );
-    // The arguments are there, too, whatever the preview leaves out.
+    // The arguments show what the preview leaves out.
     chat.control('o');
     let screen = chat.rows().join("");
     assert!(
@@ -129,7 +129,7 @@ fn all_of_a_long_diff_can_be_seen() {
     assert!(decided(&chat.press(KeyCode::Character('y'))));
 }
 
-/// What the terminal would obey, and the shell would run, is written out.
+/// Control and invisible characters are written out.
 #[test]
 fn a_command_cannot_hide_a_part_of_itself() {
     for (command, shown) in [
@@ -182,7 +182,7 @@ fn keys_with_modifiers_decide_nothing() {
 }
 
 #[test]
-fn keys_in_the_middle_of_a_word_answer_nothing() {
+fn keys_in_the_middle_of_a_word_decide_nothing() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.write("I sa");
@@ -205,7 +205,7 @@ fn keys_in_the_middle_of_a_word_answer_nothing() {
 }
 
 #[test]
-fn a_question_is_above_a_panel_and_keys_for_the_panel_do_not_answer_it() {
+fn a_question_covers_a_panel_and_keys_for_the_panel_do_not_answer_it() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.input(Input::Panel(PanelInput::Opened(PanelView {
@@ -269,9 +269,9 @@ fn a_resize_wraps_the_preview_again() {
     );
 }
 
-/// What somebody took to answer is not what the tool took to run.
+/// The time the user takes to answer does not count as the tool's.
 #[test]
-fn the_wait_for_an_answer_is_not_the_time_of_the_tool() {
+fn the_time_of_a_tool_excludes_the_wait_for_approval() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     let call = |chat: &mut Chat, id: &str| {
@@ -291,7 +291,7 @@ fn the_wait_for_an_answer_is_not_the_time_of_the_tool() {
     chat.now_ms += 60_000;
     chat.input(Input::Tick);
     assert!(
-        has(&mut chat, "╰ waits for your answer"),
+        has(&mut chat, "╰ waiting for your approval"),
         "{:?}",
         chat.rows()
     );
@@ -299,7 +299,7 @@ fn the_wait_for_an_answer_is_not_the_time_of_the_tool() {
     chat.now_ms += 2_000;
     end(&mut chat, "c1");
     assert!(has(&mut chat, "╰ 2.0s"), "{:?}", chat.everything());
-    // The other still waits, and then nobody answers.
+    // The other one ends without an answer.
     chat.now_ms += 60_000;
     end(&mut chat, "c2");
     let times = |row: &String| row.starts_with("╰ ") && row.ends_with('s');
@@ -323,7 +323,7 @@ fn the_step_limit_asks_a_question() {
         assert_eq!(effects, [Effect::Agent(AgentEffect::AllowSteps(more))]);
         assert!(!asked(&chat));
     }
-    // Who says no has not made a mistake.
+    // Ending the prompt at the limit is not an error.
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     chat.input(Input::Agent(AgentEvent::StepLimitReached { limit: 2 }));

@@ -1,4 +1,4 @@
-//! What goes along with a prompt: chips in the editor, and in the conversation.
+//! What is sent with a prompt: chips in the editor and in the conversation.
 
 use serde_json::json;
 use zot_sdk::context::{Outcome, Part};
@@ -10,7 +10,7 @@ fn lines(count: usize, end: &str) -> String {
     lines.join(end)
 }
 
-fn said(chat: &mut Chat, text: &str) {
+fn report_prompt(chat: &mut Chat, text: &str) {
     chat.event(
         json!({"type": "user_message", "time": "", "content": [{"type": "text", "text": text}]}),
     );
@@ -35,7 +35,7 @@ fn run(chat: &mut Chat, command: &str, printed: &str) {
 }
 
 #[test]
-fn lines_of_a_paste_are_counted_right() {
+fn lines_of_a_paste_are_counted() {
     for (pasted, label) in [
         (lines(42, "\n"), "[pasted 42 lines]"),
         (lines(42, "\n") + "\n", "[pasted 42 lines]"),
@@ -59,8 +59,8 @@ fn pastes_and_typed_text_are_shown_in_place() {
     chat.input(Input::Paste(lines(42, "\n") + "\n"));
     chat.write(" between ");
     chat.input(Input::Paste(lines(9, "\r\n")));
-    chat.write(" and what is wanted");
-    let row = "❯ first [pasted 42 lines] between [pasted 9 lines] and what is wanted";
+    chat.write(" and the question");
+    let row = "❯ first [pasted 42 lines] between [pasted 9 lines] and the question";
     assert!(shows(&mut chat, row), "{:?}", chat.rows());
     let effects = chat.press(KeyCode::Enter);
     let Some(Effect::Agent(AgentEffect::Prompt(prompt))) = effects.last() else {
@@ -68,7 +68,7 @@ fn pastes_and_typed_text_are_shown_in_place() {
     };
     let text = prompt.text.clone();
     assert_eq!(text.lines().count(), 42 + 9, "{text}");
-    said(&mut chat, &text);
+    report_prompt(&mut chat, &text);
     assert_eq!(
         chat.everything()
             .iter()
@@ -81,21 +81,18 @@ fn pastes_and_typed_text_are_shown_in_place() {
     assert!(shows(&mut chat, "  line 20"), "{:?}", chat.everything());
 }
 
-/// Of a prompt that was sent in an earlier chat nobody knows what was pasted.
+/// The pastes in prompts of an earlier chat are unknown.
 #[test]
 fn the_end_of_a_long_prompt_is_visible() {
     let mut chat = Chat::new(80, 24);
-    said(
-        &mut chat,
-        &format!("{}\nand what is wanted", lines(42, "\n")),
-    );
+    report_prompt(&mut chat, &format!("{}\nand the question", lines(42, "\n")));
     assert!(shows(&mut chat, "❯ line 1"));
     assert!(
         shows(&mut chat, "  … 31 more lines (ctrl+o)"),
         "{:?}",
         chat.rows()
     );
-    assert!(shows(&mut chat, "  and what is wanted"));
+    assert!(shows(&mut chat, "  and the question"));
     assert!(!shows(&mut chat, "  line 20"));
 }
 
@@ -114,7 +111,7 @@ fn files_are_chips_in_the_editor_and_in_the_conversation() {
         .iter()
         .filter(|effect| matches!(effect, Effect::Query(Query::Mentions { .. })))
         .collect();
-    // Once for each that is written out.
+    // Once for each complete name.
     assert_eq!(asked.len(), 2, "{asked:?}");
     let parts = vec![
         part("a.txt", Outcome::File { bytes: 19 }),
@@ -146,7 +143,7 @@ fn files_are_chips_in_the_editor_and_in_the_conversation() {
         chat.rows()
     );
     let sent = format!("{typed}\n\n[a.txt, attached by the user]\n```\nsecret of the file\n```");
-    said(&mut chat, &sent);
+    report_prompt(&mut chat, &sent);
     assert!(shows(&mut chat, "❯ see @a.txt and @gone.txt"));
     assert!(shows(&mut chat, "  [a.txt 19 B]"), "{:?}", chat.rows());
     assert!(shows(&mut chat, "  not attached: gone.txt: no such file"));
@@ -186,14 +183,14 @@ fn a_resumed_prompt_has_its_chips() {
 }
 
 #[test]
-fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
+fn attached_output_is_dropped_by_a_key_and_by_a_new_conversation() {
     let mut chat = Chat::new(80, 24);
     run(&mut chat, "one", "1\n");
     run(&mut chat, "two", "1\n2\n");
     assert!(
         shows(
             &mut chat,
-            "goes with the next prompt: [!one 1 line] [!two 2 lines] · ctrl+x drops it"
+            "attached to the next prompt: [!one 1 line] [!two 2 lines] · ctrl+x drops it"
         ),
         "{:?}",
         chat.rows()
@@ -202,12 +199,12 @@ fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
     assert!(
         shows(
             &mut chat,
-            "goes with the next prompt: [!one 1 line] · ctrl+x drops it"
+            "attached to the next prompt: [!one 1 line] · ctrl+x drops it"
         ),
         "{:?}",
         chat.rows()
     );
-    // What still runs belongs to the old conversation as well.
+    // A command that is still running belongs to the old conversation too.
     chat.write("!three");
     chat.press(KeyCode::Enter);
     chat.write("/clear");
@@ -217,11 +214,11 @@ fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
         Some(&Effect::Agent(AgentEffect::Clear))
     );
     chat.input(Input::Shell(ShellInput::Ended(output("three", "3\n"))));
-    let waiting = |chat: &mut Chat| {
+    let has_attached = |chat: &mut Chat| {
         let rows = chat.rows();
-        rows.iter().any(|row| row.contains("goes with the next"))
+        rows.iter().any(|row| row.contains("attached to the next"))
     };
-    assert!(!waiting(&mut chat), "{:?}", chat.rows());
+    assert!(!has_attached(&mut chat), "{:?}", chat.rows());
     chat.write("hello");
     let effects = chat.press(KeyCode::Enter);
     assert_eq!(
@@ -230,5 +227,5 @@ fn waiting_output_is_dropped_by_a_key_and_by_a_new_conversation() {
     );
     chat.input(Input::WorkEnded);
     run(&mut chat, "four", "4\n");
-    assert!(waiting(&mut chat));
+    assert!(has_attached(&mut chat));
 }

@@ -1,4 +1,4 @@
-//! What people do who have not read the documents, or come from another program.
+//! What people try who have not read the documents, or know another program.
 
 use zot_sdk::sessions::IfChanged;
 
@@ -24,7 +24,7 @@ fn ready(columns: u16, rows: u16) -> Chat {
     chat
 }
 
-fn asks_the_model(effects: &[Effect]) -> bool {
+fn sends_prompt(effects: &[Effect]) -> bool {
     effects
         .iter()
         .any(|effect| matches!(effect, Effect::Agent(AgentEffect::Prompt(_))))
@@ -32,28 +32,29 @@ fn asks_the_model(effects: &[Effect]) -> bool {
 
 #[test]
 fn an_unknown_command_is_not_sent_as_a_prompt() {
-    for (typed, meant) in [
+    for (typed, hint) in [
         ("/modle", "did you mean /model?"),
         ("/Help", "did you mean /help?"),
         ("/todoo x", "did you mean /todo?"),
-        ("/frobnicate", "/help lists them."),
+        ("/frobnicate", "/help lists all commands."),
     ] {
         let mut chat = ready(120, 24);
         let effects = enter(&mut chat, typed);
-        assert!(!asks_the_model(&effects), "{typed}: {effects:?}");
+        assert!(!sends_prompt(&effects), "{typed}: {effects:?}");
         let name = typed.split(' ').next().unwrap();
-        let said = format!("unknown command {name}: {meant} A blank before it sends it as text");
-        assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+        let remark =
+            format!("unknown command {name}: {hint} Put a space before it to send it as text");
+        assert!(chat.rows().contains(&remark), "{:?}", chat.rows());
         assert_eq!(chat.app.composer.editor.text(), typed);
     }
 }
 
 #[test]
-fn paths_and_text_after_a_blank_are_prompts() {
+fn paths_and_text_after_a_space_are_prompts() {
     for typed in ["/etc/hosts is odd", " /modle", "/usr/bin"] {
         let mut chat = ready(80, 24);
         let effects = enter(&mut chat, typed);
-        assert!(asks_the_model(&effects), "{typed}: {effects:?}");
+        assert!(sends_prompt(&effects), "{typed}: {effects:?}");
     }
 }
 
@@ -66,7 +67,7 @@ fn a_single_exclamation_mark_is_not_sent() {
 }
 
 #[test]
-fn a_remark_ends_with_the_next_line_or_its_reason() {
+fn a_remark_is_hidden_by_the_next_line_or_when_it_no_longer_applies() {
     let mut chat = ready(80, 24);
     chat.prompt("go");
     enter(&mut chat, "/compact");
@@ -75,9 +76,9 @@ fn a_remark_ends_with_the_next_line_or_its_reason() {
     chat.input(Input::WorkEnded);
     assert!(!chat.rows().contains(&remark), "{:?}", chat.rows());
     chat.input(Input::Listed(Listed::Prompts(Vec::new())));
-    assert!(chat.rows().contains(&"there are no prompts yet".to_owned()));
+    assert!(chat.rows().contains(&"no prompts yet".to_owned()));
     enter(&mut chat, "/cost");
-    assert!(!chat.rows().contains(&"there are no prompts yet".to_owned()));
+    assert!(!chat.rows().contains(&"no prompts yet".to_owned()));
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn a_new_conversation_has_an_empty_context_and_keeps_the_cost() {
     chat.input(Input::WorkEnded);
     let footer = |chat: &Chat| chat.rows().last().cloned().unwrap_or_default();
     assert!(footer(&chat).contains("context 10 %"), "{}", footer(&chat));
-    // Another model changes nothing about the conversation.
+    // Another model does not change the conversation.
     let info = Info {
         context_used: 0,
         ..chat.app.context.info.clone()
@@ -118,7 +119,7 @@ fn the_answer_of_a_resumed_conversation_is_copied() {
         messages: reported::messages(messages.clone()),
     };
     chat.input(earlier(&messages));
-    // A look back changes nothing.
+    // Looking at an earlier part changes nothing.
     chat.input(earlier(&json!([messages[1]])));
     let effects = enter(&mut chat, "/copy");
     assert!(
@@ -126,8 +127,8 @@ fn the_answer_of_a_resumed_conversation_is_copied() {
         "{effects:?}"
     );
     enter(&mut chat, "/context");
-    let said = "· the used part is known after the next answer".to_owned();
-    assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+    let message = "· how much is used is known after the next answer".to_owned();
+    assert!(chat.rows().contains(&message), "{:?}", chat.rows());
 }
 
 #[test]
@@ -139,7 +140,8 @@ fn a_truncated_answer_is_reported() {
     chat.event(json!({"type": "turn_end", "stop": "length"}));
     let rows = chat.rows();
     assert!(
-        rows.iter().any(|row| row.contains("limit for one answer")),
+        rows.iter()
+            .any(|row| row.contains("cut off at the model's output limit")),
         "{rows:?}"
     );
 }
@@ -167,16 +169,16 @@ fn undo_takes_only_numbers() {
             .iter()
             .any(|effect| matches!(effect, Effect::Session(_)));
         assert!(!runs, "{wrong}: {effects:?}");
-        let said = "/undo takes a number of prompts: /undo 2".to_owned();
-        assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+        let message = "/undo takes a number of prompts: /undo 2".to_owned();
+        assert!(chat.rows().contains(&message), "{:?}", chat.rows());
     }
     let mut chat = ready(80, 24);
     let effects = enter(&mut chat, "/undo 2 --force");
-    let wanted = Effect::Session(SessionEffect::Undo {
+    let expected = Effect::Session(SessionEffect::Undo {
         prompts: 2,
         if_changed: IfChanged::Overwrite,
     });
-    assert!(effects.contains(&wanted), "{effects:?}");
+    assert!(effects.contains(&expected), "{effects:?}");
 }
 
 #[test]
@@ -241,15 +243,15 @@ fn the_remark_about_a_running_command_ends_with_it() {
 
 #[test]
 fn an_empty_answer_is_reported() {
-    let said = "✗ the model gave no answer".to_owned();
+    let message = "✗ the model returned no answer".to_owned();
     let mut chat = ready(80, 24);
     chat.prompt("go");
     chat.event(json!({"type": "turn_end", "stop": "end"}));
-    assert!(chat.rows().contains(&said), "{:?}", chat.rows());
+    assert!(chat.rows().contains(&message), "{:?}", chat.rows());
     let mut chat = ready(80, 24);
     chat.prompt("go");
     chat.delta("something");
     chat.event(json!({"type": "assistant_message", "time": "", "content": []}));
     chat.event(json!({"type": "turn_end", "stop": "end"}));
-    assert!(!chat.rows().contains(&said), "{:?}", chat.rows());
+    assert!(!chat.rows().contains(&message), "{:?}", chat.rows());
 }

@@ -1,4 +1,4 @@
-//! Whatever anybody sends, the terminal is told nothing but what we mean to tell it.
+//! Nothing that others send can control the terminal.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::style::Depth;
 use crate::text::width;
 
-/// Pieces of what others may write: commands to terminals, whole and in parts, characters that
-/// hide or turn others, and the marks of Markdown and JSON around them.
+/// Pieces of hostile text: terminal sequences, complete and in parts, characters that hide others
+/// or change their direction, and the syntax of Markdown and JSON around them.
 const PIECES: &[&str] = &[
     "\x1b",
     "\x1b[",
@@ -135,10 +135,10 @@ const PIECES: &[&str] = &[
     "!",
 ];
 
-/// A generator that always makes the same.
-pub(super) struct Hostility(pub(super) u64);
+/// A deterministic generator of hostile inputs.
+pub(super) struct HostileInputs(pub(super) u64);
 
-impl Hostility {
+impl HostileInputs {
     fn number(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -200,7 +200,7 @@ impl Hostility {
         event
     }
 
-    /// What a list shows of the thing that is selected.
+    /// Returns the preview of a selected choice.
     fn preview(&mut self) -> Preview {
         let body = match self.number(3) {
             0 => PreviewBody::Nothing,
@@ -269,7 +269,9 @@ impl Hostility {
                 },
                 ..Info::default()
             }),
-            21 => Input::Listed(Listed::Files(FileList::whole(Choices::named(self.texts())))),
+            21 => Input::Listed(Listed::Files(FileList::complete(Choices::named(
+                self.texts(),
+            )))),
             22 => Input::Listed(Listed::Models(self.texts())),
             23 => Input::Listed(Listed::Prompts(self.texts())),
             24 => Input::Listed(Listed::Sessions(self.texts())),
@@ -321,29 +323,29 @@ impl Hostility {
     }
 }
 
-/// Complains about everything but text and our own few sequences.
+/// Rejects everything but text and the few sequences of the renderer.
 fn check(bytes: &str) -> Result<(), String> {
     let mut rest = bytes;
     while let Some(character) = rest.chars().next() {
         let near: String = rest.chars().take(20).collect();
         if character == '\x1b' {
-            let length = own_sequence(rest).ok_or(format!("a sequence not ours: {near:?}"))?;
+            let length = own_sequence(rest).ok_or(format!("a foreign sequence: {near:?}"))?;
             rest = &rest[length..];
             continue;
         }
         let is_line_end = rest.starts_with('\r') || rest.starts_with('\n');
-        let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if (character.is_control() && !is_line_end) || turns {
-            return Err(format!("a character that is obeyed: {near:?}"));
+        let changes_direction = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if (character.is_control() && !is_line_end) || changes_direction {
+            return Err(format!("a character that controls the terminal: {near:?}"));
         }
         rest = &rest[character.len_utf8()..];
     }
     Ok(())
 }
 
-/// The length of the sequence of the renderer's that `text` begins with.
+/// Returns the length of the renderer's sequence that `text` begins with.
 fn own_sequence(text: &str) -> Option<usize> {
-    // These only together: alone they would be somebody else's.
+    // The renderer writes these only together.
     for whole in ["\x1b[H\x1b[2J\x1b[3J", "\x1b7\x1b[B\x1b[J\x1b8"] {
         if text.starts_with(whole) {
             return Some(whole.len());
@@ -367,31 +369,31 @@ fn own_sequence(text: &str) -> Option<usize> {
 }
 
 #[test]
-fn nothing_reaches_the_terminal_but_text_and_our_own_sequences() {
+fn only_text_and_our_own_sequences_reach_the_terminal() {
     for seed in 1..=12_u64 {
-        let mut hostility = Hostility(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut hostile = HostileInputs(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let depth =
-            [Depth::None, Depth::Sixteen, Depth::TwoHundred, Depth::True][seed as usize % 4];
+            [Depth::None, Depth::Sixteen, Depth::Palette256, Depth::True][seed as usize % 4];
         let info = Info {
-            model: hostility.text(),
-            cwd: hostility.text(),
+            model: hostile.text(),
+            cwd: hostile.text(),
             ..Info::default()
         };
-        let texts = hostility.texts().into_iter();
+        let texts = hostile.texts().into_iter();
         let drafts = texts.map(|text| crate::editor::Draft::restored(text, Vec::new(), false));
         let history = History::new(drafts.collect());
         let mut app = App::new(Theme::DARK, 40, 10, info, history);
         let mut renderer = Renderer::new(depth);
-        // A question on the side, for whose answer events come.
+        // A side question, whose events are among the inputs.
         app.update(0, Input::Edited("/btw what".to_owned()));
         app.update(0, Input::Key(Key::plain(KeyCode::Enter)));
         for step in 0..200_u64 {
-            let input = hostility.input();
-            let told = format!("{seed}, {step}: {input:?}");
+            let input = hostile.input();
+            let context = format!("{seed}, {step}: {input:?}");
             let effects = app.update(step * 200, input);
             for effect in effects {
                 if let Effect::Query(Query::Preview(subject)) = effect {
-                    let preview = hostility.preview();
+                    let preview = hostile.preview();
                     app.update(step * 200, Input::Preview { subject, preview });
                 }
             }
@@ -402,19 +404,19 @@ fn nothing_reaches_the_terminal_but_text_and_our_own_sequences() {
                 // One cluster is never cut, however narrow the screen.
                 assert!(
                     line_width <= columns,
-                    "{line_width} > {columns}: {text:?}\n{told:.2000}"
+                    "{line_width} > {columns}: {text:?}\n{context:.2000}"
                 );
                 assert_eq!(width(&text), line_width);
             }
             let bytes = renderer.draw(frame, rows);
             if let Err(error) = check(&bytes) {
-                panic!("{error}\n{told:.2000}");
+                panic!("{error}\n{context:.2000}");
             }
         }
     }
 }
 
-/// An answer, cut anywhere, does what it does whole: nothing.
+/// A sequence has no effect, wherever deltas split it.
 #[test]
 fn a_split_escape_sequence_is_removed() {
     let answer =
@@ -453,9 +455,9 @@ fn the_check_detects_violations() {
     assert_eq!(check("a\x1b[0;1;38;2;1;2;3mb\x1b[0m\r\n\x1b[K日"), Ok(()));
 }
 
-/// Much without a blank, or many marks on one character, in every place.
+/// Long text without spaces, or with many marks on one character, wherever text is shown.
 #[test]
-fn large_amounts_are_shown_once_and_not_processed_again() {
+fn long_text_is_not_processed_again_for_every_frame() {
     for long in [
         "x", "日", "\u{301}", "\u{200b}", "\x1b]", "\x1b[", "*", "[", "`a", "> ", "| ", "```\n",
         "```x",
@@ -465,9 +467,9 @@ fn large_amounts_are_shown_once_and_not_processed_again() {
         let mut renderer = Renderer::new(Depth::True);
         let delta = AgentEvent::TextDelta(text.clone());
         app.update(1, Input::Agent(delta));
-        // What is drawn again for every frame is little, whatever has come.
-        let again = app.transcript.tail(&app.context);
-        let bytes: usize = again.iter().map(|line| line.text().len()).sum();
+        // Little is drawn again for every frame, however much has arrived.
+        let redrawn = app.transcript.tail(&app.context);
+        let bytes: usize = redrawn.iter().map(|line| line.text().len()).sum();
         assert!(bytes < 60_000, "{long:?}: {bytes}");
         for event in [
             json!({"type": "thinking_delta", "delta": text}),
@@ -486,7 +488,7 @@ fn large_amounts_are_shown_once_and_not_processed_again() {
 }
 
 #[test]
-fn code_on_the_side_is_not_wider_than_the_screen() {
+fn code_in_a_side_answer_is_not_wider_than_the_screen() {
     let mut chat = Chat::new(40, 20);
     chat.input(Input::Edited("/btw what".to_owned()));
     chat.press(KeyCode::Enter);

@@ -1,4 +1,4 @@
-//! Images are drawn over empty lines, and again whenever those are shown again.
+//! Images are drawn over empty lines, and redrawn with them.
 
 use super::*;
 use crate::image::Drawing;
@@ -8,7 +8,7 @@ fn drawing(rows: usize, bytes: usize) -> Drawing {
     Drawing {
         columns: 20,
         rows,
-        first: "sent once".to_owned(),
+        preamble: "sent once".to_owned(),
         sequence: "x".repeat(bytes).into(),
     }
 }
@@ -33,16 +33,16 @@ fn note(app: &mut App, text: &str) {
     );
 }
 
-/// How many lines the next frame has, and its images: over which line on, how many rows, whether
+/// Returns how many lines the next frame has, and its images: first line, rows, whether it is drawn
 /// for the first time.
 fn shown(app: &mut App, above: usize) -> (usize, Vec<(usize, usize, bool)>) {
     let frame = app.frame(above);
-    for (place, drawing) in &frame.images {
-        let room = &frame.finished[*place..place + drawing.rows];
+    for (line, drawing) in &frame.images {
+        let room = &frame.finished[*line..line + drawing.rows];
         assert!(room.iter().all(|line| *line == Line::default()));
     }
     let images = frame.images.iter();
-    let images = images.map(|(place, one)| (*place, one.rows, !one.first.is_empty()));
+    let images = images.map(|(line, one)| (*line, one.rows, !one.preamble.is_empty()));
     (frame.finished.len(), images.collect())
 }
 
@@ -55,17 +55,17 @@ fn images_are_redrawn_where_they_were() {
     // Each note has an empty line above it.
     assert_eq!(shown(&mut app, 2), (9, vec![(2, 5, true)]));
     let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
-    // Another height leaves them where they are.
+    // Another height moves nothing.
     resize(&mut app, 40, 14);
     assert_eq!(shown(&mut app, 9), (0, vec![]));
-    app.transcript.ask_redraw(Redraw::Visible);
+    app.transcript.request_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 9), (9, vec![(2, 5, false)]));
-    // Part of one is none.
-    app.transcript.ask_redraw(Redraw::Visible);
+    // A part of an image is not drawn.
+    app.transcript.request_redraw(Redraw::Visible);
     assert_eq!(shown(&mut app, 5), (5, vec![]));
     resize(&mut app, 30, 12);
     assert_eq!(shown(&mut app, 9), (11, vec![(4, 5, false)]));
-    // Where there is no room its description has to do.
+    // Without room there is only the description.
     resize(&mut app, 15, 12);
     assert_eq!(shown(&mut app, 9), (6, vec![]));
     resize(&mut app, 30, 5);
@@ -89,16 +89,16 @@ fn with_a_kept_scrollback_a_redrawn_screen_has_its_images() {
     let resize = |app: &mut App, columns, rows| app.update(0, Input::Resized { columns, rows });
     resize(&mut app, 30, 13);
     assert_eq!(shown(&mut app, 9), (0, vec![]));
-    // Three rows are below it.
-    app.transcript.ask_redraw(Redraw::Screen);
+    // The live part takes three rows.
+    app.transcript.request_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 9), (10, vec![(1, 5, false)]));
     resize(&mut app, 31, 11);
-    app.transcript.ask_redraw(Redraw::Screen);
+    app.transcript.request_redraw(Redraw::Screen);
     assert_eq!(shown(&mut app, 8), (8, vec![]));
 }
 
 #[test]
-fn an_image_that_was_not_shown_yet_is_sent_with_a_full_redraw() {
+fn a_full_redraw_includes_an_image_not_shown_yet() {
     let mut app = app(40, 12);
     app.update(0, Input::Image(drawing(5, 10)));
     app.update(

@@ -61,7 +61,7 @@ fn a_panel_at_80_by_24_and_at_40_by_10() {
 }
 
 #[test]
-fn it_takes_every_key_by_its_name() {
+fn a_panel_receives_every_key_by_name() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["one"]))));
     let plain = Key::plain;
@@ -132,25 +132,28 @@ fn it_takes_every_key_by_its_name() {
 }
 
 #[test]
-fn only_a_command_opens_one_and_one_that_was_closed_stays_closed() {
+fn only_a_command_opens_a_panel_and_a_closed_one_stays_closed() {
     let mut chat = Chat::new(80, 24);
-    chat.event(drawn("todo", "unasked"));
-    assert!(!chat.rows().concat().contains("unasked"));
-    chat.input(Input::Panel(PanelInput::Opened(view("todo", &["asked"]))));
-    chat.event(drawn("todo", "anew"));
+    chat.event(drawn("todo", "unrequested"));
+    assert!(!chat.rows().concat().contains("unrequested"));
+    chat.input(Input::Panel(PanelInput::Opened(view(
+        "todo",
+        &["requested"],
+    ))));
+    chat.event(drawn("todo", "redrawn"));
     assert!(
-        chat.rows().contains(&"│ anew".to_owned()),
+        chat.rows().contains(&"│ redrawn".to_owned()),
         "{:?}",
         chat.rows()
     );
     chat.control('c');
-    // On its way already when the user closed it.
+    // A drawing that was on its way when the user closed the panel.
     chat.event(drawn("todo", "late"));
     assert!(!chat.rows().concat().contains("late"));
 }
 
 #[test]
-fn the_extension_learns_every_new_size_once() {
+fn every_new_size_is_reported_once() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["one"]))));
     chat.terminal
@@ -173,7 +176,7 @@ fn the_newest_panel_is_on_top() {
     assert_eq!(chat.press(KeyCode::Up), [key("above", "up", "")]);
     chat.event(drawn("below", "changed"));
     assert!(chat.rows().contains(&"│ upper".to_owned()));
-    // Another panel of the same name is another panel.
+    // The same id in another extension is a different panel.
     chat.event(json!({"type": "ext_panel_close", "extension": "above", "panel_id": "p"}));
     assert!(
         chat.rows().contains(&"│ changed".to_owned()),
@@ -181,7 +184,7 @@ fn the_newest_panel_is_on_top() {
         chat.rows()
     );
     assert_eq!(chat.press(KeyCode::Up), [key("below", "up", "")]);
-    // Its command again brings it up instead of opening it twice.
+    // Running its command again moves a panel to the top.
     chat.input(Input::Panel(PanelInput::Opened(view("above", &["upper"]))));
     chat.input(Input::Panel(PanelInput::Opened(view("below", &["again"]))));
     assert_eq!(chat.app.panels.len(), 2);
@@ -189,7 +192,7 @@ fn the_newest_panel_is_on_top() {
 }
 
 #[test]
-fn too_many_are_refused_and_their_extension_is_notified() {
+fn too_many_panels_are_refused_and_their_extension_is_notified() {
     let mut chat = Chat::new(80, 24);
     for number in 0..16 {
         chat.input(Input::Panel(PanelInput::Opened(view(
@@ -219,7 +222,7 @@ fn an_unreachable_extension_loses_its_panel() {
 }
 
 #[test]
-fn more_than_there_is_room_for_is_cut_and_scrolled() {
+fn lines_that_do_not_fit_are_cut_and_scrolled() {
     let mut chat = Chat::new(40, 10);
     let lines: Vec<String> = (1..=20)
         .map(|n| format!("{n} {}", "wide ".repeat(20)))
@@ -249,7 +252,7 @@ fn more_than_there_is_room_for_is_cut_and_scrolled() {
     assert!(chat.rows()[8].starts_with("│ 20 wide"), "{:?}", chat.rows());
     scroll(&mut chat, KeyCode::Up);
     assert!(chat.rows()[8].starts_with("│ 19 wide"), "{:?}", chat.rows());
-    // Fewer lines: what is left is shown.
+    // With fewer lines, the view moves back to them.
     chat.event(drawn("todo", "only"));
     assert!(
         chat.rows().contains(&"│ only".to_owned()),
@@ -259,7 +262,7 @@ fn more_than_there_is_room_for_is_cut_and_scrolled() {
 }
 
 #[test]
-fn the_conversation_continues_above_it() {
+fn the_conversation_continues_above_a_panel() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     chat.input(Input::Panel(PanelInput::Opened(view("todo", &["milk"]))));
@@ -276,7 +279,7 @@ fn the_conversation_continues_above_it() {
 }
 
 #[test]
-fn colours_are_read_and_nothing_else_is_obeyed() {
+fn colours_are_kept_and_other_sequences_dropped() {
     let mut chat = Chat::new(40, 10);
     chat.renderer = Renderer::new(Depth::True);
     chat.input(Input::Panel(PanelInput::Opened(view(
@@ -294,7 +297,7 @@ fn colours_are_read_and_nothing_else_is_obeyed() {
     assert_eq!(cell(16).bgcolor(), vt100::Color::Rgb(1, 2, 3));
 }
 
-/// Ten thousand drawings in a second come as ten thousand inputs at most; each costs little.
+/// Each drawing is cheap, and the last one wins.
 #[test]
 fn a_flood_of_drawings_shows_the_last() {
     let mut chat = Chat::new(80, 24);

@@ -1,11 +1,11 @@
-//! Screens that nothing fits on, and windows that are dragged over all sizes.
+//! Screens too small for anything, and windows dragged through all sizes.
 
-use super::hostile::Hostility;
+use super::hostile::HostileInputs;
 use super::*;
 
 #[test]
 fn any_input_is_drawn_on_any_screen() {
-    let mut hostility = Hostility(0x0dd_b1a5);
+    let mut hostile = HostileInputs(0x0dd_b1a5);
     let sizes = (1..=20).flat_map(|columns| (1..=5).map(move |rows| (columns, rows)));
     let mut dragged = App::new(Theme::DARK, 1, 1, Info::default(), History::default());
     let mut screen = Renderer::new(Depth::True);
@@ -18,10 +18,10 @@ fn any_input_is_drawn_on_any_screen() {
         let mut other = Renderer::new(Depth::Sixteen);
         dragged.update(1, Input::Resized { columns, rows });
         for step in 0..4 {
-            let input = hostility.input();
+            let input = hostile.input();
             for (app, renderer) in [(&mut dragged, &mut screen), (&mut fresh, &mut other)] {
                 app.update(step * 300, input.clone());
-                // A screen may be lower than what we lay out for.
+                // The screen may have fewer rows than the layout assumes.
                 let frame = app.frame(renderer.above());
                 renderer.draw(frame, rows);
             }

@@ -1,4 +1,4 @@
-//! The answer that is arriving.
+//! The arriving answer.
 
 use crate::markdown::MarkdownStream;
 use crate::style::Theme;
@@ -8,7 +8,7 @@ use crate::text::Line;
 pub(super) struct Answer {
     text: String,
     stream: MarkdownStream,
-    /// The lines that are final.
+    /// The final lines.
     lines: Vec<Line>,
     /// Something else was written between them.
     pub(super) is_interrupted: bool,
@@ -23,12 +23,12 @@ impl Answer {
         &self.lines
     }
 
-    /// The lines that may still change.
+    /// Returns the lines that may still change.
     pub(super) fn tail(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         self.stream.tail(columns, theme)
     }
 
-    /// Adds text and returns the lines that are final now.
+    /// Adds text and returns the lines that have become final.
     pub(super) fn push(&mut self, delta: &str, columns: usize, theme: &Theme) -> Vec<Line> {
         let mut lines = match self.text.is_empty() {
             true => vec![Line::default()],
@@ -51,8 +51,8 @@ impl Answer {
         }
     }
 
-    /// Ends the answer, complete or cut off. Returns the lines that are final now, and its text with
-    /// the number of all its rows if there was any.
+    /// Ends the answer, complete or cut off. Returns the lines that have become final, and its text
+    /// with the number of all its rows if there was any.
     pub(super) fn end(
         &mut self,
         columns: usize,

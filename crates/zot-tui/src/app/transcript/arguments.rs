@@ -1,6 +1,6 @@
 //! The arguments of a call, read while the model writes them.
 //!
-//! Every delta is read once: the arguments are drawn many times a second and may hold a whole file.
+//! Every delta is parsed once: the arguments are drawn many times a second and may hold a whole file.
 
 mod strings;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use strings::{Part, Strings};
 /// The first of these arguments is the subject of a call.
 const SUBJECTS: [&str; 3] = ["command", "path", "name"];
 
-/// The part of a subject or a line that is kept: more than any screen has columns.
+/// How much of a subject or a line is kept: more than fits on any screen.
 const MAX_SHOWN_ARGUMENT_BYTES: usize = 4 * 1024;
 
 /// How many of the lines written last are kept.
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     subjects: [Option<String>; SUBJECTS.len()],
     lines: VecDeque<String>,
     line_count: usize,
-    /// Whether the last line may continue.
+    /// The last line may continue.
     is_line_open: bool,
 }
 
@@ -36,8 +36,8 @@ impl Arguments {
         self.text.push_str(delta);
         let mut strings = std::mem::take(&mut self.strings);
         for character in delta.chars() {
-            match strings.take(character) {
-                Some(Part::Character(character)) => self.take(&strings, character),
+            match strings.push(character) {
+                Some(Part::Character(character)) => self.push_character(&strings, character),
                 Some(Part::Begin) => self.begin(&strings),
                 None => {}
             }
@@ -49,7 +49,7 @@ impl Arguments {
         &self.text
     }
 
-    /// The subject of the call, a command or a file, as far as it has arrived.
+    /// Returns the subject of the call, a command or a file, as far as it has arrived.
     pub(crate) fn subject(&self) -> &str {
         let found = self.subjects.iter().find_map(Option::as_deref);
         found.unwrap_or_else(|| match self.text.as_str() {
@@ -66,12 +66,12 @@ impl Arguments {
         self.subjects[1].as_deref()
     }
 
-    /// The last lines of a file's new content, or of its changes: those begin with `-` or `+`.
+    /// Returns the last lines of a file's new content, or of its changes, which begin with `-` or `+`.
     pub(crate) fn last_lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(String::as_str)
     }
 
-    /// How many lines were written.
+    /// Returns how many lines were written.
     pub(crate) fn line_count(&self) -> usize {
         self.line_count
     }
@@ -83,7 +83,7 @@ impl Arguments {
         }
     }
 
-    fn take(&mut self, strings: &Strings, character: char) {
+    fn push_character(&mut self, strings: &Strings, character: char) {
         if let Some(Some(subject)) = self.subject_of(strings) {
             push_bounded(subject, character);
         }
@@ -114,7 +114,7 @@ impl Arguments {
     }
 }
 
-/// The arguments of a complete call, of which nothing is shown while it arrives.
+/// Parses the arguments of a complete call, whose lines are not shown.
 impl From<&str> for Arguments {
     fn from(text: &str) -> Self {
         let mut arguments = Self::default();

@@ -12,10 +12,10 @@ use crate::text::Line;
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     pub(super) question: String,
-    /// What has arrived.
+    /// What has arrived so far.
     answer: String,
     stream: MarkdownStream,
-    /// The last final lines of the answer, as many as can be seen.
+    /// The last final lines of the answer, as many as fit on the screen.
     lines: Vec<Line>,
     cost_usd: f64,
 }
@@ -32,7 +32,7 @@ impl Aside {
         self.cost_usd
     }
 
-    /// The end of the answer as it looks now.
+    /// Returns the end of the answer as it looks now.
     pub(super) fn lines(&self, columns: usize, theme: &Theme) -> Vec<Line> {
         let tail = self.stream.tail(view::aside_columns(columns), theme);
         self.lines.iter().cloned().chain(tail).collect()

@@ -7,14 +7,14 @@ use zot_sdk::conversation::{ContentBlock, Message, Role};
 use super::{Arguments, SentPrompt, keep_end};
 use crate::image::Drawing;
 
-/// The part of a tool result that is kept, and how much of that is its end, with the outcome.
+/// How much of a tool result is kept.
 ///
 /// Limit: a tool result is cut in its middle.
 const MAX_SHOWN_RESULT_BYTES: usize = 64 * 1024;
-/// Limit: what remains of the end of a tool result that was cut.
+/// How much of the end of a cut tool result is kept, since the outcome is there.
 const KEPT_RESULT_END_BYTES: usize = 16 * 1024;
 
-/// The part of a running tool's output that is kept.
+/// How much of a running tool's output is kept.
 ///
 /// Limit: the end of the progress is kept.
 const MAX_PROGRESS_BYTES: usize = 16 * 1024;
@@ -24,7 +24,7 @@ pub(crate) enum Item {
     /// The first item of a chat.
     Greeting {
         version: String,
-        place: String,
+        location: String,
     },
     User(Box<SentPrompt>),
     Assistant(String),
@@ -32,7 +32,7 @@ pub(crate) enum Item {
     Thinking(String),
     /// Boxed: far larger than the others, and far fewer.
     Tool(Box<Tool>),
-    /// An image of the item before. Without a sequence it cannot be drawn any more.
+    /// An image of the previous item. Without a sequence it can no longer be drawn.
     Image(Drawing),
     /// A side question.
     Aside {
@@ -44,16 +44,16 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Whether folding may hide a part of it.
+    /// Returns whether folding may hide a part of it.
     pub(crate) fn folds(&self) -> bool {
         matches!(self, Self::User(_) | Self::Thinking(_) | Self::Tool(_))
     }
 
-    /// Its approximate size in memory. Images have a limit of their own.
+    /// Returns its approximate size in memory. Images have a separate limit.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Greeting { version, place } => version.len() + place.len(),
+                Self::Greeting { version, location } => version.len() + location.len(),
                 Self::User(prompt) => prompt.bytes(),
                 Self::Assistant(text)
                 | Self::Thinking(text)
@@ -69,9 +69,9 @@ impl Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolState {
     /// The model is still writing the arguments.
-    Written,
-    /// It waits for the user's approval.
-    Asked,
+    Writing,
+    /// The call waits for the user's approval.
+    AwaitingApproval,
     Running,
     Succeeded,
     Failed,
@@ -89,14 +89,14 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
-    /// A call that the model begins to write.
+    /// Creates a call that the model begins to write.
     pub(crate) fn new(id: String, name: String, now_ms: u64) -> Self {
         Self {
             id,
             name,
             arguments: Arguments::default(),
             output: String::new(),
-            state: ToolState::Written,
+            state: ToolState::Writing,
             started_ms: now_ms,
             took_ms: 0,
         }
@@ -113,7 +113,7 @@ impl Tool {
     }
 }
 
-/// The items of an earlier part of the conversation.
+/// Converts an earlier part of the conversation into items.
 pub(super) fn items(messages: &[Arc<Message>]) -> Vec<Item> {
     let mut items = Vec::new();
     for message in messages {
@@ -166,7 +166,7 @@ pub(super) fn cut_output(mut output: String) -> String {
     output
 }
 
-/// The text of a message, with a line for each image.
+/// Returns the text of a message, with a line for each image.
 pub(crate) fn text_of(content: &[ContentBlock]) -> String {
     let mut text = String::new();
     for block in content {

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use super::Item;
 
-/// The size of the kept items: more lines than any terminal remembers.
+/// Size of the kept items: more lines than any terminal keeps.
 ///
 /// Limit: after a resize, a note says that the beginning is in the session.
 const MAX_REDRAWN_BYTES: usize = 2 * 1024 * 1024;
 
-/// The size of the kept images: each takes as much as a long conversation.
+/// Size of the kept images, each of which takes as much as a long conversation.
 ///
 /// Limit: older images are described when the screen is redrawn.
 const MAX_DRAWN_IMAGES_BYTES: usize = 4 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(crate) struct Entry {
 }
 
 impl Log {
-    pub(crate) fn keep(&mut self, item: Item, rows: usize) {
+    pub(crate) fn push(&mut self, item: Item, rows: usize) {
         self.bytes += item.bytes();
         self.total += 1;
         self.entries.push_back(Entry { item, rows });
@@ -67,7 +67,7 @@ impl Log {
         }
     }
 
-    /// How many items were ever added; those that are left are the last of them.
+    /// Returns how many items were ever added, including dropped ones.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -90,14 +90,14 @@ impl Log {
         }
     }
 
-    /// The entry in which the last `rows` rows begin, and how many rows the entries have from there on.
-    pub(crate) fn back(&self, rows: usize) -> (usize, usize) {
+    /// Returns the entry in which the last `rows` rows begin, and how many rows follow from its start.
+    pub(crate) fn find_from_end(&self, rows: usize) -> (usize, usize) {
         let mut first = self.entries.len();
-        let mut found = 0;
-        while found < rows && first > 0 {
+        let mut counted = 0;
+        while counted < rows && first > 0 {
             first -= 1;
-            found += self.entries[first].rows;
+            counted += self.entries[first].rows;
         }
-        (first, found)
+        (first, counted)
     }
 }

@@ -11,8 +11,8 @@ use crate::app::composer::Sent;
 pub(crate) struct SentPrompt {
     /// As the model reads it, with everything that is attached.
     pub(crate) text: String,
-    /// As it was written: long pastes are chips, and nothing is attached. The same as `text` when
-    /// there is no difference.
+    /// As the user wrote it: long pastes are chips, and attachments are left out. Equal to `text` if
+    /// nothing differs.
     pub(crate) shown: String,
     /// `a.txt 19 B`, `!make test 3 lines`.
     pub(crate) chips: Vec<String>,
@@ -26,7 +26,7 @@ impl SentPrompt {
         self.text.len() + self.shown.len() + lists.map(String::len).sum::<usize>()
     }
 
-    /// Reads a user message; `sent` is what is known from when it was sent.
+    /// Parses a user message; `sent` is what was remembered when it was sent.
     pub(super) fn new(content: &[ContentBlock], sent: Option<Sent>) -> Self {
         let texts = content.iter().filter_map(|block| match block {
             ContentBlock::Text(text) => Some(text.as_str()),

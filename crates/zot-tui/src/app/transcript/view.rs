@@ -17,20 +17,20 @@ const PROMPT_TAIL_LINES: usize = 4;
 
 const ASIDE_EDGE: &str = "│ ";
 
-/// An arriving answer to a side question takes at most this part of the screen.
+/// An arriving answer to a side question takes at most one in this many rows.
 const ASIDE_SHARE: usize = 3;
 
 /// Rows of a model's thinking that are shown while it thinks.
 const THOUGHT_ROWS: usize = 5;
 
-pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, is_unfolded: bool) -> Vec<Line> {
     let mut lines = vec![Line::default()];
     match item {
-        Item::Greeting { version, place } => return greeting(version, place, columns, theme),
-        Item::User(sent) => lines.extend(prompt(sent, columns, theme, expanded)),
+        Item::Greeting { version, location } => return greeting(version, location, columns, theme),
+        Item::User(sent) => lines.extend(prompt(sent, columns, theme, is_unfolded)),
         Item::Assistant(text) => lines.extend(render_answer(text, columns, theme)),
-        Item::Thinking(text) => lines.extend(thinking(text, columns, theme, expanded)),
-        Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, expanded)),
+        Item::Thinking(text) => lines.extend(thinking(text, columns, theme, is_unfolded)),
+        Item::Tool(call) => lines.extend(tool::finished(call, columns, theme, is_unfolded)),
         // The image is drawn over these lines.
         Item::Image(drawing) => {
             let is_shown = drawing.columns <= columns && !drawing.sequence.is_empty();
@@ -48,14 +48,14 @@ pub(crate) fn item(item: &Item, columns: usize, theme: &Theme, expanded: bool) -
     lines
 }
 
-/// A prompt with chips for its attachments.
-fn prompt(sent: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+/// Returns a prompt with chips for its attachments.
+fn prompt(sent: &SentPrompt, columns: usize, theme: &Theme, is_unfolded: bool) -> Vec<Line> {
     let marked = |mark: &str, text: &str| marked(mark, text, columns, theme.user, theme.user);
     let mut lines = Vec::new();
-    let text = if expanded { &sent.text } else { &sent.shown };
+    let text = if is_unfolded { &sent.text } else { &sent.shown };
     let count = text.lines().count();
     let hidden = count.saturating_sub(PROMPT_HEAD_LINES + PROMPT_TAIL_LINES);
-    if expanded || hidden == 0 {
+    if is_unfolded || hidden == 0 {
         lines.extend(marked("❯ ", text));
     } else {
         lines.extend(marked("❯ ", first_lines(text, PROMPT_HEAD_LINES)));
@@ -77,19 +77,19 @@ fn prompt(sent: &SentPrompt, columns: usize, theme: &Theme, expanded: bool) -> V
     lines
 }
 
-fn greeting(version: &str, place: &str, columns: usize, theme: &Theme) -> Vec<Line> {
+fn greeting(version: &str, location: &str, columns: usize, theme: &Theme) -> Vec<Line> {
     let mut line = Line::styled("zot", theme.accent.bold());
-    line.push(format!(" {version}  {place}"), theme.muted);
+    line.push(format!(" {version}  {location}"), theme.muted);
     let mut hint = Line::styled("/help", theme.code);
     hint.push(" for commands and keys", theme.muted);
     vec![line.clipped(columns), hint.clipped(columns)]
 }
 
-/// Thinking, dimmed: one line of it, or all.
-fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+/// Returns the thinking, dimmed: its first line, or all of it.
+fn thinking(text: &str, columns: usize, theme: &Theme, is_unfolded: bool) -> Vec<Line> {
     let style = theme.muted.dim().italic();
     let text = text.trim();
-    if expanded {
+    if is_unfolded {
         return marked("✻ ", text, columns, theme.muted, style);
     }
     let mut line = Line::styled("✻ ", theme.muted);
@@ -107,10 +107,10 @@ fn thinking(text: &str, columns: usize, theme: &Theme, expanded: bool) -> Vec<Li
     vec![line]
 }
 
-/// The end of what the model is thinking now.
+/// Returns the end of what the model is thinking now.
 pub(crate) fn thoughts(text: &str, context: &Context) -> Vec<Line> {
     let (rows, columns, theme) = (THOUGHT_ROWS, context.columns, &context.theme);
-    // Enough for the rows however wide the characters are, and no more than that.
+    // Enough to fill the rows whatever the width of the characters.
     let start = text.len().saturating_sub(rows * columns * 4);
     let text = text[text.ceil_char_boundary(start)..].trim();
     if text.is_empty() {
@@ -124,32 +124,35 @@ pub(crate) fn thoughts(text: &str, context: &Context) -> Vec<Line> {
     lines
 }
 
-/// The columns of the answer to a side question.
+/// Returns the columns available to the answer to a side question.
 pub(super) fn aside_columns(columns: usize) -> usize {
     columns.saturating_sub(width(ASIDE_EDGE)).max(2)
 }
 
-/// A side question while its answer arrives. `is_working` is whether a prompt runs as well.
+/// Returns a side question while its answer arrives. `is_working` is whether a prompt is running too.
 pub(crate) fn aside(aside: &Aside, context: &Context, is_working: bool) -> Vec<Line> {
     let answer = aside.lines(context.columns, &context.theme);
     let mut lines = aside_lines(&aside.question, answer, context.columns, &context.theme);
     let rows = (context.rows / ASIDE_SHARE).max(2);
     let surplus = lines.len().saturating_sub(rows);
     lines.drain(..surplus);
-    // The terminal wraps code once it is final; here that would disturb the rows.
+    // The terminal wraps final code, but here that would break the count of rows.
     let mut lines: Vec<Line> = lines
         .into_iter()
         .map(|line| line.clipped(context.columns))
         .collect();
     if !is_working {
         let mut line = spinner(context);
-        line.push(" answering on the side · esc to stop", context.theme.muted);
+        line.push(
+            " answering a side question · esc to stop",
+            context.theme.muted,
+        );
         lines.push(line.clipped(context.columns));
     }
     lines
 }
 
-/// A side question with its answer, set apart from the conversation.
+/// Returns a side question with its answer, set apart from the conversation.
 fn aside_lines(question: &str, answer: Vec<Line>, columns: usize, theme: &Theme) -> Vec<Line> {
     let mut lines = marked(
         "│ btw ",
@@ -166,7 +169,7 @@ fn aside_lines(question: &str, answer: Vec<Line>, columns: usize, theme: &Theme)
     lines
 }
 
-/// The first lines of `text`.
+/// Returns the first lines of `text`.
 fn first_lines(text: &str, lines: usize) -> &str {
     let mut ends = text.match_indices('\n').skip(lines.saturating_sub(1));
     ends.next().map_or(text, |(end, _)| &text[..end])

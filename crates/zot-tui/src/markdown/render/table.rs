@@ -1,5 +1,5 @@
-//! A table: columns as wide as their widest cell, or less with broken cells where the screen is too
-//! narrow for that.
+//! A table: columns as wide as their widest cell, or narrower with wrapped cells if the screen is
+//! too narrow.
 
 use pulldown_cmark::Alignment;
 
@@ -7,7 +7,7 @@ use crate::style::{Style, Theme};
 use crate::text::{Line, wrap};
 
 const GAP: &str = " │ ";
-const LEAST_COLUMN: usize = 3;
+const MIN_COLUMN_WIDTH: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Table {
@@ -37,7 +37,7 @@ impl Table {
         let widths = self.widths(columns);
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
-            // A cell that is too wide continues below; nothing of it is lost.
+            // A cell that is too wide continues below.
             let cells: Vec<Vec<Line>> = widths
                 .iter()
                 .enumerate()
@@ -94,13 +94,17 @@ impl Table {
         }
     }
 
-    /// The widest columns give way first.
+    /// Returns the widths of the columns; the widest are narrowed first.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..count)
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.map(Line::width).max().unwrap_or(0).max(LEAST_COLUMN)
+                cells
+                    .map(Line::width)
+                    .max()
+                    .unwrap_or(0)
+                    .max(MIN_COLUMN_WIDTH)
             })
             .collect();
         let room = columns.saturating_sub(GAP.chars().count() * count.saturating_sub(1));
@@ -109,7 +113,7 @@ impl Table {
             let Some(widest) = widths
                 .iter_mut()
                 .max()
-                .filter(|width| **width > LEAST_COLUMN)
+                .filter(|width| **width > MIN_COLUMN_WIDTH)
             else {
                 break;
             };
@@ -120,7 +124,7 @@ impl Table {
     }
 }
 
-/// The heading of a table.
+/// Makes the heading of a table bold.
 fn bold(line: Line) -> Line {
     let mut all = Line::default();
     for span in line.0 {

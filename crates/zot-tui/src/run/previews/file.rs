@@ -10,24 +10,24 @@ use std::path::Path;
 use crate::app::{Preview, PreviewBody};
 use crate::run::bounded::{self, Opened};
 
-/// More than any screen has room for.
+/// How much of a file is shown: more than fits on any screen.
 ///
-/// Limit: the preview shows no more of a file.
+/// Limit: the preview shows only the beginning of a file.
 const MAX_FILE_PREVIEW_BYTES: u64 = 8 * 1024;
-/// Limit: the preview shows no more names of a directory.
+/// Limit: the preview shows only some names of a directory.
 const MAX_PREVIEW_ENTRIES: usize = 200;
 
 /// Previews the file or directory `name` below `root`.
 pub(super) fn preview(root: &Path, name: &str) -> Preview {
     let path = root.join(name);
-    let seen = match bounded::open(&path) {
+    let preview = match bounded::open(&path) {
         Ok(Opened::Regular { file, bytes }) => bounded::beginning(file, MAX_FILE_PREVIEW_BYTES)
-            .map(|start| of_file(&path, &start, bytes)),
-        Ok(Opened::Directory) => of_directory(&path),
+            .map(|start| file_preview(&path, &start, bytes)),
+        Ok(Opened::Directory) => directory_preview(&path),
         Ok(Opened::Special(kind)) => Ok(fact(format!("{kind}, not read"))),
         Err(error) => Err(error),
     };
-    seen.unwrap_or_else(|error| fact(format!("cannot be read: {error}")))
+    preview.unwrap_or_else(|error| fact(format!("cannot be read: {error}")))
 }
 
 fn fact(fact: String) -> Preview {
@@ -37,7 +37,7 @@ fn fact(fact: String) -> Preview {
     }
 }
 
-fn of_file(path: &Path, start: &[u8], bytes: u64) -> Preview {
+fn file_preview(path: &Path, start: &[u8], bytes: u64) -> Preview {
     if bytes == 0 && start.is_empty() {
         return fact("empty".to_owned());
     }
@@ -56,7 +56,7 @@ fn of_file(path: &Path, start: &[u8], bytes: u64) -> Preview {
     }
 }
 
-/// Whether bytes are text: no NUL, and UTF-8 up to where they were cut.
+/// Returns the bytes as text, unless they contain NUL or are not UTF-8 up to where they were cut.
 fn as_text(start: &[u8]) -> Option<&str> {
     if start.contains(&0) {
         return None;
@@ -70,7 +70,7 @@ fn as_text(start: &[u8]) -> Option<&str> {
     }
 }
 
-fn of_directory(path: &Path) -> io::Result<Preview> {
+fn directory_preview(path: &Path) -> io::Result<Preview> {
     let entries = fs::read_dir(path)?.take(MAX_PREVIEW_ENTRIES).flatten();
     let mut names: Vec<String> = entries
         .map(|entry| {

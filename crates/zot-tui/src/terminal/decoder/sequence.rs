@@ -1,4 +1,4 @@
-//! Escape sequences.
+//! Parses escape sequences.
 
 use super::{Decoded, Parsed, Rest, with_alt};
 use crate::app::{Key, KeyCode};
@@ -13,11 +13,11 @@ const RELEASED: u32 = 3;
 /// The attribute of DA1 for sixels.
 const SIXEL: u32 = 4;
 
-/// What an answer about the background begins with, and its length at most.
+/// The beginning of a reply about the background, and its greatest length.
 const BACKGROUND: &[u8] = b"11;rgb";
 const MAX_BACKGROUND_BYTES: usize = 32;
 
-/// `ESC O`: arrows and the like, in application mode.
+/// Parses `ESC O`: arrows and other keys in application mode.
 pub(super) fn single_shift(bytes: &[u8]) -> Parsed {
     match bytes.get(2) {
         None => Parsed::Incomplete,
@@ -25,12 +25,12 @@ pub(super) fn single_shift(bytes: &[u8]) -> Parsed {
             Some(code) => Parsed::key(3, Key::plain(code)),
             // Function keys, which do nothing here.
             None if matches!(last, b'P'..=b'S') => Parsed::Nothing(3),
-            None => with_alt(&bytes[..2], Rest::IsMissing),
+            None => with_alt(&bytes[..2], Rest::IsComplete),
         },
     }
 }
 
-/// `ESC [`: keys with modifiers, the beginning of a paste, answers.
+/// Parses `ESC [`: keys with modifiers, the start of a paste, replies.
 pub(super) fn control(bytes: &[u8]) -> Parsed {
     let body = &bytes[2..];
     let inner = body.iter().take_while(|byte| matches!(byte, 0x20..=0x3f));
@@ -40,7 +40,7 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
     };
     let length = 2 + inner + 1;
     if !matches!(last, 0x40..=0x7e) {
-        // Cut off by a control character, which is decoded by itself.
+        // Cut off by a control character, which is decoded separately.
         return Parsed::Nothing(length - 1);
     }
     // The Linux console's function keys.
@@ -57,9 +57,9 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
         },
         Some(b'<' | b'=' | b'>') => None,
         _ => {
-            let parameters = Parameters::of(&body[..inner]);
+            let parameters = Parameters::parse(&body[..inner]);
             if last == b'~' && parameters.value(0) == Some(200) {
-                return Parsed::PasteBegins(length);
+                return Parsed::PasteStart(length);
             }
             match last {
                 b't' => cell(&parameters),
@@ -74,11 +74,11 @@ pub(super) fn control(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// `ESC ]`: the answer about the background, or a key with alt.
+/// Parses `ESC ]`: the reply about the background, or a key with alt.
 pub(super) fn command(bytes: &[u8]) -> Parsed {
     let body = &bytes[2..];
     let known = body.len().min(BACKGROUND.len());
-    let typed = || with_alt(&bytes[..2], Rest::IsMissing);
+    let typed = || with_alt(&bytes[..2], Rest::IsComplete);
     if body[..known] != BACKGROUND[..known] {
         return typed();
     }
@@ -101,14 +101,14 @@ pub(super) fn command(bytes: &[u8]) -> Parsed {
 }
 
 fn attributes(inner: &[u8]) -> Decoded {
-    let parameters = Parameters::of(inner);
+    let parameters = Parameters::parse(inner);
     // The first is the terminal's class.
     let mut others = parameters.0.iter().skip(1);
     let sixel = others.any(|parts| parts.first() == Some(&Some(SIXEL)));
     Decoded::Attributes { sixel }
 }
 
-/// `CSI 6 ; height ; width t`.
+/// Parses `CSI 6 ; height ; width t`.
 fn cell(parameters: &Parameters) -> Option<Decoded> {
     let pixels = |index| {
         let value = parameters
@@ -122,12 +122,12 @@ fn cell(parameters: &Parameters) -> Option<Decoded> {
     }
 }
 
-/// `CSI row ; column R`.
+/// Parses `CSI row ; column R`.
 fn cursor(parameters: &Parameters) -> Option<Decoded> {
-    let place = |index| usize::try_from(parameters.value(index)?).ok();
+    let position = |index| usize::try_from(parameters.value(index)?).ok();
     Some(Decoded::Cursor {
-        row: place(0)?,
-        column: place(1)?,
+        row: position(0)?,
+        column: position(1)?,
         key: key(parameters, b'R'),
     })
 }
@@ -156,7 +156,7 @@ fn key(parameters: &Parameters, last: u8) -> Option<Key> {
                 ..back
             });
         }
-        // With another number this is the position of the cursor.
+        // With another number, this is the position of the cursor.
         b'P'..=b'S' if parameters.value(0).unwrap_or(1) != 1 => return None,
         _ => (named(last)?, true),
     };
@@ -201,7 +201,7 @@ fn function(number: u32) -> Option<KeyCode> {
     number.try_into().ok().map(KeyCode::Function)
 }
 
-/// A key by its character, or by kitty's number for the keypad.
+/// Returns a key by its character, or by kitty's number for the keypad.
 fn coded(code: u32) -> Option<KeyCode> {
     const KEYPAD: &str = "0123456789./*-+";
     Some(match code {
@@ -210,8 +210,8 @@ fn coded(code: u32) -> Option<KeyCode> {
         27 => KeyCode::Escape,
         127 => KeyCode::Backspace,
         57_399..57_414 => {
-            let place = usize::try_from(code - 57_399).ok()?;
-            KeyCode::Character(KEYPAD.chars().nth(place)?)
+            let index = usize::try_from(code - 57_399).ok()?;
+            KeyCode::Character(KEYPAD.chars().nth(index)?)
         }
         57_415 => KeyCode::Character('='),
         57_416 => KeyCode::Character(','),
@@ -225,19 +225,19 @@ fn coded(code: u32) -> Option<KeyCode> {
         57_424 => KeyCode::End,
         57_425 => KeyCode::Insert,
         57_426 => KeyCode::Delete,
-        // Other keys that write nothing: private use.
+        // Private use: other keys without a character.
         57_344..=63_743 => return None,
         _ => KeyCode::Character(char::from_u32(code)?),
     })
 }
 
-/// Of `:ffff/ffff/ffff` (or `a:…`), with one to four digits each.
+/// Returns whether `:ffff/ffff/ffff` (or `a:…`), with one to four digits each, is a light colour.
 fn is_light(colour: &[u8]) -> Option<bool> {
     let (_, parts) = str::from_utf8(colour).ok()?.split_once(':')?;
     let mut shares = parts.split('/').map(|digits| {
         let value = u32::from_str_radix(digits, 16).ok()?;
-        let most = 16_u32.checked_pow(u32::try_from(digits.len()).ok()?)? - 1;
-        Some(f64::from(value) / f64::from(most))
+        let highest = 16_u32.checked_pow(u32::try_from(digits.len()).ok()?)? - 1;
+        Some(f64::from(value) / f64::from(highest))
     });
     let mut next = || shares.next().flatten();
     let (red, green, blue) = (next()?, next()?, next()?);
@@ -248,7 +248,7 @@ fn is_light(colour: &[u8]) -> Option<bool> {
 struct Parameters(Vec<Vec<Option<u32>>>);
 
 impl Parameters {
-    fn of(inner: &[u8]) -> Self {
+    fn parse(inner: &[u8]) -> Self {
         let text = str::from_utf8(inner).unwrap_or("");
         let parts = |parameter: &str| parameter.split(':').map(|part| part.parse().ok()).collect();
         Self(text.split(';').map(parts).collect())

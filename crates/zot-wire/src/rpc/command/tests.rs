@@ -75,7 +75,7 @@ fn every_command_is_read() {
 }
 
 #[test]
-fn ids_are_echoed_as_they_came() {
+fn ids_are_echoed_unchanged() {
     for (id, echoed) in [
         ("\"a\\u0041\"", Some("\"a\\u0041\"")),
         ("7", Some("7")),
@@ -90,7 +90,7 @@ fn ids_are_echoed_as_they_came() {
 }
 
 #[test]
-fn refusals_name_the_command_and_the_field() {
+fn errors_name_the_command_and_the_field() {
     for (line, id, command, error) in [
         ("{", "", "", "malformed json: EOF"),
         ("{\"type\":5}", "", "", "type must be a string"),

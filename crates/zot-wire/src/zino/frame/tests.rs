@@ -1,7 +1,7 @@
 use super::Frame;
 
 #[test]
-fn half_surrogates_are_replaced_and_nothing_else() {
+fn only_lone_surrogates_are_replaced() {
     let cases = [
         (r#"{"a":"\ud800"}"#, "\u{fffd}"),
         (r#"{"a":"x\uDC00y"}"#, "x\u{fffd}y"),
@@ -18,7 +18,7 @@ fn half_surrogates_are_replaced_and_nothing_else() {
 }
 
 #[test]
-fn what_is_broken_otherwise_stays_so() {
+fn other_invalid_frames_are_errors() {
     for text in [
         r#"{"a":"\ud800"#,
         r#"{"a":"\ud8"}"#,
@@ -31,7 +31,7 @@ fn what_is_broken_otherwise_stays_so() {
         assert!(Frame::parse(text.as_bytes()).is_err(), "{text}");
     }
     assert!(Frame::parse(b"{\"a\":\"\xff\"}").is_err());
-    // The reason is that of the text as it came.
+    // The error is about the original text.
     let error = Frame::parse(br#"{"a":1,}"#).unwrap_err();
     assert!(error.to_string().contains("trailing comma"), "{error}");
 }

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn truth_is_pythons() {
+fn truthiness_is_that_of_python() {
     for value in [
         json!(true),
         json!(1),
@@ -32,7 +32,7 @@ fn truth_is_pythons() {
 }
 
 #[test]
-fn whole_numbers_are_pythons() {
+fn integers_are_converted_as_in_python() {
     for (value, expected) in [
         (json!(3), 3),
         (json!(-3), -3),
@@ -70,7 +70,7 @@ fn whole_numbers_are_pythons() {
 }
 
 #[test]
-fn numbers_are_pythons() {
+fn numbers_are_converted_as_in_python() {
     for (value, expected) in [
         (json!(0.5), 0.5),
         (json!(1), 1.0),
@@ -98,7 +98,7 @@ fn numbers_are_pythons() {
 }
 
 #[test]
-fn what_is_shown_is_pythons() {
+fn values_are_formatted_as_in_python() {
     for (value, expected) in [
         (json!(null), "None"),
         (json!(true), "True"),

@@ -1,4 +1,4 @@
-//! Everything `mem` stores, an item at a time.
+//! The items of an export or import of `mem`.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -22,8 +22,8 @@ pub enum ImportedItem {
     },
 }
 
-/// An item of an export. What is in the files is exported whatever it is: `messages` and `tag` of a
-/// hard memory that another program wrote may be anything.
+/// An item of an export. Files are exported unchanged: `messages` and `tag` of a hard memory that another
+/// program wrote may be anything.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExportedItem {
     History {
@@ -40,7 +40,7 @@ pub enum ExportedItem {
     },
 }
 
-/// Decodes all items, or names the first that is wrong.
+/// Decodes all items; the error names the first invalid one.
 pub(super) fn read_all(items: Option<Value>) -> Result<Vec<ImportedItem>, RequestError> {
     let Some(Value::Array(items)) = items else {
         return Err(RequestError::wrong("items", "a list"));

@@ -1,5 +1,5 @@
 // Copied from @zot/ext by scripts/generate.js: change it there.
-/** Turns what a tool handler returns into content blocks. */
+/** Converts the result of a tool handler to content blocks. */
 
 /** @import { ContentBlock, ImageBlock, ImageInput, TextBlock, ToolFailure } from "./tools.js" */
 
@@ -44,7 +44,7 @@ function toBlocks(value) {
   const single = toBlock(value);
   if (single !== undefined) return [single];
   if (Array.isArray(value)) {
-    // A list of plain strings is data; next to a block a string is a block too.
+    // A list of strings only is data; beside a block, a string is a block, too.
     const blocks = value.map((item) => (typeof item === "string" ? text(item) : toBlock(item)));
     if (blocks.every((block) => block !== undefined) && value.some((item) => typeof item !== "string")) return blocks;
   }

@@ -1,12 +1,12 @@
 // Copied from @zot/ext by scripts/generate.js: change it there.
 /**
- * Frames as lines: bytes in, parsed JSON out, and back.
+ * Frames as lines: decodes bytes to JSON values, and encodes them.
  *
- * Lines are split on the byte LF before they are decoded, so that neither a character cut in two by
- * a chunk nor U+2028 inside a string can break a frame.
+ * Lines are split on the byte LF before they are decoded, so that neither a character split by a
+ * chunk nor U+2028 inside a string can break a frame.
  */
 
-/** What the protocol allows for one line, the LF not counted. */
+/** The limit of the protocol for one line, without its LF. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
 const LF = 0x0a;
@@ -18,7 +18,7 @@ export class LineReader {
   #skipping = false;
   #decoder = new TextDecoder("utf-8", { fatal: true });
   #onValue;
-  #onBroken;
+  #onInvalid;
   #maxBytes;
 
   /**
@@ -28,7 +28,7 @@ export class LineReader {
    */
   constructor(onValue, onBroken, maxBytes = MAX_FRAME_BYTES) {
     this.#onValue = onValue;
-    this.#onBroken = onBroken;
+    this.#onInvalid = onBroken;
     this.#maxBytes = maxBytes;
   }
 
@@ -43,7 +43,7 @@ export class LineReader {
     if (start < chunk.length) this.#take(chunk.subarray(start));
   }
 
-  /** The input is over; a last line without LF counts. */
+  /** Ends the input; a last line without LF counts. */
   end() {
     this.#finish();
   }
@@ -54,7 +54,7 @@ export class LineReader {
     this.#length += piece.length;
     this.#pieces.push(piece);
     if (this.#length > this.#maxBytes) {
-      this.#onBroken(`longer than ${this.#maxBytes} bytes`, "");
+      this.#onInvalid(`longer than ${this.#maxBytes} bytes`, "");
       this.#pieces = [];
       this.#skipping = true;
     }
@@ -74,7 +74,7 @@ export class LineReader {
       if (line.trim() === "") return;
       value = JSON.parse(line);
     } catch (error) {
-      this.#onBroken(error instanceof Error ? error.message : String(error), line ?? bytes.toString("latin1"));
+      this.#onInvalid(error instanceof Error ? error.message : String(error), line ?? bytes.toString("latin1"));
       return;
     }
     this.#onValue(value);
@@ -82,7 +82,7 @@ export class LineReader {
 }
 
 /**
- * One line of JSON. U+2028 and U+2029 are legal in JSON, but there are readers that end a line there.
+ * Encodes one line of JSON. U+2028 and U+2029 are legal in JSON, but some readers end a line there.
  * @param {object} frame
  */
 export function encodeLine(frame) {

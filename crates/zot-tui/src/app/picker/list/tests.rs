@@ -8,7 +8,7 @@ fn offered(picker: &ChoiceList) -> Vec<&str> {
     picker.matches().map(|(choice, _)| choice.name).collect()
 }
 
-/// Narrowing step by step gives the same as one query, also when steps are undone.
+/// Narrowing step by step gives the same result as one query, even when steps are undone.
 #[test]
 fn the_steps_to_a_query_do_not_matter() {
     let names = [
@@ -21,19 +21,19 @@ fn the_steps_to_a_query_do_not_matter() {
     let queries = [
         "m", "ma", "mai", "m", "", "ma", "ma !", "ma !d", "lib", "li", "c b", "Ma", "ma",
     ];
-    let mut walked = picker(&names);
+    let mut stepwise = picker(&names);
     for query in queries {
-        walked.narrow(query.to_owned());
+        stepwise.narrow(query.to_owned());
         let mut fresh = picker(&names);
         fresh.narrow(query.to_owned());
-        assert_eq!(offered(&walked), offered(&fresh), "{query:?}");
+        assert_eq!(offered(&stepwise), offered(&fresh), "{query:?}");
     }
 }
 
-/// Among very many names the faster way finds the same files.
+/// Greedy matching finds the same files.
 #[test]
 fn a_name_is_found_among_very_many() {
-    let names: Vec<String> = (0..CROWD * 2)
+    let names: Vec<String> = (0..GREEDY_THRESHOLD * 2)
         .map(|number| format!("crates/part{}/src/Module_{number}.rs", number % 100))
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -48,9 +48,9 @@ fn a_name_is_found_among_very_many() {
     assert!(picker.is_empty());
 }
 
-/// A name that is typed out comes first, also among very many.
+/// An exact match comes first, even among very many names.
 #[test]
-fn a_name_typed_out_comes_first() {
+fn an_exact_match_comes_first() {
     let mut commands = picker(&["/sessions", "/session", "/session-notes"]);
     commands.narrow("/session".to_owned());
     assert_eq!(offered(&commands)[0], "/session");
@@ -59,22 +59,24 @@ fn a_name_typed_out_comes_first() {
         files.narrow(query.to_owned());
         assert_eq!(offered(&files)[0], first, "{query:?}");
     }
-    let mut names: Vec<String> = (0..CROWD * 2).map(|n| format!("main.rs{n}")).collect();
+    let mut names: Vec<String> = (0..GREEDY_THRESHOLD * 2)
+        .map(|n| format!("main.rs{n}"))
+        .collect();
     names.push("main.rs".to_owned());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut crowd = picker(&names);
+    let mut many = picker(&names);
     for query in ["main", "main.rs"] {
-        crowd.narrow(query.to_owned());
+        many.narrow(query.to_owned());
     }
-    assert_eq!(offered(&crowd)[0], "main.rs");
+    assert_eq!(offered(&many)[0], "main.rs");
 }
 
 #[test]
-fn matches_are_marked_in_a_name() {
+fn matching_characters_of_a_name_are_found() {
     let mut picker = picker(&["src/main.rs", "ünïcode/ma.rs"]);
     picker.narrow("mar".to_owned());
-    let places: Vec<_> = picker.matches().map(|(_, places)| places).collect();
-    assert_eq!(places, [[8, 9, 11], [4, 5, 9]]);
+    let positions: Vec<_> = picker.matches().map(|(_, positions)| positions).collect();
+    assert_eq!(positions, [[8, 9, 11], [4, 5, 9]]);
 }
 
 #[test]
@@ -84,9 +86,9 @@ fn the_selection_survives_new_choices() {
     picker.move_by(1);
     picker.set_choices(list(&["0", "a", "b", "c"]));
     assert_eq!(picker.chosen().map(|choice| choice.name), Some("b"));
-    picker.leap(100);
+    picker.move_within(100);
     assert_eq!(picker.chosen_index(), Some(3));
-    picker.leap(-2);
+    picker.move_within(-2);
     assert_eq!(picker.chosen_index(), Some(1));
     picker.set_choices(list(&["0"]));
     assert_eq!(picker.chosen_index(), Some(0));

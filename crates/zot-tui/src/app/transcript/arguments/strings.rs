@@ -1,4 +1,4 @@
-//! The strings of a JSON text that is still arriving, character by character.
+//! Parses the strings of a JSON text that arrives character by character.
 
 /// Longer keys are not looked up.
 const MAX_ARGUMENT_KEY_BYTES: usize = 64;
@@ -15,24 +15,24 @@ enum Escape {
     #[default]
     None,
     /// A backslash.
-    Begun,
-    /// `\u` and so many digits.
+    Started,
+    /// `\u` and this many digits.
     Code { digits: u8, code: u16 },
 }
 
-/// The state of the reader.
+/// The state of the parser.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Strings {
     /// How many objects and lists are open.
     depth: usize,
     /// The last key.
     key: String,
-    /// The next string, or the one that is arriving, is the value of `key`.
+    /// The next or arriving string is the value of `key`.
     is_value: bool,
     is_inside: bool,
     escape: Escape,
     /// The first half of a surrogate pair.
-    half: Option<u16>,
+    high_surrogate: Option<u16>,
 }
 
 impl Strings {
@@ -44,10 +44,10 @@ impl Strings {
         self.depth
     }
 
-    /// Reads one more character of the text.
-    pub(super) fn take(&mut self, character: char) -> Option<Part> {
+    /// Parses one more character of the text.
+    pub(super) fn push(&mut self, character: char) -> Option<Part> {
         if self.is_inside {
-            let character = self.take_inside(character)?;
+            let character = self.decode_inside(character)?;
             if self.is_value {
                 return Some(Part::Character(character));
             }
@@ -59,7 +59,7 @@ impl Strings {
         match character {
             '"' => {
                 self.is_inside = true;
-                self.half = None;
+                self.high_surrogate = None;
                 if self.is_value {
                     return Some(Part::Begin);
                 }
@@ -80,8 +80,8 @@ impl Strings {
         None
     }
 
-    /// What a character within a string stands for.
-    fn take_inside(&mut self, character: char) -> Option<char> {
+    /// Decodes a character within a string.
+    fn decode_inside(&mut self, character: char) -> Option<char> {
         match std::mem::take(&mut self.escape) {
             Escape::None => match character {
                 '"' => {
@@ -89,12 +89,12 @@ impl Strings {
                     None
                 }
                 '\\' => {
-                    self.escape = Escape::Begun;
+                    self.escape = Escape::Started;
                     None
                 }
                 character => Some(character),
             },
-            Escape::Begun => match character {
+            Escape::Started => match character {
                 'n' => Some('\n'),
                 't' => Some('\t'),
                 'r' => Some('\r'),
@@ -120,9 +120,9 @@ impl Strings {
     }
 
     fn character(&mut self, code: u16) -> Option<char> {
-        let first = self.half.take();
+        let first = self.high_surrogate.take();
         if (0xd800..0xdc00).contains(&code) {
-            self.half = Some(code);
+            self.high_surrogate = Some(code);
             return None;
         }
         let units = first.into_iter().chain([code]);

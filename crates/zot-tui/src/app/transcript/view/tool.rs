@@ -1,4 +1,4 @@
-//! A tool call as a box, open to the right so that its contents can be copied.
+//! A tool call as a box without a right edge, so that its contents can be copied.
 
 mod changes;
 #[cfg(test)]
@@ -20,7 +20,7 @@ const PROGRESS_LINES: usize = 8;
 
 /// Output is binary if one in this many characters of its end is unprintable.
 ///
-/// Limit: output with more than one unprintable character in so many is shown as ASCII and dots.
+/// Limit: output with a larger share of unprintable characters is shown as ASCII and dots.
 const BINARY_SHARE: usize = 10;
 /// Limit: only the last bytes decide whether output is binary.
 const BINARY_SAMPLE_BYTES: usize = 4 * 1024;
@@ -30,13 +30,13 @@ const EDGE: &str = "│ ";
 const BOTTOM: &str = "╰ ";
 const CLOSED: &str = "╰─";
 /// The edge of an empty box.
-const ALONE: &str = "─ ";
+const EMPTY: &str = "─ ";
 
-/// A call that is being written or runs.
+/// Returns a call that is being written or is running.
 pub(crate) fn running(tool: &Tool, context: &Context) -> Vec<Line> {
     let theme = &context.theme;
     let (body, count) = match tool.state {
-        ToolState::Written => writing(tool, theme),
+        ToolState::Writing => writing(tool, theme),
         _ => printed(&tool.output, theme),
     };
     let body = body.into_iter().map(|line| (line, Fit::Clipped)).collect();
@@ -44,10 +44,10 @@ pub(crate) fn running(tool: &Tool, context: &Context) -> Vec<Line> {
     if tool.state == ToolState::Running {
         let seconds = context.now_ms.saturating_sub(tool.started_ms) / 1_000;
         foot.push(format!("{seconds}s"), theme.muted);
-    } else if tool.state == ToolState::Asked {
-        foot.push("waits for your answer", theme.muted);
+    } else if tool.state == ToolState::AwaitingApproval {
+        foot.push("waiting for your approval", theme.muted);
     } else if count > 0 {
-        foot.push(lines_noun(count), theme.muted);
+        foot.push(line_count(count), theme.muted);
     }
     let mut lines = vec![Line::default()];
     lines.extend(boxed(
@@ -60,27 +60,27 @@ pub(crate) fn running(tool: &Tool, context: &Context) -> Vec<Line> {
     lines
 }
 
-pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: bool) -> Vec<Line> {
+pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, is_unfolded: bool) -> Vec<Line> {
     let style = match tool.state {
         ToolState::Failed => theme.error,
         _ => theme.success,
     };
     let title = title(tool, theme);
-    let is_title_whole = title.width() + width(TOP) <= columns;
+    let fits_title = title.width() + width(TOP) <= columns;
     let mut changes = match tool.state {
         ToolState::Succeeded => changes(tool, theme),
         _ => Vec::new(),
     };
     let mut foot = Line::default();
     if changes.is_empty() {
-        let (output, ending) = result(tool, is_title_whole);
+        let (output, ending) = result(tool, fits_title);
         let is_binary = is_binary(output);
-        // Folded results are shortened, unfolded ones unchanged.
+        // Only folded results leave lines out.
         changes = output
             .trim_matches('\n')
             .lines()
-            .flat_map(|line| written_over(line, expanded))
-            .filter(|line| expanded || !line.is_empty())
+            .flat_map(|line| overwritten(line, is_unfolded))
+            .filter(|line| is_unfolded || !line.is_empty())
             .map(|line| Line::styled(readable(line, is_binary), theme.muted))
             .collect();
         foot.push(ending, theme.muted);
@@ -88,7 +88,7 @@ pub(super) fn finished(tool: &Tool, columns: usize, theme: &Theme, expanded: boo
     if foot.is_empty() && tool.took_ms >= 1_000 {
         foot.push(format!("{:.1}s", tool.took_ms as f64 / 1e3), theme.muted);
     }
-    let body = match expanded {
+    let body = match is_unfolded {
         true => changes
             .into_iter()
             .map(|line| (line, Fit::Wrapped))
@@ -112,31 +112,31 @@ fn boxed(
     edge: Style,
     columns: usize,
 ) -> Vec<Line> {
-    let behind = |mark: &str, line: Line| {
+    let marked = |mark: &str, line: Line| {
         let mut whole = Line::styled(mark, edge);
         whole.append(line);
         whole.clipped(columns)
     };
     if body.is_empty() && foot.is_empty() {
-        return vec![behind(ALONE, title)];
+        return vec![marked(EMPTY, title)];
     }
     let inner = columns.saturating_sub(width(EDGE)).max(2);
-    let mut lines = vec![behind(TOP, title)];
+    let mut lines = vec![marked(TOP, title)];
     for (line, fit) in body {
         match fit {
-            Fit::Clipped => lines.push(behind(EDGE, line)),
+            Fit::Clipped => lines.push(marked(EDGE, line)),
             Fit::Wrapped => {
                 let wrapped = wrap(&line, inner, 0).into_iter();
-                lines.extend(wrapped.map(|line| behind(EDGE, line)));
+                lines.extend(wrapped.map(|line| marked(EDGE, line)));
             }
         }
     }
     let bottom = if foot.is_empty() { CLOSED } else { BOTTOM };
-    lines.push(behind(bottom, foot));
+    lines.push(marked(bottom, foot));
     lines
 }
 
-/// The beginning and the end, where the outcome is.
+/// Returns the beginning and the end, which has the outcome.
 fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
     let hidden = body.len().saturating_sub(HEAD_LINES + TAIL_LINES);
     // A note about one hidden line takes as much room as the line.
@@ -154,8 +154,8 @@ fn folded(body: Vec<Line>, theme: &Theme) -> Vec<(Line, Fit)> {
     lines
 }
 
-/// The result of a call without its command and exit code, which are shown elsewhere.
-fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
+/// Splits a result into its output, without the command shown in the title, and how it ended.
+fn result(tool: &Tool, fits_title: bool) -> (&str, String) {
     let output = tool.output.trim_end();
     if tool.name == "!" {
         let end = output.rsplit_once('\n').unwrap_or(("", output));
@@ -187,33 +187,33 @@ fn result(tool: &Tool, is_title_whole: bool) -> (&str, String) {
     let rest = output.strip_prefix("$ ");
     let rest = rest.and_then(|rest| rest.strip_prefix(command));
     match rest {
-        Some(rest) if is_title_whole && !command.contains('\n') => (rest, ending),
+        Some(rest) if fits_title && !command.contains('\n') => (rest, ending),
         _ => (output, ending),
     }
 }
 
-/// A line that a program overwrote to show its progress: its last state, or all of them.
-fn written_over(line: &str, all: bool) -> impl Iterator<Item = &str> {
+/// Splits a line that a program overwrote to show progress: its last state, or all of them.
+fn overwritten(line: &str, all: bool) -> impl Iterator<Item = &str> {
     let states = line.trim_end_matches('\r').rsplit('\r');
     let mut states: Vec<&str> = states.take(if all { usize::MAX } else { 1 }).collect();
     states.reverse();
     states.into_iter()
 }
 
-/// Whether output is binary, judged by its end.
+/// Returns whether output is binary, judged by its end.
 fn is_binary(output: &str) -> bool {
     let start = output.len().saturating_sub(BINARY_SAMPLE_BYTES);
     let sample = &output[output.ceil_char_boundary(start)..];
-    let is_odd = |character: &char| match character {
+    let is_unprintable = |character: &char| match character {
         '\n' | '\r' | '\t' | '\x08' | '\x1b' => false,
         '\u{fffd}' => true,
         character => character.is_control(),
     };
-    let odd = sample.chars().filter(is_odd).count();
-    odd * BINARY_SHARE > sample.chars().count()
+    let unprintable = sample.chars().filter(is_unprintable).count();
+    unprintable * BINARY_SHARE > sample.chars().count()
 }
 
-/// Terminals disagree on the width of characters that bytes form by chance.
+/// Replaces what is not ASCII in binary output: terminals disagree on the width of such characters.
 fn readable(line: &str, is_binary: bool) -> Cow<'_, str> {
     match is_binary {
         false => Cow::Borrowed(line),
@@ -227,14 +227,14 @@ fn readable(line: &str, is_binary: bool) -> Cow<'_, str> {
     }
 }
 
-fn lines_noun(count: usize) -> String {
+fn line_count(count: usize) -> String {
     match count {
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     }
 }
 
-/// `bash  ls -la`, `edit  src/main.rs`.
+/// Returns the title: `bash  ls -la`, `edit  src/main.rs`.
 fn title(tool: &Tool, theme: &Theme) -> Line {
     let mut line = Line::styled(&tool.name, Style::PLAIN.bold());
     let subject = tool.arguments.subject();
@@ -246,7 +246,7 @@ fn title(tool: &Tool, theme: &Theme) -> Line {
     line
 }
 
-/// The lines that a `write` or an `edit` changed.
+/// Returns the lines that a `write` or an `edit` changed.
 fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
     let text = tool.arguments.text();
     match tool.name.as_str() {
@@ -262,7 +262,7 @@ fn changes(tool: &Tool, theme: &Theme) -> Vec<Line> {
     }
 }
 
-/// The end of what the model is writing, and the number of lines so far.
+/// Returns the end of what the model is writing, and the number of lines so far.
 fn writing(tool: &Tool, theme: &Theme) -> (Vec<Line>, usize) {
     let written = tool.arguments.last_lines();
     let lines = match tool.name.as_str() {
@@ -275,18 +275,18 @@ fn writing(tool: &Tool, theme: &Theme) -> (Vec<Line>, usize) {
 
 fn highlighted<'a>(tool: &Tool, lines: impl Iterator<Item = &'a str>, theme: &Theme) -> Vec<Line> {
     let path = tool.arguments.path().unwrap_or_default();
-    let ending = path.rsplit('.').next().unwrap_or("");
-    let mut highlighter = Highlighter::new(ending);
+    let extension = path.rsplit('.').next().unwrap_or("");
+    let mut highlighter = Highlighter::new(extension);
     lines.map(|line| highlighter.line(line, theme)).collect()
 }
 
-/// The end of a running tool's output.
+/// Returns the end of a running tool's output, and how many lines that is.
 fn printed(output: &str, theme: &Theme) -> (Vec<Line>, usize) {
     let lines = output.trim_end().lines().filter(|line| !line.is_empty());
     let mut last: Vec<&str> = lines.rev().take(PROGRESS_LINES).collect();
     last.reverse();
     let is_binary = is_binary(output);
-    let lines = last.iter().flat_map(|line| written_over(line, false));
+    let lines = last.iter().flat_map(|line| overwritten(line, false));
     let lines = lines.map(|line| Line::styled(readable(line, is_binary), theme.muted));
     (lines.collect(), last.len())
 }

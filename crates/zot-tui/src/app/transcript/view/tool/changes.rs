@@ -1,14 +1,14 @@
-//! The changes of a call, taken from its arguments.
+//! Reads the changes made by a call from its arguments.
 
 use serde_json::Value;
 
-/// What was written to a file.
+/// Returns what was written to a file.
 pub(super) fn content(arguments: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     Some(arguments.get("content")?.as_str()?.to_owned())
 }
 
-/// What was replaced in a file, line by line: `-old`, `+new`.
+/// Returns what was replaced in a file, line by line: `-old`, `+new`.
 pub(super) fn diff(arguments: &str) -> Vec<String> {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let edits = arguments.get("edits").and_then(Value::as_array);

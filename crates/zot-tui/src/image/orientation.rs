@@ -1,22 +1,22 @@
-//! How a photograph is to be turned: cameras write down how they were held instead of turning it.
+//! The orientation of a photograph: cameras record how they were held instead of rotating the image.
 
 use super::scale::Pixels;
 use super::size;
 
-/// As in Exif: from 1, which is upright, to 8.
+/// The value of Exif: from 1, which is upright, to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn(u16);
+pub(super) struct Orientation(u16);
 
-const UPRIGHT: Turn = Turn(1);
+const UPRIGHT: Orientation = Orientation(1);
 
-/// The tag of the orientation.
-const ORIENTATION: u16 = 0x0112;
+/// The tag of the orientation in Exif.
+const ORIENTATION_TAG: u16 = 0x0112;
 
-/// A directory with more entries is none of a camera.
+/// No camera writes a directory with more entries.
 const MAX_EXIF_ENTRIES: usize = 512;
 
-impl Turn {
-    /// What the file says, if it is a JPEG file that says something.
+impl Orientation {
+    /// Reads the orientation of a JPEG file; other files are upright.
     pub(super) fn of(file: &[u8]) -> Self {
         size::segments(file)
             .filter(|(marker, _)| *marker == 0xe1)
@@ -25,7 +25,7 @@ impl Turn {
             .map_or(UPRIGHT, Self)
     }
 
-    /// Width and height after it, or before it.
+    /// Returns the width and height after rotating, or those before it for rotated ones.
     pub(super) fn size(self, (width, height): (usize, usize)) -> (usize, usize) {
         match self.0 {
             5..=8 => (height, width),
@@ -63,7 +63,7 @@ impl Turn {
     }
 }
 
-/// From the first directory of a TIFF file, which Exif is.
+/// Reads the orientation from the first directory of a TIFF file, which is the format of Exif.
 fn orientation(tiff: &[u8]) -> Option<u16> {
     let is_little = match tiff.get(..2)? {
         b"II" => true,
@@ -73,15 +73,15 @@ fn orientation(tiff: &[u8]) -> Option<u16> {
     let number = |start: usize, bytes: usize| {
         let bytes = tiff.get(start..start.checked_add(bytes)?)?;
         Some(match is_little {
-            true => size::little(bytes),
-            false => size::big(bytes),
+            true => size::little_endian(bytes),
+            false => size::big_endian(bytes),
         })
     };
     let directory = number(4, 4)?;
     let entries = number(directory, 2)?.min(MAX_EXIF_ENTRIES);
     (0..entries).find_map(|entry| {
         let start = directory + 2 + entry * 12;
-        (number(start, 2)? == usize::from(ORIENTATION))
+        (number(start, 2)? == usize::from(ORIENTATION_TAG))
             .then(|| number(start + 8, 2))
             .flatten()
             .and_then(|value| u16::try_from(value).ok())

@@ -1,4 +1,4 @@
-//! What to do about an error of a provider.
+//! Explains errors of providers, and what to do about them.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_sdk::{ErrorCode, ErrorReport};
 
-/// Extracts the message of a server from its JSON.
+/// Extracts a server's message from its JSON.
 pub(crate) fn readable(message: &str) -> String {
     let Some(start) = message.find('{') else {
         return message.to_owned();
@@ -20,33 +20,33 @@ pub(crate) fn readable(message: &str) -> String {
         return message.to_owned();
     };
     let rest = body.get(documents.byte_offset()..).unwrap_or_default();
-    let places = ["/error/message", "/message", "/error", "/detail"];
-    let text = places
+    let pointers = ["/error/message", "/message", "/error", "/detail"];
+    let text = pointers
         .iter()
-        .find_map(|place| json.pointer(place)?.as_str());
+        .find_map(|pointer| json.pointer(pointer)?.as_str());
     match text {
         Some(text) => format!("{head}{text}{rest}"),
         None => message.to_owned(),
     }
 }
 
-/// The error for people, and what to do next.
+/// Returns the error as people read it, with a hint on what to do next.
 pub(crate) fn explain(report: &ErrorReport) -> String {
     let mut text = match report.code {
-        // The report has the wording that programs compare.
+        // Programs compare the wording of the report.
         ErrorCode::NothingToCompact => "nothing to compact: the conversation is short".to_owned(),
         _ => readable(&report.message),
     };
-    if let Some(step) = next_step(report) {
+    if let Some(hint) = hint(report) {
         text.push('\n');
-        text.push_str(&step);
+        text.push_str(&hint);
     }
     text
 }
 
-fn next_step(report: &ErrorReport) -> Option<String> {
+fn hint(report: &ErrorReport) -> Option<String> {
     let provider = report.provider.as_deref().unwrap_or("another provider");
-    let mut advice = match report.code {
+    let mut hint = match report.code {
         ErrorCode::Unauthorized => format!("/login {provider} sets another key"),
         ErrorCode::RateLimited | ErrorCode::Unavailable => match report.retry_after {
             Some(wait) => format!("try again in {}", rounded(wait)),
@@ -66,9 +66,9 @@ fn next_step(report: &ErrorReport) -> Option<String> {
         | ErrorCode::Extension => return None,
     };
     if let Some(other) = report.alternatives.first() {
-        advice.push_str(&format!(", or `zot --provider {other}`, which has a key"));
+        hint.push_str(&format!(", or `zot --provider {other}`, which has a key"));
     }
-    Some(advice)
+    Some(hint)
 }
 
 fn rounded(wait: Duration) -> String {

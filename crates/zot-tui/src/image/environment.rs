@@ -1,25 +1,25 @@
-//! What the environment says about the terminal.
+//! Finds out from the environment how the terminal receives images.
 
 use super::{Protocol, kitty};
 
-/// What tmux is asked to say of itself and the terminal around it, for [`in_tmux`].
+/// The format in which tmux reports on itself and its terminal, for [`protocol_in_tmux`].
 pub(crate) const TMUX_FORMAT: &str = "#{allow-passthrough}\t#{client_termname}\t#{client_termtype}";
 
-/// Where the chat runs.
+/// What the environment reveals about images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surroundings {
-    /// In a terminal that says how it takes images.
+pub(crate) enum ImageEnvironment {
+    /// A terminal whose protocol is known.
     Known(Protocol),
-    /// In a terminal that has to be asked for sixels.
+    /// A terminal that has to be asked for sixels.
     Terminal,
-    /// tmux draws sixels itself if it can; kitty around it can be reached.
+    /// tmux, which may draw sixels itself or pass images to kitty.
     Tmux,
-    /// Nothing gets through.
-    Closed,
+    /// A multiplexer that lets no image through.
+    Blocked,
 }
 
-impl Surroundings {
-    /// What the environment says.
+impl ImageEnvironment {
+    /// Reads the environment.
     pub(crate) fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let term = set("TERM").unwrap_or_default();
@@ -27,9 +27,9 @@ impl Surroundings {
             return Self::Tmux;
         }
         if set("STY").is_some() {
-            return Self::Closed;
+            return Self::Blocked;
         }
-        // Of a multiplexer on another machine, perhaps: what else is set may be of before it.
+        // This may be a multiplexer on another machine, which the other variables do not describe.
         if term.starts_with("screen") || term.starts_with("tmux") {
             return Self::Terminal;
         }
@@ -45,7 +45,7 @@ impl Surroundings {
         Self::Terminal
     }
 
-    /// Takes the images off the screen, where they do not go with the text.
+    /// Returns the sequence that removes images from the screen, if they do not scroll with the text.
     pub(crate) fn wipe(self) -> &'static str {
         match self {
             Self::Known(Protocol::Kitty) => kitty::WIPE,
@@ -54,13 +54,13 @@ impl Surroundings {
     }
 }
 
-/// How images get through tmux, from what it says in [`TMUX_FORMAT`].
-pub(crate) fn in_tmux(report: &str) -> Option<Protocol> {
+/// Returns how images pass through tmux, which reports in [`TMUX_FORMAT`].
+pub(crate) fn protocol_in_tmux(report: &str) -> Option<Protocol> {
     let mut fields = report.trim_end_matches('\n').split('\t');
-    let passes = matches!(fields.next(), Some("on" | "all" | "1" | "2"));
-    // Its terminfo entry, or what it says of itself.
+    let is_passthrough_allowed = matches!(fields.next(), Some("on" | "all" | "1" | "2"));
+    // The terminal's terminfo entry, or what it reports about itself.
     let reaches_kitty = fields.any(is_kitty);
-    (passes && reaches_kitty).then_some(Protocol::Placeholders)
+    (is_passthrough_allowed && reaches_kitty).then_some(Protocol::Placeholders)
 }
 
 fn is_kitty(name: &str) -> bool {

@@ -29,27 +29,27 @@ fn report(code: ErrorCode, provider: Option<&str>, wait: Option<u64>) -> ErrorRe
 }
 
 #[test]
-fn every_error_that_can_be_helped_has_a_next_step() {
-    let step = |code, wait| next_step(&report(code, Some("openai"), wait));
+fn errors_with_a_remedy_have_a_hint() {
+    let hint_for = |code, wait| hint(&report(code, Some("openai"), wait));
     assert_eq!(
-        step(ErrorCode::Unauthorized, None).as_deref(),
+        hint_for(ErrorCode::Unauthorized, None).as_deref(),
         Some("/login openai sets another key")
     );
     assert_eq!(
-        step(ErrorCode::RateLimited, Some(61_000)).as_deref(),
+        hint_for(ErrorCode::RateLimited, Some(61_000)).as_deref(),
         Some("try again in 61 s")
     );
     assert_eq!(
-        step(ErrorCode::RateLimited, Some(200_000)).as_deref(),
+        hint_for(ErrorCode::RateLimited, Some(200_000)).as_deref(),
         Some("try again in 4 min")
     );
-    assert_eq!(step(ErrorCode::Refused, None), None);
-    let alone = ErrorReport {
+    assert_eq!(hint_for(ErrorCode::Refused, None), None);
+    let with_alternative = ErrorReport {
         alternatives: vec!["groq".to_owned()],
         ..report(ErrorCode::Connection, None, None)
     };
     assert_eq!(
-        next_step(&alone).as_deref(),
+        hint(&with_alternative).as_deref(),
         Some("`zot doctor --network` finds the cause, or `zot --provider groq`, which has a key")
     );
 }
