@@ -131,6 +131,7 @@ fn definition(line: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
+/// Returns whether a target is a path. A placeholder, which a build fills in, is not.
 fn is_relative(target: &str) -> bool {
-    !target.contains("://") && !target.starts_with("mailto:")
+    !target.contains("://") && !target.starts_with("mailto:") && !target.starts_with("{{")
 }
