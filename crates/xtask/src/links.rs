@@ -3,37 +3,95 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use crate::repository::{files, has_extension, shown};
 
-/// Returns the broken relative links of all documents below `root`.
+/// Returns the broken relative links of all documents below `root`: missing files and missing headings.
 pub fn problems(root: &Path) -> io::Result<Vec<String>> {
     let mut problems = Vec::new();
     for path in files(root, |path| has_extension(path, &["md"]))? {
         let text = fs::read_to_string(&path)?;
-        let directory = path.parent().unwrap_or(root);
         for (line, target) in relative_targets(&text) {
-            let file = target.split('#').next().unwrap_or_default();
-            let base = if file.starts_with('/') {
-                root
-            } else {
-                directory
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let linked = match file.strip_prefix('/') {
+                Some(file) => root.join(file),
+                None if file.is_empty() => path.clone(),
+                None => path.parent().unwrap_or(root).join(file),
             };
-            if !base.join(file.trim_start_matches('/')).exists() {
-                let document = shown(root, &path);
-                problems.push(format!("{document}:{line}: missing file {target}"));
-            }
+            let problem = if !linked.exists() {
+                "missing file"
+            } else if !anchor.is_empty() && !has_anchor(&linked, anchor)? {
+                "missing heading"
+            } else {
+                continue;
+            };
+            let document = shown(root, &path);
+            problems.push(format!("{document}:{line}: {problem} {target}"));
         }
     }
     Ok(problems)
 }
 
-/// Returns the targets of links to other files with their line numbers. Skips code.
+/// Returns whether the file has a heading that `#anchor` leads to. Only documents are checked.
+fn has_anchor(file: &Path, anchor: &str) -> io::Result<bool> {
+    if !has_extension(file, &["md"]) {
+        return Ok(true);
+    }
+    let text = fs::read_to_string(file)?;
+    Ok(anchors(&text).iter().any(|known| known == anchor))
+}
+
+/// Returns the anchors of all headings, as GitHub names them.
+fn anchors(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for (_, line) in prose(text) {
+        let heading = line.trim_start_matches('#');
+        if heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        let anchor = anchor(heading);
+        let count = counts.entry(anchor.clone()).or_default();
+        found.push(match *count {
+            0 => anchor,
+            repeated => format!("{anchor}-{repeated}"),
+        });
+        *count += 1;
+    }
+    found
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .trim()
+        .chars()
+        .filter_map(|character| match character {
+            ' ' => Some('-'),
+            '-' | '_' => Some(character),
+            _ => character.is_alphanumeric().then_some(character),
+        });
+    kept.collect::<String>().to_lowercase()
+}
+
+/// Returns the targets of links within the repository with their line numbers. Skips code.
 fn relative_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
+    for (number, line) in prose(text) {
+        let line = without_code(line);
+        let found = inline_targets(&line).chain(definition(&line));
+        let relative = found.filter(|target| is_relative(target));
+        targets.extend(relative.map(|target| (number, target.to_owned())));
+    }
+    targets
+}
+
+/// Returns the lines outside of fenced code, with their numbers.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut lines = Vec::new();
     let mut fence: Option<&str> = None;
     for (index, line) in text.lines().enumerate() {
         let start = line.trim_start();
@@ -44,15 +102,10 @@ fn relative_targets(text: &str) -> Vec<(usize, String)> {
             (None, Some(mark)) => fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => fence = None,
             (Some(_), _) => {}
-            (None, None) => {
-                let line = without_code(line);
-                let found = inline_targets(&line).chain(definition(&line));
-                let relative = found.filter(|target| is_relative(target));
-                targets.extend(relative.map(|target| (index + 1, target.to_owned())));
-            }
+            (None, None) => lines.push((index + 1, line)),
         }
     }
-    targets
+    lines
 }
 
 /// Returns the line without its code spans.
@@ -79,6 +132,5 @@ fn definition(line: &str) -> Option<&str> {
 }
 
 fn is_relative(target: &str) -> bool {
-    let has_scheme = target.contains("://") || target.starts_with("mailto:");
-    !has_scheme && !target.starts_with('#')
+    !target.contains("://") && !target.starts_with("mailto:")
 }

@@ -1,4 +1,4 @@
-use super::{problems, relative_targets};
+use super::{anchors, problems, relative_targets};
 
 #[test]
 fn targets_are_found_in_prose_only() {
@@ -18,6 +18,7 @@ fn targets_are_found_in_prose_only() {
             (1, "docs/a.md"),
             (1, "b.md#part"),
             (1, "c.png"),
+            (2, "#part"),
             (3, "d.md"),
             (7, "e.md")
         ]
@@ -27,7 +28,10 @@ fn targets_are_found_in_prose_only() {
 #[test]
 fn a_link_is_resolved_from_its_document() {
     let workdir = testkit::Workdir::new("links");
-    workdir.write("README.md", "[guide](docs/guide.md) [gone](docs/gone.md)");
+    workdir.write(
+        "README.md",
+        "# Top\n[guide](docs/guide.md) [gone](docs/gone.md)",
+    );
     workdir.write(
         "docs/guide.md",
         "[up](../README.md#top) [root](/README.md) [bad](README.md)",
@@ -35,8 +39,36 @@ fn a_link_is_resolved_from_its_document() {
     assert_eq!(
         problems(&workdir.path()).unwrap(),
         [
-            "README.md:1: there is no docs/gone.md",
+            "README.md:2: missing file docs/gone.md",
             "docs/guide.md:1: missing file README.md"
+        ]
+    );
+}
+
+#[test]
+fn anchors_are_named_as_github_names_them() {
+    let text =
+        "# `zot --json`\n## What's new?\n```sh\n# no heading\n```\n## Limits\n#tag\n### Limits\n";
+    assert_eq!(
+        anchors(text),
+        ["zot---json", "whats-new", "limits", "limits-1"]
+    );
+}
+
+#[test]
+fn a_link_to_a_missing_heading_is_a_problem() {
+    let workdir = testkit::Workdir::new("link-headings");
+    workdir.write(
+        "README.md",
+        "# Top\n[a](#top) [b](#gone) [c](guide.md#part) [d](guide.md#top)\n[e](run.sh#L1)\n",
+    );
+    workdir.write("guide.md", "## Part\n");
+    workdir.write("run.sh", "");
+    assert_eq!(
+        problems(&workdir.path()).unwrap(),
+        [
+            "README.md:2: missing heading #gone",
+            "README.md:2: missing heading guide.md#top"
         ]
     );
 }
