@@ -17,4 +17,4 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind, Scope, key};
 pub use layers::{ConfigFile, Layers, Origin, Setting};
 pub use schema::json_schema;
-pub use settings::{Dialect, Effort, Settings, WireName};
+pub use settings::{Dialect, Settings, WireName};

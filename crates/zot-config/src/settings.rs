@@ -1,9 +1,12 @@
 //! The typed settings.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use zot_conversation::ReasoningEffort;
 
 /// The content of a `config.json`. Everything is optional; unknown entries are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
@@ -19,7 +22,9 @@ pub struct Settings {
     /// Which of OpenAI's two wires is used whatever the model, as --wire
     pub wire: Option<WireName>,
     /// How hard a reasoning model thinks, as --reasoning
-    pub reasoning: Option<Effort>,
+    #[serde(deserialize_with = "effort")]
+    #[schemars(with = "Option<Effort>")]
+    pub reasoning: Option<ReasoningEffort>,
     /// The most model calls for one prompt, as --max-steps
     #[schemars(range(min = 1))]
     pub max_steps: Option<u32>,
@@ -59,17 +64,28 @@ pub struct Settings {
     pub inline_images_enabled: Option<bool>,
 }
 
-/// How hard a reasoning model thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Effort {
-    None,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    Xhigh,
-    Max,
+/// The JSON Schema of a reasoning effort.
+struct Effort;
+
+impl JsonSchema for Effort {
+    fn schema_name() -> Cow<'static, str> {
+        "Effort".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How hard a reasoning model thinks.",
+            "type": "string",
+            "enum": ReasoningEffort::ALL.map(ReasoningEffort::as_str),
+        })
+    }
+}
+
+fn effort<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReasoningEffort>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    name.map(|name| name.parse())
+        .transpose()
+        .map_err(D::Error::custom)
 }
 
 /// One of OpenAI's two wires.

@@ -53,8 +53,10 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    // The types differ between systems.
-    #[allow(clippy::unnecessary_cast)]
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types of `Stat` differ between systems"
+    )]
     fn of(stat: &Stat) -> Self {
         Self {
             device: stat.st_dev as u64,
@@ -109,14 +111,20 @@ impl WalkedFile {
     }
 
     /// Returns the number of hard links.
-    #[allow(clippy::unnecessary_cast)]
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types of `Stat` differ between systems"
+    )]
     pub fn links(&self) -> u64 {
         let found = self.found.as_ref();
         found.map_or(0, |(_, stat)| stat.st_nlink as u64)
     }
 
     /// Returns the permissions of the file.
-    #[allow(clippy::unnecessary_cast)]
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types of `Stat` differ between systems"
+    )]
     pub fn mode(&self) -> Option<u32> {
         let (_, stat) = self.found.as_ref()?;
         Some(stat.st_mode as u32 & 0o7777)
@@ -338,7 +346,10 @@ impl<'a> Temporary<'a> {
     }
 
     /// Creates one with the owner and permissions of the file it will replace, if possible.
-    #[allow(clippy::unnecessary_cast)]
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types of `Stat` differ between systems"
+    )]
     fn like(directory: &'a Directory, stat: &Stat) -> Option<Self> {
         let temporary = Self::create(directory, 0o600).ok()?;
         let own = temporary.file.metadata().ok()?;

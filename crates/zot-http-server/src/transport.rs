@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// How much is read at once.
+/// The size of one read.
 const READ_BYTES: usize = 8 * 1024;
 
 pub(crate) struct Transport {

@@ -91,7 +91,7 @@ fn write(path: &str, content: &str) -> Option<Intent> {
     Some(Intent::Write { path, content })
 }
 
-/// Takes the command as it is: everything but the space that separates it from `run:`.
+/// Takes the command unchanged, except for the space after `run:`.
 fn run(command: &str) -> Option<Intent> {
     let command = command.strip_prefix(' ').unwrap_or(command).to_owned();
     (!command.trim().is_empty()).then_some(Intent::Run(command))

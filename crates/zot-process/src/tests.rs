@@ -248,32 +248,43 @@ fn is_alive(pid: &str) -> bool {
     !state.is_empty() && !state.trim_start().starts_with(['Z', 'X'])
 }
 
+/// Runs `escape` and then `end`, and checks that nothing is left.
+#[cfg(target_os = "linux")]
+async fn check_escape(escape: &str, end: &str) {
+    let mut sink = Collect::default();
+    let cancel = CancellationToken::new();
+    let script = format!("{escape}\n{end}");
+    let limits = RunLimits {
+        time: Duration::from_secs(if end.contains("exec") { 4 } else { 60 }),
+        // Some escapes ignore SIGTERM and would wait for the whole default grace.
+        termination_grace: Duration::from_millis(200),
+    };
+    let completion = run(shell(&script), limits, &cancel, &mut sink)
+        .await
+        .unwrap();
+    let output = String::from_utf8(sink.0).unwrap();
+    let pid = output.trim();
+    assert!(pid.parse::<u32>().is_ok(), "{script}: {output:?}");
+    assert!(!is_alive(pid), "{script} {completion:?}");
+    assert!(!completion.left_daemon);
+    if end.contains("exec") {
+        assert_eq!(completion.outcome, Outcome::TimedOut, "{script}");
+    } else {
+        assert!(completion.ended_background, "{script} {completion:?}");
+    }
+}
+
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn escaped_processes_end_with_the_command() {
+    // All at the same time, because each waits for a time limit.
+    let mut checks = tokio::task::JoinSet::new();
     for end in ["sleep 0.2", "sleep 0.2; exec sleep 300"] {
         for escape in ESCAPES {
-            let mut sink = Collect::default();
-            let cancel = CancellationToken::new();
-            let script = format!("{escape}\n{end}");
-            let limits = RunLimits {
-                time: Duration::from_secs(if end.contains("exec") { 1 } else { 60 }),
-                // The escapes that ignore SIGTERM would each wait for the whole usual grace.
-                termination_grace: Duration::from_millis(200),
-            };
-            let completion = run(shell(&script), limits, &cancel, &mut sink)
-                .await
-                .unwrap();
-            let output = String::from_utf8(sink.0).unwrap();
-            let pid = output.trim();
-            assert!(pid.parse::<u32>().is_ok(), "{script}: {output:?}");
-            assert!(!is_alive(pid), "{script} {completion:?}");
-            assert!(!completion.left_daemon);
-            if end.contains("exec") {
-                assert_eq!(completion.outcome, Outcome::TimedOut, "{script}");
-            } else {
-                assert!(completion.ended_background, "{script} {completion:?}");
-            }
+            checks.spawn(check_escape(escape, end));
         }
+    }
+    while let Some(checked) = checks.join_next().await {
+        checked.unwrap();
     }
 }

@@ -20,6 +20,7 @@ mod lenient;
 pub mod live;
 pub mod network;
 mod openai;
+mod openai_wires;
 mod providers;
 mod responses;
 mod retry;

@@ -8,17 +8,12 @@ mod request;
 mod shape;
 mod stream;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use zot_conversation::{Model, ModelRequest, ModelStream, ToolImages};
 
-use http::header::AUTHORIZATION;
-use zot_conversation::{Model, ModelError, ModelRequest, ModelStream, ReasoningEffort, ToolImages};
-
-use crate::call::{Call, ResponseStream};
 use crate::catalog::AcceptedThinking;
-use crate::declaration::{Declarations, Restoring};
-use crate::effort::EffortRules;
 use crate::endpoint::{Endpoint, Target};
 use crate::http::HttpClient;
+use crate::openai_wires::OpenAiWireClient;
 pub(crate) use either::EitherClient;
 use request::RequestCache;
 use stream::OpenAiDecoder;
@@ -98,78 +93,28 @@ pub enum CallIdForm {
 }
 
 /// A client of one OpenAI-compatible endpoint.
-pub struct OpenAiClient {
-    http: HttpClient,
-    endpoint: Arc<Endpoint>,
-    quirks: OpenAiQuirks,
-    efforts: EffortRules,
-    cache: Mutex<RequestCache>,
-}
+pub struct OpenAiClient(OpenAiWireClient<RequestCache>);
 
 impl OpenAiClient {
     /// `endpoint.base_url` is the address before `/v1/chat/completions`, or before `/chat/completions`.
     pub fn new(http: HttpClient, endpoint: Endpoint, quirks: OpenAiQuirks) -> Self {
-        Self {
-            http,
-            endpoint: Arc::new(endpoint),
-            quirks,
-            efforts: EffortRules::default(),
-            cache: Mutex::default(),
-        }
+        Self(OpenAiWireClient::new(http, endpoint, quirks))
     }
 
     /// Adds what the catalog knows about the models of this provider.
     #[must_use]
     pub fn with_accepted(self, accepted: AcceptedThinking) -> Self {
-        Self {
-            efforts: EffortRules::new(accepted),
-            ..self
-        }
-    }
-
-    fn declare(&self, request: &ModelRequest<'_>) -> Arc<Declarations> {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.declare(&self.endpoint.provider, request.tools)
-    }
-
-    fn call(
-        &self,
-        request: &ModelRequest<'_>,
-        effort: Option<ReasoningEffort>,
-    ) -> Result<Call, ModelError> {
-        let provider = &self.endpoint.provider;
-        let headers = self.endpoint.headers_with_key(AUTHORIZATION, "Bearer ")?;
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let body = cache.body(provider, self.quirks, self.http.delivery(), request, effort);
-        Call::new(&self.http, &self.endpoint, TARGET, headers, body)
-    }
-
-    fn attempt<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        effort: Option<ReasoningEffort>,
-    ) -> ModelStream<'a> {
-        let declarations = self.declare(&request);
-        let decoder = OpenAiDecoder::new(Arc::clone(&self.endpoint));
-        let decoder = Restoring::new(decoder, &declarations);
-        Box::pin(ResponseStream::new(
-            &self.endpoint,
-            &self.http,
-            decoder,
-            move || self.call(&request, effort),
-        ))
+        Self(self.0.with_accepted(accepted))
     }
 }
 
 impl Model for OpenAiClient {
     fn stream<'a>(&'a self, request: ModelRequest<'a>) -> ModelStream<'a> {
-        let wanted = match self.quirks.effort {
+        let effort = match self.0.quirks.effort {
             EffortField::Absent => None,
             EffortField::ReasoningEffort | EffortField::Reasoning => request.reasoning,
         };
-        self.efforts.stream(request.model, wanted, move |effort| {
-            self.attempt(request, effort)
-        })
+        self.0.stream(request, effort, OpenAiDecoder::new)
     }
 
     /// Tool messages hold text only on this wire.

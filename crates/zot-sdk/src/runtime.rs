@@ -207,7 +207,7 @@ impl Runtime {
         self.agent.allow_steps(more);
     }
 
-    /// Refuses every call that needs a confirmation, because nobody can give it.
+    /// Refuses every call that needs a confirmation.
     pub fn refuse_confirmations(&self) {
         self.agent.refuse_confirmations();
     }

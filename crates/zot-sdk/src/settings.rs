@@ -1,7 +1,6 @@
 //! Applies `config.json` to a configuration.
 
-use zot_config::{Dialect, Effort, Settings, WireName};
-use zot_conversation::ReasoningEffort;
+use zot_config::{Dialect, Settings, WireName};
 use zot_provider::catalog::{OpenAiWire, ToolDialect};
 
 use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
@@ -19,7 +18,7 @@ impl Config {
             self.model.fallback = settings.fallback.unwrap_or_default();
         }
         self.model.wire = self.model.wire.or(settings.wire.map(wire));
-        self.reasoning = self.reasoning.or(settings.reasoning.map(effort));
+        self.reasoning = self.reasoning.or(settings.reasoning);
         self.steps.max_steps = self.steps.max_steps.or(settings.max_steps);
         let budget = &mut self.budget;
         budget.max_steps = budget.max_steps.or(settings.max_process_steps);
@@ -50,18 +49,6 @@ impl Config {
         if settings.durable == Some(true) {
             self.session.durability = Durability::PowerLoss;
         }
-    }
-}
-
-fn effort(effort: Effort) -> ReasoningEffort {
-    match effort {
-        Effort::None => ReasoningEffort::None,
-        Effort::Minimal => ReasoningEffort::Minimal,
-        Effort::Low => ReasoningEffort::Low,
-        Effort::Medium => ReasoningEffort::Medium,
-        Effort::High => ReasoningEffort::High,
-        Effort::Xhigh => ReasoningEffort::Xhigh,
-        Effort::Max => ReasoningEffort::Max,
     }
 }
 

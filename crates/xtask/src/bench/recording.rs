@@ -1,4 +1,4 @@
-//! What a cassette costs to write, and how fast one plays.
+//! Measures recording and replaying cassettes.
 
 use std::process::Command;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use super::scenarios::{Bench, PING, clear, cpu_row};
 /// Turns on one cassette.
 const TURNS: u32 = 2_000;
 
-/// How much more a recorded run may cost.
+/// The cost limit of recording.
 const RECORDING_LIMIT: f64 = 1.1;
 
 impl Bench<'_> {
@@ -58,8 +58,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Turns answered from a cassette, all asked for at once. A cassette plays once, so every round
-    /// is a process of its own.
+    /// Measures turns from a cassette, all requested together. A cassette plays once, so every round is a
+    /// new process.
     pub(super) fn replay(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("replay");
         let mut command = self.zot(&workdir, Wire::OpenAi);

@@ -27,7 +27,7 @@ const LONG: usize = 50_000;
 /// A word that one message of one session has.
 const NEEDLE: &str = "quokka";
 
-/// What is listed has to be there at once.
+/// The time limit for listing.
 const AT_ONCE: f64 = 100.0;
 
 impl Bench<'_> {

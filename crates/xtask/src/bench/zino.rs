@@ -7,8 +7,8 @@
 mod client;
 mod corpus;
 mod crowd;
+mod installation;
 mod memory;
-mod place;
 mod requests;
 mod start;
 mod turns;

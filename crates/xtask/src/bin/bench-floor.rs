@@ -54,7 +54,7 @@ fn main() -> io::Result<()> {
 fn echo(listener: &UnixListener) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     for connection in listener.incoming() {
-        // A client that has gone is nobody else's concern.
+        // A failed client does not affect the others.
         let _ = return_frame(connection?, &mut buffer);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The SDK as a program of its own, so that its memory and processor time can be read from outside.
+//! The SDK as a separate program, so that its memory and CPU time can be measured from outside.
 //!
 //! Reads commands from standard input, one a line, and answers each with `{"type":"done"}`:
 //! `idle N` keeps N runtimes that have done nothing; `prompt TEXT` runs a prompt on a fresh one and

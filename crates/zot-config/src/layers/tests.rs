@@ -3,9 +3,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tempfile::TempDir;
+use zot_conversation::ReasoningEffort;
 
 use super::{Layers, Origin};
-use crate::{ConfigError, Dialect, Effort, KEYS, Settings, WireName};
+use crate::{ConfigError, Dialect, KEYS, Settings, WireName};
 
 struct Directories {
     _directory: TempDir,
@@ -61,7 +62,7 @@ fn variables_override_the_project_which_overrides_the_user() {
     assert_eq!(
         layers.settings(),
         Settings {
-            reasoning: Some(Effort::High),
+            reasoning: Some(ReasoningEffort::High),
             tool_dialect: Some(Dialect::Native),
             max_steps: Some(10),
             ..Settings::default()
@@ -220,7 +221,7 @@ fn every_kind_of_value_reaches_the_settings() {
             model: Some("m".to_owned()),
             fallback: Some(vec!["a/b".to_owned()]),
             wire: Some(WireName::OpenAiResponses),
-            reasoning: Some(Effort::Minimal),
+            reasoning: Some(ReasoningEffort::Minimal),
             max_steps: Some(1),
             max_process_steps: Some(2),
             max_cost_usd: Some(1.0),
@@ -269,7 +270,7 @@ fn empty_means_unset_for_every_key_in_both_files() {
     let layers = Directories::new(user, r#"{"provider": "", "model": "", "reasoning": ""}"#);
     let settings = layers.load(&[]).unwrap().settings();
     assert_eq!(settings.model.as_deref(), Some("gpt-5"));
-    assert_eq!(settings.reasoning, Some(Effort::Low));
+    assert_eq!(settings.reasoning, Some(ReasoningEffort::Low));
 }
 
 #[test]
@@ -288,7 +289,7 @@ fn settings_of_the_original_are_never_an_error() {
     assert_eq!(
         layers.settings(),
         Settings {
-            reasoning: Some(Effort::High),
+            reasoning: Some(ReasoningEffort::High),
             jail: Some(true),
             inline_images_enabled: Some(false),
             ..Settings::default()
@@ -304,12 +305,12 @@ fn settings_of_the_original_are_never_an_error() {
     }
     for (word, expected) in [
         ("off", None),
-        ("none", Some(Effort::None)),
-        ("minimum", Some(Effort::Minimal)),
-        ("Medium", Some(Effort::Medium)),
-        ("xhigh", Some(Effort::Xhigh)),
-        ("max", Some(Effort::Max)),
-        ("maximum", Some(Effort::High)),
+        ("none", Some(ReasoningEffort::None)),
+        ("minimum", Some(ReasoningEffort::Minimal)),
+        ("Medium", Some(ReasoningEffort::Medium)),
+        ("xhigh", Some(ReasoningEffort::Xhigh)),
+        ("max", Some(ReasoningEffort::Max)),
+        ("maximum", Some(ReasoningEffort::High)),
     ] {
         let file = json!({"reasoning": word}).to_string();
         let settings = Directories::new(&file, "").load(&[]).unwrap().settings();

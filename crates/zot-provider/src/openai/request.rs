@@ -18,15 +18,17 @@ use crate::call_ids::{CallIds, IdRule};
 use crate::declaration::{
     Declaration, DeclarationCache, Declarations, Dialect, Naming, Parameters, WireArguments,
 };
+use crate::endpoint::Target;
 use crate::http::Delivery;
 use crate::json;
+use crate::openai_wires::{OpenAiWireClient, RequestWriter};
 use crate::sampling;
 
 /// The text of a result without text: several servers refuse an empty one.
 const NO_TEXT: &str = "(no output)";
 
 #[derive(Default)]
-pub(super) struct RequestCache {
+pub(crate) struct RequestCache {
     head: HeadCache,
     messages: MessageCache,
     declarations: DeclarationCache,
@@ -43,16 +45,28 @@ struct Terms<'a> {
     ids: &'a CallIds,
 }
 
-impl RequestCache {
-    pub(super) fn declare(
-        &mut self,
-        provider: &str,
-        tools: &[Arc<ToolDefinition>],
-    ) -> Arc<Declarations> {
+impl RequestWriter for RequestCache {
+    type Quirks = OpenAiQuirks;
+
+    const TARGET: Target<'static> = super::TARGET;
+
+    fn declare(&mut self, provider: &str, tools: &[Arc<ToolDefinition>]) -> Arc<Declarations> {
         self.declarations.get(Dialect::OpenAi, provider, tools)
     }
 
-    pub(super) fn body(
+    fn body(
+        &mut self,
+        client: &OpenAiWireClient<Self>,
+        request: &ModelRequest<'_>,
+        effort: Option<ReasoningEffort>,
+    ) -> RequestBody {
+        let (provider, delivery) = (&client.endpoint.provider, client.http.delivery());
+        self.write(provider, client.quirks, delivery, request, effort)
+    }
+}
+
+impl RequestCache {
+    pub(super) fn write(
         &mut self,
         provider: &str,
         quirks: OpenAiQuirks,

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::peer::Peer;
 use super::super::programs::clean_command;
 
-/// An extension without an SDK: what it takes at least.
+/// An extension without an SDK: the minimum.
 const PYTHON_CHILD: &str = include_str!("child.py");
 const PYTHON_FLAGS: [&str; 3] = ["-S", "-E", "-u"];
 
@@ -31,14 +31,14 @@ impl Language {
     }
 }
 
-/// What an extension does beside answering tool calls.
+/// What an extension does besides tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conduct {
     /// Nothing.
     Answers,
-    /// It wants messages and notes how long they took.
+    /// Subscribes to messages and records their delays.
     Watches,
-    /// It wants messages and never reads.
+    /// Subscribes to messages and never reads.
     NeverReads,
 }
 
@@ -52,7 +52,7 @@ impl Conduct {
     }
 }
 
-/// An extension that is installed: a parent with a manifest. Its tool and its command have its name.
+/// An installed extension. Its tool and its command have its name.
 pub(super) struct Installed {
     pub(super) name: String,
     pub(super) directory: PathBuf,
@@ -71,7 +71,7 @@ impl Installed {
     ) -> anyhow::Result<Self> {
         ensure!(
             language == Language::Rust || conduct == Conduct::Answers,
-            "only the child in Rust can do more than answer"
+            "only the child in Rust has other roles"
         );
         let name = format!("probe{number}");
         let directory = parent.join(&name);
@@ -95,7 +95,7 @@ impl Installed {
         })
     }
 
-    /// Installs so many, all of the same kind.
+    /// Installs `count` extensions of the same kind.
     pub(super) fn several(
         parent: &Path,
         count: usize,
@@ -107,7 +107,7 @@ impl Installed {
             .collect()
     }
 
-    /// The same program as zot starts it, started without zot.
+    /// Starts the program without zot.
     pub(super) fn start_bare(&self) -> anyhow::Result<Peer> {
         let mut command: Command = clean_command(&self.program);
         command.args(&self.arguments).current_dir(&self.directory);

@@ -1,4 +1,4 @@
-//! An extension host in this process, on a runtime of one thread as zot's is.
+//! An extension host in this process, on a single-threaded runtime like zot's.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation};
 use zot_extension_contract::{SearchPaths, discover};
 use zot_extension_host::{ExtensionHost, HostConfig, Phase};
 
-/// The host of all extensions in one directory, all of them ready.
+/// A host of all extensions in one directory, all ready.
 pub(super) struct Host {
     pub(super) runtime: Runtime,
     pub(super) extensions: ExtensionHost,
@@ -55,13 +55,13 @@ impl Host {
         })
     }
 
-    /// Calls the tool called `name` so many times, and tells how long each call took.
+    /// Calls the tool `name` repeatedly and returns how long each call took.
     pub(super) fn call(&self, name: &str, times: usize) -> anyhow::Result<Vec<Duration>> {
         let tools = self.extensions.tools();
         let tool = tools.iter().find(|tool| tool.definition().name == name);
         let tool = tool.with_context(|| format!("no tool {name}"))?;
         let tool = Arc::clone(tool);
-        // In a task, as agents are: waking up the future of `block_on` costs a system call.
+        // In a task, like agents: waking the future of `block_on` costs a system call.
         self.runtime.block_on(async {
             let mut task = JoinSet::new();
             task.spawn(call(tool, times));
@@ -96,7 +96,7 @@ async fn call(tool: Arc<dyn Tool>, times: usize) -> anyhow::Result<Vec<Duration>
     Ok(samples)
 }
 
-/// Progress that nobody looks at.
+/// Ignores progress.
 struct Unheard;
 
 impl Progress for Unheard {
@@ -105,12 +105,12 @@ impl Progress for Unheard {
     }
 }
 
-/// Processor time of this process so far.
+/// Returns the CPU time of this process.
 pub(super) fn own_cpu() -> Duration {
     read_clock(ClockId::ProcessCPUTime)
 }
 
-/// The clock that all processes of the machine share.
+/// Returns the time of the clock that all processes share.
 pub(super) fn monotonic() -> Duration {
     read_clock(ClockId::Monotonic)
 }

@@ -1,4 +1,4 @@
-//! How long `zot rpc` takes until its extensions are there, and what they cost it at rest.
+//! Measures the start of `zot rpc` with extensions, and its memory when idle.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::super::samples::Samples;
 use super::super::scenarios::Bench;
 use super::children::{Installed, Language};
 
-/// Answered when all extensions are ready or have failed.
+/// A command whose response comes after all extensions are ready or have failed.
 const GET_COMMANDS: &str = r#"{"id":"c","type":"get_commands"}"#;
 
 /// How many extensions, and how much longer than they take by themselves it may be.
@@ -24,10 +24,10 @@ const COUNTS: [(usize, Option<Duration>); 3] = [
     (10, Some(Duration::from_millis(10))),
 ];
 
-/// How long the extensions of a zot that is gone may outlive it.
+/// How long extensions may outlive zot.
 const LEAVING: Duration = Duration::from_secs(10);
 
-/// Extensions, and a zot that has them.
+/// Extensions and a zot that runs them.
 struct Setting {
     workdir: Workdir,
     installed: Vec<Installed>,
@@ -54,7 +54,7 @@ impl Setting {
         Ok(zot)
     }
 
-    /// Starts the extensions side by side without zot, and waits for all of them.
+    /// Starts the extensions in parallel without zot, and waits for all of them.
     fn start_bare(&self) -> anyhow::Result<Vec<Peer>> {
         let started: anyhow::Result<Vec<Peer>> =
             self.installed.iter().map(Installed::start_bare).collect();
@@ -77,13 +77,13 @@ impl Bench<'_> {
             for (setting, slack) in settings {
                 measured.push((setting?, slack, Samples::default(), Samples::default()));
             }
-            // One round to warm up, which also writes what Python compiles.
+            // One round to warm up, which also writes Python's byte code.
             for round in 0..=self.rounds(40) {
                 for (setting, _, own, floor) in &mut measured {
                     let start = Instant::now();
                     let zot = setting.start(self)?;
                     let own_time = start.elapsed();
-                    leave(zot)?;
+                    end(zot)?;
                     let start = Instant::now();
                     let bare = setting.start_bare()?;
                     let floor_time = start.elapsed();
@@ -112,7 +112,7 @@ impl Bench<'_> {
                 let zot = setting.start(self)?;
                 zot.cpu()?;
                 figures.push(zot.resident_bytes()?);
-                leave(zot)?;
+                end(zot)?;
             }
             let value = Quantity::Bytes(median(figures));
             rows.push(Row {
@@ -128,15 +128,14 @@ impl Bench<'_> {
     }
 }
 
-/// Ends zot, and waits until its extensions are gone too: the next measurement must not share the
-/// machine with them.
-fn leave(zot: Peer) -> anyhow::Result<()> {
+/// Ends zot and waits until its extensions have exited, so that they do not disturb the next measurement.
+fn end(zot: Peer) -> anyhow::Result<()> {
     let extensions = process::descendants(zot.pid());
     drop(zot);
     let deadline = Instant::now() + LEAVING;
     while extensions.iter().any(|&pid| process::is_running(pid)) {
         if Instant::now() > deadline {
-            bail!("extensions outlive zot");
+            bail!("extensions outlived zot");
         }
         std::thread::yield_now();
     }

@@ -113,7 +113,7 @@ impl<'a> Client<'a> {
 
     fn begin(&self, request: &[u8]) -> anyhow::Result<UnixStream> {
         let mut stream = UnixStream::connect(self.socket)
-            .with_context(|| format!("nobody at {}", self.socket.display()))?;
+            .with_context(|| format!("cannot connect to {}", self.socket.display()))?;
         stream.write_all(request)?;
         Ok(stream)
     }

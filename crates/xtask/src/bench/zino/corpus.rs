@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// So many different words there are; the one in place n comes about 1/n as often as the first.
+/// The number of different words; word n is about 1/n as frequent as the first.
 const VOCABULARY: f64 = 50_000.0;
 
 /// The words of a memory, half of them in each of its two messages.

@@ -1,4 +1,4 @@
-//! Many clients at once, on one thread.
+//! Many concurrent clients on one thread.
 
 use std::io;
 use std::path::PathBuf;
@@ -111,7 +111,7 @@ async fn connect(path: &PathBuf) -> anyhow::Result<UnixStream> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 tokio::time::sleep(DOOR_PAUSE).await;
             }
-            other => return other.with_context(|| format!("nobody at {}", path.display())),
+            other => return other.with_context(|| format!("cannot connect to {}", path.display())),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::super::samples::Samples;
 use super::super::scenarios::Bench;
 use super::client::{Client, frame};
 use super::corpus::{Corpus, write_history, write_memories};
-use super::place::Place;
+use super::installation::Installation;
 use super::requests::time_row;
 
 const ECHO: &str = "echo of the same request";
@@ -31,19 +31,19 @@ const STORED_AT: usize = 50_000;
 impl Bench<'_> {
     /// An exchange is added to channels of different lengths.
     pub(in super::super) fn histories(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "histories")?;
+        let installation = Installation::new(self, "histories")?;
         let lengths = [(10, ""), (10_000, "41 ms"), (100_000, "")];
         let file = |length: usize| {
-            place
+            installation
                 .path()
                 .join(format!("data/mem/channels/c{length}.json"))
         };
         for (length, _) in lengths {
             write_history(&file(length), length)?;
         }
-        let _zino = place.up()?;
-        let (_floor, echo) = self.echo(&place)?;
-        let memory = place.socket("mem");
+        let _zino = installation.up()?;
+        let (_floor, echo) = self.echo(&installation)?;
+        let memory = installation.socket("mem");
         let mut rows = Vec::new();
         for (length, original) in lengths {
             let append = json!({
@@ -92,11 +92,14 @@ impl Bench<'_> {
         target: Option<f64>,
         original: &'static str,
     ) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "memories")?;
-        write_memories(&place.path().join("data/mem/hard_memories.json"), size)?;
-        let zino = place.up()?;
-        let (_floor, echo) = self.echo(&place)?;
-        let socket = place.socket("mem");
+        let installation = Installation::new(self, "memories")?;
+        write_memories(
+            &installation.path().join("data/mem/hard_memories.json"),
+            size,
+        )?;
+        let zino = installation.up()?;
+        let (_floor, echo) = self.echo(&installation)?;
+        let socket = installation.socket("mem");
         let mut memory = Client::new(&socket);
         let search = |query: &str| frame(&json!({"type": "search_hard", "query": query}));
 
@@ -135,8 +138,8 @@ impl Bench<'_> {
     }
 
     /// A server that sends requests back, and its socket.
-    pub(super) fn echo(&self, place: &Place) -> anyhow::Result<(Peer, PathBuf)> {
-        let socket = place.path().join("echo.sock");
+    pub(super) fn echo(&self, installation: &Installation) -> anyhow::Result<(Peer, PathBuf)> {
+        let socket = installation.path().join("echo.sock");
         let mut floor = self.floor()?;
         floor.work(&format!("echo {}", socket.display()))?;
         Ok((floor, socket))

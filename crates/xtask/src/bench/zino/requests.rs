@@ -13,7 +13,7 @@ use super::super::samples::Samples;
 use super::super::scenarios::{Bench, cpu_row, wall_row};
 use super::client::{Client, frame};
 use super::crowd::{Server, crowd};
-use super::place::Place;
+use super::installation::Installation;
 
 /// How long the model that takes part in one request after the other takes for its answer.
 const SOON: Duration = Duration::from_micros(1_500);
@@ -33,20 +33,20 @@ const DELTAS: usize = 20_000;
 impl Bench<'_> {
     /// One client that waits for each answer.
     pub(in super::super) fn requests(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "requests")?;
-        let zino = place.up()?;
-        let daemon = place.socket("daemon");
+        let installation = Installation::new(self, "requests")?;
+        let zino = installation.up()?;
+        let daemon = installation.socket("daemon");
         let count = self.rounds(2_000);
         let mut rows = Vec::new();
         for (name, channel) in [("request", None), ("request with a channel", Some(CHANNEL))] {
             // Grown to as much history as is ever sent.
             let grow = request(AT_ONCE, channel, Streamed::No)?;
             Client::new(&daemon).sample(HISTORY, |_| Ok(grow.clone()))?;
-            let directive = self.answering_soon(&place, channel)?;
+            let directive = self.answering_soon(&installation, channel)?;
             let request = request(&directive, channel, Streamed::No)?;
             let own = Client::new(&daemon).sample(count, |_| Ok(request.clone()))?;
             self.reset_server()?;
-            let body = model_request(&place, &directive, channel)?;
+            let body = model_request(&installation, &directive, channel)?;
             let model = Server::Model(self.model_port());
             let floor = crowd(&model, 1, count, &body)?.samples;
             self.reset_server()?;
@@ -64,10 +64,14 @@ impl Bench<'_> {
 
     /// The directive for an answer in [`SOON`]: its pause is shorter by what the server takes for
     /// its own work on such a request.
-    fn answering_soon(&self, place: &Place, channel: Option<&str>) -> anyhow::Result<String> {
+    fn answering_soon(
+        &self,
+        installation: &Installation,
+        channel: Option<&str>,
+    ) -> anyhow::Result<String> {
         let directive = |pause: Duration| format!("delay:{}:say:1", pause.as_secs_f64() * 1e3);
         let guess = SOON.mul_f64(0.75);
-        let body = model_request(place, &directive(guess), channel)?;
+        let body = model_request(installation, &directive(guess), channel)?;
         let model = Server::Model(self.model_port());
         let taken = crowd(&model, 1, self.rounds(1_000), &body)?
             .samples
@@ -79,16 +83,16 @@ impl Bench<'_> {
 
     /// Many clients, each of which waits for its answer.
     pub(in super::super) fn crowds(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "crowds")?;
-        let zino = place.up()?;
-        let (_floor, echo) = self.echo(&place)?;
-        let services = Server::Service(place.socket("daemon"));
+        let installation = Installation::new(self, "crowds")?;
+        let zino = installation.up()?;
+        let (_floor, echo) = self.echo(&installation)?;
+        let services = Server::Service(installation.socket("daemon"));
         let (echo, model) = (Server::Service(echo), Server::Model(self.model_port()));
         let mut rows = Vec::new();
         for (clients, target, original) in [(64, Some(3_000.0), "76–86/s"), (1_000, None, "")] {
             let count = self.rounds(20_000);
             let request = request(AT_ONCE, None, Streamed::No)?;
-            let body = model_request(&place, AT_ONCE, None)?;
+            let body = model_request(&installation, AT_ONCE, None)?;
             crowd(&services, clients, count / 10, &request)?;
             let before = zino.cpu()?;
             let own = crowd(&services, clients, count, &request)?;
@@ -126,7 +130,7 @@ impl Bench<'_> {
         for (clients, target, original) in [(64, Some(310.0), "25/s"), (1_000, None, "")] {
             let count = clients * self.rounds(20);
             let request = request(LATE, None, Streamed::No)?;
-            let body = model_request(&place, LATE, None)?;
+            let body = model_request(&installation, LATE, None)?;
             let own = crowd(&services, clients, count, &request)?;
             let alone = crowd(&model, clients, count, &body)?;
             self.reset_server()?;
@@ -143,9 +147,9 @@ impl Bench<'_> {
 
     /// Processor time of a long streamed answer, daemon to loop to router.
     pub(in super::super) fn service_streaming(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "streaming")?;
-        let mut zino = place.up()?;
-        let daemon = place.socket("daemon");
+        let installation = Installation::new(self, "streaming")?;
+        let mut zino = installation.up()?;
+        let daemon = installation.socket("daemon");
         let mut client = Client::new(&daemon);
         let directive = format!("say:{DELTAS}");
         let request = request(&directive, None, Streamed::Yes)?;
@@ -179,10 +183,14 @@ fn request(message: &str, channel: Option<&str>, streamed: Streamed) -> anyhow::
 }
 
 /// What the router sends to the model for such a request, more or less.
-fn model_request(place: &Place, message: &str, channel: Option<&str>) -> anyhow::Result<Vec<u8>> {
-    let prompt = Client::new(&place.socket("sys")).value(&json!({"type": "get"}))?;
+fn model_request(
+    installation: &Installation,
+    message: &str,
+    channel: Option<&str>,
+) -> anyhow::Result<Vec<u8>> {
+    let prompt = Client::new(&installation.socket("sys")).value(&json!({"type": "get"}))?;
     let build = json!({"type": "build", "channel_id": channel, "user_message": message});
-    let context = Client::new(&place.socket("ctx")).value(&build)?;
+    let context = Client::new(&installation.socket("ctx")).value(&build)?;
     let mut messages = vec![json!({"role": "system", "content": prompt["content"]})];
     messages.extend(
         context["messages"]

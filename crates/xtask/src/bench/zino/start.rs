@@ -6,23 +6,23 @@ use super::super::measure::median;
 use super::super::peer::Peer;
 use super::super::report::{Quantity, Row};
 use super::super::scenarios::Bench;
-use super::place::Place;
+use super::installation::Installation;
 
 impl Bench<'_> {
     /// Wall-clock from starting the program until every service has answered a ping.
     pub(in super::super) fn service_start(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "start")?;
+        let installation = Installation::new(self, "start")?;
         let (mut together, mut apart, mut floors) = (Vec::new(), Vec::new(), Vec::new());
         // Interleaved, so that all run under the same conditions.
         for _ in 0..self.rounds(50) {
-            place.remove_sockets()?;
+            installation.remove_sockets()?;
             let start = Instant::now();
-            let zino = place.spawn()?;
-            place.wait()?;
+            let zino = installation.spawn()?;
+            installation.wait()?;
             together.push(start.elapsed());
             drop(zino);
             let start = Instant::now();
-            let services = place.up_apart()?;
+            let services = installation.up_apart()?;
             apart.push(start.elapsed());
             drop(services);
             let start = Instant::now();
@@ -50,15 +50,15 @@ impl Bench<'_> {
 
     /// Memory of services that have answered one ping each.
     pub(in super::super) fn service_memory(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "memory")?;
+        let installation = Installation::new(self, "memory")?;
         let (mut resident, mut proportional, mut apart) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.rounds(10) {
-            let zino = place.up()?;
+            let zino = installation.up()?;
             zino.cpu()?;
             resident.push(zino.resident_bytes()?);
             proportional.push(zino.proportional_bytes()?);
             drop(zino);
-            let services = place.up_apart()?;
+            let services = installation.up_apart()?;
             let bytes = services.iter().map(Peer::proportional_bytes);
             apart.push(bytes.sum::<anyhow::Result<u64>>()?);
         }

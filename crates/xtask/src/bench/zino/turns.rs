@@ -11,7 +11,7 @@ use super::super::peer::Peer;
 use super::super::report::Row;
 use super::super::scenarios::{Bench, cpu_row, wall_row};
 use super::client::{Client, frame};
-use super::place::Place;
+use super::installation::Installation;
 
 const MESSAGES: usize = 10_000;
 
@@ -21,11 +21,11 @@ const ITERATIONS: u32 = 10;
 impl Bench<'_> {
     /// What such a turn costs the services, all in one process and each in its own.
     pub(in super::super) fn long_turns(&self) -> anyhow::Result<Vec<Row>> {
-        let place = Place::new(self, "turns")?;
+        let installation = Installation::new(self, "turns")?;
         let count = self.rounds(20);
         let request = turn_request()?;
-        let together = self.turns(&place, &[place.up()?], count, &request)?;
-        let apart = self.turns(&place, &place.up_apart()?, count, &request)?;
+        let together = self.turns(&installation, &[installation.up()?], count, &request)?;
+        let apart = self.turns(&installation, &installation.up_apart()?, count, &request)?;
         let mut floor = self.floor()?;
         let exchanges = self.exchange(
             &mut floor,
@@ -43,8 +43,8 @@ impl Bench<'_> {
         let floor = ("as many raw exchanges of that size", exchanges);
         let name = format!("turn of {ITERATIONS} iterations on {MESSAGES} messages");
         let mut rows = Vec::new();
-        for (place, cost) in [("`zino up`", together), ("seven processes", apart)] {
-            let name = format!("{name}, {place}");
+        for (installation, cost) in [("`zino up`", together), ("seven processes", apart)] {
+            let name = format!("{name}, {installation}");
             rows.push(cpu_row(&name, cost, floor, None, ""));
             rows.push(wall_row(&name, cost, floor));
         }
@@ -53,12 +53,12 @@ impl Bench<'_> {
 
     fn turns(
         &self,
-        place: &Place,
+        installation: &Installation,
         services: &[Peer],
         count: usize,
         request: &[u8],
     ) -> anyhow::Result<Cost> {
-        let socket = place.socket("agr");
+        let socket = installation.socket("agr");
         let mut client = Client::new(&socket);
         let cpu = || {
             services

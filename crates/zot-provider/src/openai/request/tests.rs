@@ -64,7 +64,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 fn body(cache: &mut RequestCache, quirks: OpenAiQuirks, request: &ModelRequest<'_>) -> String {
     String::from_utf8(
         cache
-            .body(
+            .write(
                 "openai",
                 quirks,
                 Delivery::Streamed,

@@ -64,7 +64,7 @@ fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolDefinition>]) -
 
 fn body(cache: &mut RequestCache, request: &ModelRequest<'_>) -> String {
     let effort = request.reasoning;
-    let body = cache.body("mine", Delivery::Streamed, request, effort);
+    let body = cache.write("mine", Delivery::Streamed, request, effort);
     String::from_utf8(body.to_vec()).unwrap()
 }
 

@@ -22,19 +22,19 @@ pub(super) const SERVICES: [&str; 7] = ["rtr", "sys", "exc", "mem", "ctx", "agr"
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_micros(100);
 
-pub(super) struct Place {
+pub(super) struct Installation {
     workdir: Workdir,
     zino: PathBuf,
 }
 
-impl Place {
+impl Installation {
     /// What `zino init` writes, with the model server as the model.
     pub(super) fn new(bench: &Bench<'_>, name: &str) -> anyhow::Result<Self> {
-        let place = Self {
+        let installation = Self {
             workdir: Workdir::new(name),
             zino: bench.zino_binary().to_owned(),
         };
-        let status = place.zino("init").stdout(Stdio::null()).status()?;
+        let status = installation.zino("init").stdout(Stdio::null()).status()?;
         ensure!(status.success(), "zino init failed");
         let mut config = format!(
             "[api]\nbase_url = \"http://127.0.0.1:{}/v1\"\nkey = \"x\"\n[service]\nmodel = \"m\"\n",
@@ -43,8 +43,8 @@ impl Place {
         for service in SERVICES {
             config.push_str(&format!("[{service}]\nsocket = \"run/{service}.sock\"\n"));
         }
-        place.workdir.write("ZINO.toml", config);
-        Ok(place)
+        installation.workdir.write("ZINO.toml", config);
+        Ok(installation)
     }
 
     pub(super) fn path(&self) -> PathBuf {
