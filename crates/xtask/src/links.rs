@@ -131,7 +131,8 @@ fn definition(line: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
-/// Returns whether a target is a path. A placeholder, which a build fills in, is not.
 fn is_relative(target: &str) -> bool {
-    !target.contains("://") && !target.starts_with("mailto:") && !target.starts_with("{{")
+    // The documents of packages are templates: `{{repository}}` becomes an address.
+    let is_placeholder = target.starts_with("{{");
+    !target.contains("://") && !target.starts_with("mailto:") && !is_placeholder
 }

@@ -8,6 +8,7 @@ mod jail;
 mod keys;
 mod leaving;
 mod limits;
+mod logins;
 mod models;
 mod original_commands;
 mod pickers;

@@ -219,8 +219,8 @@ fn what_waits_is_shown_and_taken_back() {
 fn what_is_waited_for_is_said() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
-    terminal.type_line("retryafter:3:say:3");
-    terminal.wait_for("retrying in 2s");
+    terminal.type_line("retryafter:2:say:3");
+    terminal.wait_for("retrying in 1s");
     terminal.wait_for("openai: http 503");
     let screen = terminal.wait_for("alpha beta gamm");
     assert!(!screen.contains("retrying"), "{screen}");

@@ -28,7 +28,7 @@ fn the_cursor_moves_by_clusters_words_and_lines() {
     assert_eq!(editor.before_cursor(), "one");
 }
 
-/// Where the cursor is after moving up (`u`) and down (`d`) by rows of `columns`.
+/// Returns the text before the cursor after moving up (`u`) and down (`d`) by rows of `columns`.
 fn moved<'a>(editor: &'a mut Editor, keys: &str, columns: usize) -> &'a str {
     for key in keys.chars() {
         editor.move_row(if key == 'u' { -1 } else { 1 }, columns);
@@ -45,21 +45,21 @@ fn up_and_down_go_by_rows_of_the_screen_and_keep_the_column() {
     assert_eq!(up("first\nse\nthird", "u", 40), "first\nse");
     assert_eq!(up("first\nse\nthird", "uu", 40), "first");
     assert_eq!(up("first\nse\nthird", "uudd", 40), "first\nse\nthird");
-    // By columns, not characters: a wide one takes two.
+    // Positions are columns, not characters: wide ones take two.
     assert_eq!(up("日本語\nabcd", "u", 40), "日本");
     assert_eq!(up("abcdef\n日本", "u", 40), "abcd");
     // Within one long line.
     assert_eq!(up("abcdefghij", "u", 4), "abcdef");
     assert_eq!(up("abcdefghij", "uud", 4), "abcdef");
     assert_eq!(up("ab\ncdefgh", "u", 4), "ab\ncd");
-    // Behind a full line there is a place for the cursor.
+    // The cursor has room after a full line.
     assert_eq!(up("abcd\nefgh", "u", 4), "abcd");
     let mut editor = written("abc");
     assert!(!editor.move_row(-1, 40) && !editor.move_row(1, 40));
 }
 
 #[test]
-fn words_end_at_punctuation_and_ctrl_w_deletes_to_a_blank() {
+fn words_end_at_punctuation_and_ctrl_w_deletes_to_whitespace() {
     let left = |text: &str| with(text, &[Edit::WordLeft]).before_cursor().to_owned();
     assert_eq!(left("see src/main.rs"), "see src/main.");
     assert_eq!(left("see src/main."), "see src/");
@@ -98,7 +98,7 @@ fn a_chip_is_one_word_and_one_step() {
     editor.apply(Edit::WordRight);
     editor.apply(Edit::DeleteWordLeft);
     assert_eq!(editor.content(), "see");
-    // What was cut is not lost when the text is sent, nor mixed up with what is pasted then.
+    // Killed text survives sending, and is not mixed up with later pastes.
     editor.take();
     editor.apply(Edit::Paste("other\n".repeat(30)));
     editor.apply(Edit::Yank);
@@ -111,7 +111,7 @@ fn a_chip_is_one_word_and_one_step() {
 }
 
 #[test]
-fn a_draft_comes_back_with_its_chips() {
+fn a_draft_is_restored_with_its_chips() {
     let mut editor = Editor::default();
     for count in [20, 30] {
         editor.apply(Edit::Paste("line\n".repeat(count)));
@@ -119,12 +119,12 @@ fn a_draft_comes_back_with_its_chips() {
     }
     let draft = editor.take();
     assert_eq!(draft.title(), "[pasted 20 lines] and [pasted 30 lines] and");
-    // Into an editor that has others of its own, and as it is kept in a file.
+    // In an editor that already has other chips, directly and from a file.
     editor.apply(Edit::Paste("mine\n".repeat(9)));
     let (text, pasted) = draft.parts();
     let pasted = pasted.into_iter().map(str::to_owned).collect();
-    let kept = Draft::restored(text, pasted, false);
-    for one in [draft.clone(), kept] {
+    let from_file = Draft::restored(text, pasted, false);
+    for one in [draft.clone(), from_file] {
         editor.set(one);
         assert_eq!(editor.content(), draft.content());
         assert_eq!(editor.draft().title(), draft.title());
@@ -149,7 +149,7 @@ fn text_from_an_external_editor_keeps_its_chips() {
 }
 
 #[test]
-fn a_paste_is_only_text() {
+fn a_paste_becomes_plain_text() {
     let pasted = |text: &str| {
         let mut editor = Editor::default();
         editor.apply(Edit::Paste(text.to_owned()));
@@ -175,7 +175,7 @@ fn a_paste_is_only_text() {
 }
 
 #[test]
-fn a_paste_of_any_size_adds_no_work_to_later_keys() {
+fn a_large_paste_does_not_slow_down_later_keys() {
     const KEYS: usize = 200;
     let mut editor = Editor::default();
     editor.apply(Edit::Paste("0123456789abcde\n".repeat(640 * 1024)));
@@ -193,16 +193,16 @@ fn a_paste_of_any_size_adds_no_work_to_later_keys() {
         assert!(draft.text.len() == mark + typed);
         assert!(Arc::ptr_eq(&draft.chips[0].text, &pasted));
     }
-    let kept: usize = editor.undo_steps.iter().map(|step| step.text.len()).sum();
+    let undo_bytes: usize = editor.undo_steps.iter().map(|step| step.text.len()).sum();
     assert!(
-        kept <= editor.undo_steps.len() * (mark + KEYS),
-        "{kept} bytes can be undone"
+        undo_bytes <= editor.undo_steps.len() * (mark + KEYS),
+        "{undo_bytes} bytes can be undone"
     );
     assert_eq!(editor.content().len(), pasted.len() + KEYS);
 }
 
 #[test]
-fn two_clusters_are_exchanged() {
+fn two_clusters_are_swapped() {
     let check = |text: &str, edits: &[Edit]| with(text, edits).content();
     assert_eq!(check("teh", &[Edit::Transpose]), "the");
     assert_eq!(check("a👍🏽", &[Edit::Transpose]), "👍🏽a");
@@ -290,7 +290,7 @@ fn rows_break_where_they_are_full() {
         |text: &str| -> Vec<String> { layout(text).rows.iter().map(|row| row.text()).collect() };
     assert_eq!(rows("abcdef"), ["abcd", "ef"]);
     assert_eq!(layout("abcdef").cursor, (1, 2));
-    // The cursor has a column of its own behind it.
+    // The cursor has a column after a full row.
     assert_eq!(rows("abcd"), ["abcd"]);
     assert_eq!(layout("abcd").cursor, (0, 4));
     assert_eq!(rows("日本語"), ["日本", "語"]);
@@ -298,7 +298,7 @@ fn rows_break_where_they_are_full() {
 }
 
 #[test]
-fn no_sequence_of_edits_breaks_it() {
+fn no_sequence_of_edits_breaks_the_editor() {
     use Edit::*;
     let edits = [
         Insert("é".into()),

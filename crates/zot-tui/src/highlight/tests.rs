@@ -1,6 +1,6 @@
 use super::*;
 
-/// Marks what is coloured: `k` keyword, `s` string, `n` number, `c` comment, `.` plain.
+/// Returns a letter for each character: `k` keyword, `s` string, `n` number, `c` comment, `.` plain.
 fn marks(language: &str, lines: &[&str]) -> Vec<String> {
     let theme = Theme::DARK;
     let mut highlighter = Highlighter::new(language);
@@ -30,10 +30,7 @@ fn rust_is_coloured() {
         marks("rust", &[r#"let x = "a\"b"; // 1"#]),
         ["kkk.....ssssss..cccc"]
     );
-    assert_eq!(
-        marks("rs", &["fn f(n: u8) -> 42"]),
-        ["kk...............nn".replace("kk...............nn", "kk.............nn")]
-    );
+    assert_eq!(marks("rs", &["fn f(n: u8) -> 42"]), ["kk.............nn"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn encoder(protocol: Protocol) -> ImageEncoder {
     }
 }
 
-/// A file that claims a size and has nothing in it.
+/// Returns a file that claims a size but has no pixels.
 fn claim(width: u32, height: u32) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     file.extend(width.to_be_bytes());
@@ -64,14 +64,14 @@ fn every_format_is_drawn_in_its_colours() {
         assert_eq!((drawing.columns, drawing.rows), (4, 1), "{name}");
         let image = sixels::parse(&drawing.sequence);
         assert_eq!((image.width, image.height), (32, 16), "{name}");
-        for (column, wanted) in [(4, [200, 50, 50]), (27, [30, 100, 200])] {
-            sixels::assert_near(image.at(column, 8).unwrap(), wanted, 10, name);
+        for (column, expected) in [(4, [200, 50, 50]), (27, [30, 100, 200])] {
+            sixels::assert_near(image.at(column, 8).unwrap(), expected, 10, name);
         }
     }
 }
 
 #[test]
-fn a_photograph_is_turned_as_its_camera_was() {
+fn a_photograph_is_rotated_to_be_upright() {
     let upright = include_bytes!("tests/halves.jpg");
     // Where the red half is: left, right, top or bottom.
     let expected = [
@@ -79,21 +79,21 @@ fn a_photograph_is_turned_as_its_camera_was() {
     ];
     for (orientation, red) in (1_u8..).zip(expected) {
         for is_little in [true, false] {
-            let file = files::turned(upright, orientation, is_little);
+            let file = files::with_orientation(upright, orientation, is_little);
             let drawing = ENCODER.draw(&file, 80, 24, 1).unwrap();
             let image = sixels::parse(&drawing.sequence);
-            let (size, place) = match red {
+            let (size, position) = match red {
                 "left" => ((32, 16), (4, 8)),
                 "right" => ((32, 16), (27, 8)),
                 "top" => ((16, 32), (8, 4)),
                 _ => ((16, 32), (8, 27)),
             };
             assert_eq!((image.width, image.height), size, "{orientation}");
-            let colour = image.at(place.0, place.1).unwrap();
+            let colour = image.at(position.0, position.1).unwrap();
             sixels::assert_near(colour, [200, 50, 50], 10, &format!("{orientation}"));
         }
     }
-    let file = files::turned(upright, 9, true);
+    let file = files::with_orientation(upright, 9, true);
     assert_eq!(ENCODER.draw(&file, 80, 24, 1).unwrap().columns, 4);
 }
 
@@ -105,7 +105,7 @@ fn a_large_image_is_scaled_down_faithfully() {
     let image = sixels::parse(&drawing.sequence);
     assert_eq!((image.width, image.height), (257, 200));
     assert!(image.colours <= 256 && image.colours > 100);
-    // A colour goes over into another in each direction; dithering is fair on average.
+    // The gradients in both directions are reproduced on average.
     for (left, top) in [(0, 0), (120, 90), (230, 170)] {
         let mut sums = [0; 3];
         for row in top..top + 20 {
@@ -117,9 +117,9 @@ fn a_large_image_is_scaled_down_faithfully() {
             }
         }
         let mean = sums.map(|sum| u8::try_from(sum / 400).unwrap());
-        let wanted = [(left + 10) * 255 / 257, (top + 10) * 255 / 200, 128];
-        let wanted = wanted.map(|part| u8::try_from(part).unwrap());
-        sixels::assert_near(mean, wanted, 8, "mean");
+        let expected = [(left + 10) * 255 / 257, (top + 10) * 255 / 200, 128];
+        let expected = expected.map(|part| u8::try_from(part).unwrap());
+        sixels::assert_near(mean, expected, 8, "mean");
     }
 }
 
@@ -141,7 +141,7 @@ fn transparent_pixels_are_left_out() {
 }
 
 #[test]
-fn a_frame_inside_an_image_has_nothing_around_it() {
+fn the_area_around_a_frame_is_transparent() {
     let image = sixels::parse(
         &ENCODER
             .draw(&gif(8, 8, (2, 3, 4, 2)), 80, 24, 1)
@@ -157,7 +157,7 @@ fn a_frame_inside_an_image_has_nothing_around_it() {
 }
 
 #[test]
-fn bombs_and_damaged_files_are_not_drawn() {
+fn decompression_bombs_and_damaged_files_are_not_drawn() {
     let drawn = |protocol, file: &[u8]| encoder(protocol).draw(file, 80, 24, 1);
     for protocol in [Protocol::Sixel, Protocol::Kitty, Protocol::Iterm] {
         assert_eq!(drawn(protocol, &claim(60_000, 60_000)), None);
@@ -170,7 +170,7 @@ fn bombs_and_damaged_files_are_not_drawn() {
     assert_eq!(drawn(Protocol::Sixel, &claim(4_000, 4_000)), None);
     for (name, file) in halves() {
         for end in 0..file.len() {
-            // A decoder may use the part that exists.
+            // A decoder may accept the beginning.
             let _ = drawn(Protocol::Sixel, &file[..end]);
         }
         assert_eq!(
@@ -178,16 +178,16 @@ fn bombs_and_damaged_files_are_not_drawn() {
             None,
             "{name}"
         );
-        for place in (0..file.len()).step_by(7) {
+        for index in (0..file.len()).step_by(7) {
             let mut file = file.clone();
-            file[place] ^= 0x55;
+            file[index] ^= 0x55;
             let _ = drawn(Protocol::Sixel, &file);
         }
     }
 }
 
 #[test]
-fn kitty_gets_chunks_and_draws_by_number() {
+fn kitty_receives_chunks_and_draws_by_number() {
     let drawing = encoder(Protocol::Kitty)
         .draw(&claim(100, 100), 80, 24, 7)
         .unwrap();
@@ -201,7 +201,7 @@ fn kitty_gets_chunks_and_draws_by_number() {
 }
 
 #[test]
-fn kitty_gets_other_formats_as_png() {
+fn kitty_receives_other_formats_as_png() {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
 
@@ -214,9 +214,9 @@ fn kitty_gets_other_formats_as_png() {
         let encoded: String = chunks.map(|(_, chunk)| chunk).collect();
         let sent = STANDARD.decode(encoded).unwrap();
         let pixels = decode::shrunk(&sent, (32, 16), (32, 16)).expect(name);
-        let near = |place: usize, wanted| {
-            let colour = std::array::from_fn(|part| pixels.rgba[place * 4 + part]);
-            sixels::assert_near(colour, wanted, 8, name);
+        let near = |index: usize, expected| {
+            let colour = std::array::from_fn(|part| pixels.rgba[index * 4 + part]);
+            sixels::assert_near(colour, expected, 8, name);
         };
         near(8 * 32 + 4, [200, 50, 50]);
         near(8 * 32 + 27, [30, 100, 200]);
@@ -224,7 +224,7 @@ fn kitty_gets_other_formats_as_png() {
 }
 
 #[test]
-fn placeholders_are_text_and_the_image_goes_around_tmux() {
+fn placeholders_are_text_and_the_image_passes_through_tmux() {
     let number = number(4_711, 0);
     let drawing = encoder(Protocol::Placeholders);
     let drawing = drawing.draw(&claim(30, 40), 80, 24, number).unwrap();
@@ -232,7 +232,7 @@ fn placeholders_are_text_and_the_image_goes_around_tmux() {
     let start = format!("\x1bPtmux;\x1b\x1b_Ga=T,U=1,f=100,q=2,i={number},c=3,r=2,m=1;");
     assert!(drawing.preamble.starts_with(&start), "{}", drawing.preamble);
     assert!(drawing.preamble.ends_with("\x1b\x1b\\\x1b\\"));
-    // Only what is doubled gets through.
+    // Only doubled escapes pass through.
     let inner = drawing
         .preamble
         .replace("\x1bPtmux;", "")
@@ -250,7 +250,7 @@ fn placeholders_are_text_and_the_image_goes_around_tmux() {
 }
 
 #[test]
-fn numbers_differ_and_fit_their_marks() {
+fn image_numbers_differ_and_fit_into_marks() {
     for process in [0, 1, 62, 63, 64, 4_711, u32::MAX] {
         for image in [0, 1, 254, 255, u32::MAX] {
             let number = number(process, image);

@@ -13,7 +13,7 @@ fn rendered(text: &str, columns: usize) -> Vec<String> {
 }
 
 #[test]
-fn blocks_are_shown_apart() {
+fn blocks_are_separated() {
     assert_eq!(
         rendered("# Title\nText *that* `goes`\non.\n\n> quoted\n> twice", 40),
         ["Title", "", "Text that goes on.", "", "│ quoted twice"]
@@ -21,7 +21,7 @@ fn blocks_are_shown_apart() {
 }
 
 #[test]
-fn lists_have_marks_and_hang() {
+fn lists_have_marks_and_hanging_indents() {
     assert_eq!(
         rendered("- one two three\n- four\n  1. five\n  2. six\n\nafter", 11),
         [
@@ -42,7 +42,7 @@ fn lists_have_marks_and_hang() {
 }
 
 #[test]
-fn loose_items_stand_apart() {
+fn loose_items_are_separated() {
     assert_eq!(rendered("- a\n\n- b", 20), ["• a", "", "• b"]);
     assert_eq!(
         rendered("- a\n\n  more\n- b", 20),
@@ -59,13 +59,13 @@ fn code_keeps_its_lines() {
 }
 
 #[test]
-fn links_show_where_they_lead() {
+fn links_show_their_address() {
     assert_eq!(rendered("[here](http://a.b)", 40), ["here (http://a.b)"]);
     assert_eq!(rendered("<http://a.b>", 40), ["http://a.b"]);
 }
 
 #[test]
-fn tables_fit() {
+fn tables_fit_the_screen() {
     let table = "| a | long heading |\n|---|---|\n| 1 | x |\n| 22 | yy |";
     assert_eq!(
         rendered(table, 40),
@@ -120,17 +120,17 @@ fn streamed(text: &str, cut: usize) -> Vec<String> {
             .char_indices()
             .nth(cut)
             .map_or(rest.len(), |(at, _)| at);
-        let (piece, behind) = rest.split_at(length);
+        let (piece, remaining) = rest.split_at(length);
         lines.extend(stream.push(piece, 30, &Theme::DARK));
         stream.tail(30, &Theme::DARK);
-        rest = behind;
+        rest = remaining;
     }
     lines.extend(stream.finish(30, &Theme::DARK));
     texts(&lines)
 }
 
 #[test]
-fn the_cuts_do_not_matter() {
+fn splits_of_a_stream_do_not_matter() {
     let whole = streamed(SAMPLE, SAMPLE.len());
     for cut in 1..40 {
         assert_eq!(streamed(SAMPLE, cut), whole, "{cut}");
@@ -156,7 +156,7 @@ fn finished_blocks_leave_the_tail() {
     assert_eq!(texts(&stream.finish(30, &Theme::DARK)), ["  mo"]);
 }
 
-/// However long a block gets, little of it is looked at again, and it looks the same in the end.
+/// However long a block is, little of it is rendered again, and the result is the same.
 #[test]
 fn a_long_block_is_cut_invisibly() {
     let words = [

@@ -30,7 +30,7 @@ fn keys(pager: &mut Pager, keys: &str) {
 }
 
 #[test]
-fn it_opens_at_the_end_and_reaches_everything() {
+fn the_pager_opens_at_the_end_and_reaches_everything() {
     let mut pager = pager(&log(50));
     assert_eq!(shown(&pager)[9], "· note 50");
     let foot = shown(&pager).pop().unwrap();
@@ -50,7 +50,7 @@ fn it_opens_at_the_end_and_reaches_everything() {
 }
 
 #[test]
-fn a_search_goes_down_and_up_and_around() {
+fn a_search_goes_down_and_up_and_wraps_around() {
     let mut pager = pager(&log(50));
     keys(&mut pager, "g/NOTE 4\n");
     let foot = shown(&pager).pop().unwrap();
@@ -66,9 +66,9 @@ fn a_search_goes_down_and_up_and_around() {
     assert!(rows.contains(&"· note 49".to_owned()), "{rows:?}");
     assert!(rows[10].contains("wrapped around"), "{rows:?}");
     let (lines, _) = screen(&pager, &Theme::DARK);
-    let stands_out = |line: &Line| line.0.iter().any(|span| span.style.reverse);
-    assert!(lines.iter().any(stands_out));
-    // A cancelled search leaves the one before.
+    let is_highlighted = |line: &Line| line.0.iter().any(|span| span.style.reverse);
+    assert!(lines.iter().any(is_highlighted));
+    // A cancelled search keeps the previous one.
     keys(&mut pager, "/other");
     pager.press(&Key::plain(KeyCode::Escape));
     assert_eq!(pager.query, "note 4");
@@ -81,12 +81,12 @@ fn a_match_near_the_end_does_not_trap_the_search() {
     for _ in 0..60 {
         keys(&mut pager, "n");
     }
-    // It went around.
+    // It wrapped around.
     assert!(pager.top < 60, "{}", pager.top);
 }
 
 #[test]
-fn new_items_come_at_the_end_and_move_nothing_else() {
+fn new_items_are_added_at_the_end_and_move_nothing_else() {
     let mut log = log(50);
     let mut pager = pager(&log);
     log.push(Item::Note("new".to_owned()), 2);

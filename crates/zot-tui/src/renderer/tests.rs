@@ -1,6 +1,6 @@
 use super::*;
 
-/// A terminal that shows what a renderer writes.
+/// A terminal that displays what a renderer writes.
 struct Screen {
     terminal: vt100::Parser,
     renderer: Renderer,
@@ -45,7 +45,7 @@ impl Screen {
         rows
     }
 
-    /// Everything that was ever scrolled away, and the screen.
+    /// Returns the scrollback and the screen.
     fn everything(&mut self) -> Vec<String> {
         let mut all = Vec::new();
         let width = self.terminal.screen().size().1.get();
@@ -64,7 +64,7 @@ impl Screen {
 }
 
 #[test]
-fn finished_lines_go_up_and_the_live_part_stays_below() {
+fn finished_lines_scroll_up_and_the_live_part_stays_below() {
     let mut screen = Screen::new(5, 20);
     screen.draw(&[], &["> "]);
     assert_eq!(screen.rows(), [">"]);
@@ -103,7 +103,7 @@ fn a_live_part_that_shrinks_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_live_part_higher_than_the_screen_shows_its_end() {
+fn a_live_part_taller_than_the_screen_shows_its_end() {
     let mut screen = Screen::new(3, 10);
     screen.draw(&[], &["1", "2", "3", "4", "5"]);
     assert_eq!(screen.rows(), ["3", "4", "5"]);
@@ -114,7 +114,7 @@ fn a_live_part_higher_than_the_screen_shows_its_end() {
 }
 
 #[test]
-fn clearing_leaves_the_finished_lines_only() {
+fn clearing_leaves_only_the_finished_lines() {
     let mut screen = Screen::new(6, 20);
     screen.draw(&["kept"], &["busy", "> "]);
     let bytes = screen.renderer.clear();

@@ -65,7 +65,7 @@ fn with_sixteen_colours_additions_are_green_and_removals_red() {
 }
 
 #[test]
-fn a_theme_is_read() {
+fn a_theme_is_parsed() {
     let text = r##"{"base": "light", "accent": "#0a0B0c", "user": {"color": "bright-red", "background": "default", "bold": true}}"##;
     let theme = Theme::parse(text).unwrap();
     assert_eq!(theme.accent, Style::PLAIN.color(Color::Rgb(10, 11, 12)));
@@ -75,7 +75,7 @@ fn a_theme_is_read() {
 }
 
 #[test]
-fn an_invalid_theme_explains_itself() {
+fn an_invalid_theme_is_explained() {
     for (text, expected) in [
         ("[]", "expected an object"),
         ("{", "not JSON: "),

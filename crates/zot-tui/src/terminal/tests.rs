@@ -1,4 +1,4 @@
-//! Panics, in a process of their own on a real terminal: this test program, run again.
+//! Panics, in a separate process on a real terminal: this test program, run again.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,8 +11,8 @@ use super::*;
 
 const ROLE: &str = "ZOT_TUI_TEST_PANICS";
 
-/// Runs `test` of this program on a terminal and returns what it wrote there. The terminal's
-/// settings must be afterwards what they were.
+/// Runs `test` of this program on a terminal and returns what it wrote. Asserts that the terminal's
+/// settings are restored.
 fn on_a_terminal(test: &str) -> String {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
@@ -22,8 +22,8 @@ fn on_a_terminal(test: &str) -> String {
         let path = name.to_str().unwrap();
         File::options().read(true).write(true).open(path).unwrap()
     };
-    let kept = open();
-    let before = format!("{:?}", tcgetattr(&kept).unwrap());
+    let terminal = open();
+    let before = format!("{:?}", tcgetattr(&terminal).unwrap());
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(ROLE, "1")
@@ -33,7 +33,7 @@ fn on_a_terminal(test: &str) -> String {
         .stderr(Stdio::from(open()))
         .spawn()
         .unwrap();
-    // Read to the end: it may write more than the terminal holds.
+    // Read concurrently: it may write more than the terminal buffers.
     let reader = std::thread::spawn(move || {
         let mut written = Vec::new();
         let mut buffer = [0; 4096];
@@ -47,12 +47,12 @@ fn on_a_terminal(test: &str) -> String {
         String::from_utf8_lossy(&written).into_owned()
     });
     child.wait().unwrap();
-    assert_eq!(format!("{:?}", tcgetattr(&kept).unwrap()), before);
-    drop(kept);
+    assert_eq!(format!("{:?}", tcgetattr(&terminal).unwrap()), before);
+    drop(terminal);
     reader.join().unwrap()
 }
 
-/// Where each of `marks` is, in this order.
+/// Asserts that `text` contains `marks` in this order.
 fn assert_in_order(text: &str, marks: &[&str]) {
     let mut rest = text;
     for mark in marks {
@@ -78,19 +78,19 @@ async fn a_panic_restores_the_terminal_before_it_is_reported() {
 }
 
 #[tokio::test]
-async fn the_terminal_is_taken_again_after_a_caught_panic() {
+async fn the_terminal_is_set_up_again_after_a_caught_panic() {
     if std::env::var_os(ROLE).is_some() {
         let mut terminal = Terminal::enter(Kind::Screen).unwrap();
         assert_eq!(terminal.regain().unwrap(), None);
         let mut jobs = tokio::task::JoinSet::new();
         jobs.spawn(async { panic!("in a job") });
         assert!(jobs.join_next().await.unwrap().is_err());
-        let said = terminal.regain().unwrap().unwrap();
-        assert!(said.contains("in a job"), "{said}");
+        let message = terminal.regain().unwrap().unwrap();
+        assert!(message.contains("in a job"), "{message}");
         assert!(mode::is_raw());
         return;
     }
     let written =
-        on_a_terminal("terminal::tests::the_terminal_is_taken_again_after_a_caught_panic");
+        on_a_terminal("terminal::tests::the_terminal_is_set_up_again_after_a_caught_panic");
     assert_in_order(&written, &[BEGIN, END, "in a job", BEGIN, END, "1 passed"]);
 }

@@ -6,7 +6,7 @@ fn wrapped(text: &str, columns: usize, indent: usize) -> Vec<String> {
 }
 
 #[test]
-fn lines_break_at_blanks() {
+fn lines_break_at_spaces() {
     assert_eq!(wrapped("one two three", 7, 0), ["one two", "three"]);
     assert_eq!(wrapped("one two three", 8, 0), ["one two", "three"]);
     assert_eq!(wrapped("short", 10, 0), ["short"]);
@@ -20,13 +20,13 @@ fn later_lines_are_indented() {
 }
 
 #[test]
-fn a_word_too_long_is_cut() {
+fn a_long_word_is_split() {
     assert_eq!(wrapped("abcdefgh", 3, 0), ["abc", "def", "gh"]);
     assert_eq!(wrapped("x abcdefgh", 4, 0), ["x", "abcd", "efgh"]);
 }
 
 #[test]
-fn wide_characters_and_clusters_stay_whole() {
+fn wide_characters_and_clusters_are_not_split() {
     assert_eq!(wrapped("日本語", 4, 0), ["日本", "語"]);
     let family = "👨‍👩‍👧";
     assert_eq!(wrapped(&family.repeat(2), 2, 0), [family, family]);
@@ -38,7 +38,7 @@ fn wide_characters_and_clusters_stay_whole() {
 }
 
 #[test]
-fn nothing_wraps_wider_than_asked() {
+fn wrapped_lines_fit_the_columns() {
     for text in ["a bb ccc dddd eeeee", "日本 語のテキスト x", "👨‍👩‍👧 ab👍🏽cd"]
     {
         for columns in 2..12 {
@@ -57,7 +57,7 @@ fn a_word_of_two_styles_is_one_word() {
     let mut line = Line::plain("one two");
     line.push("three", Style::PLAIN.bold());
     let lines = wrap(&line, 8, 0);
-    // "twothree" would fit on a line of its own, but a style may begin within a word.
+    // "twothree" would fit on a separate line, but a style may begin within a word.
     assert_eq!(
         lines
             .iter()

@@ -6,13 +6,13 @@ use zot_sdk::login::LoginPreference;
 use super::*;
 
 impl Chat {
-    /// Answers every preview that was asked for, as the run does.
+    /// Delivers every requested preview, as the loop does.
     fn show(&mut self, effects: Vec<Effect>, preview: impl Fn(&Subject) -> Preview) {
         for effect in effects {
             if let Effect::Query(Query::Preview(subject)) = effect {
                 let preview = preview(&subject);
                 let more = self.input(Input::Preview { subject, preview });
-                assert_eq!(more, [], "one answer, no further question");
+                assert_eq!(more, [], "a preview requests no other");
             }
         }
     }
@@ -38,7 +38,7 @@ fn prose(facts: &[&str], text: &str) -> Preview {
     }
 }
 
-fn asked(id: &str) -> Vec<Effect> {
+fn requested(id: &str) -> Vec<Effect> {
     vec![Effect::Query(Query::Preview(Subject::Session(
         id.to_owned(),
     )))]
@@ -50,7 +50,7 @@ fn last_command(chat: &mut Chat, text: &str) -> Option<Effect> {
 }
 
 #[test]
-fn a_command_that_is_typed_out_is_the_one_that_runs() {
+fn an_exactly_typed_command_is_the_one_that_runs() {
     let mut chat = Chat::new(80, 24);
     let others = ["session-notes", "exporter", "todo-list", "todo"];
     let others = others.map(|name| (name.to_owned(), String::new()));
@@ -92,7 +92,7 @@ fn a_command_that_is_typed_out_is_the_one_that_runs() {
             arguments: String::new()
         }))
     );
-    // One that was selected wins over what is written.
+    // A selected command wins over the typed one.
     chat.write("/session");
     chat.press(KeyCode::Down);
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_command_that_is_typed_out_is_the_one_that_runs() {
     );
 }
 
-/// Extensions start while the user writes already.
+/// Extensions may start while the user types.
 #[test]
 fn a_command_that_becomes_known_while_it_is_typed_is_run() {
     let mut chat = Chat::new(80, 24);
@@ -118,7 +118,7 @@ fn a_command_that_becomes_known_while_it_is_typed_is_run() {
 }
 
 #[test]
-fn a_path_that_is_typed_out_is_the_one_that_is_chosen() {
+fn an_exactly_typed_path_is_the_one_that_is_chosen() {
     let mut chat = Chat::new(100, 30);
     chat.write("see @");
     let files = ["docs/a.md", "src/lib.rs.bak", "src/lib.rs", "a.md"];
@@ -130,7 +130,7 @@ fn a_path_that_is_typed_out_is_the_one_that_is_chosen() {
     chat.write("@a.md");
     chat.press(KeyCode::Tab);
     assert_eq!(chat.app.composer.editor.text(), "see @src/lib.rs @a.md ");
-    // What is outside is not looked for inside.
+    // Paths outside the working directory are not matched with files inside.
     chat.write("@/a.md");
     let effects = chat.press(KeyCode::Enter);
     let sent = "see @src/lib.rs @a.md @/a.md";
@@ -141,7 +141,7 @@ fn a_path_that_is_typed_out_is_the_one_that_is_chosen() {
 }
 
 #[test]
-fn tab_goes_into_a_directory_and_enter_takes_it() {
+fn tab_enters_a_directory_and_enter_chooses_it() {
     let mut chat = Chat::new(100, 30);
     chat.write("@");
     let files = ["src/", "src/app/", "src/app/keys.rs", "zzz"];
@@ -161,7 +161,7 @@ fn tab_goes_into_a_directory_and_enter_takes_it() {
 fn a_preview_is_beside_the_list_at_100_by_30() {
     let mut chat = Chat::new(100, 30);
     let effects = chat.sessions(20);
-    assert_eq!(effects, asked("00000001"));
+    assert_eq!(effects, requested("00000001"));
     let text = "❯ first\n❯ a rather long question that has to be broken to fit beside the list";
     chat.show(effects, |_| prose(&["6 messages", "$0.0123"], text));
     let rows = chat.rows();
@@ -195,7 +195,7 @@ fn a_preview_is_beside_the_list_at_100_by_30() {
 }
 
 #[test]
-fn a_preview_is_below_the_list_where_there_are_few_columns() {
+fn a_preview_is_below_the_list_on_a_narrow_screen() {
     let mut chat = Chat::new(60, 24);
     let effects = chat.sessions(20);
     let long: String = (0..40).map(|number| format!("line {number}\n")).collect();
@@ -205,7 +205,7 @@ fn a_preview_is_below_the_list_where_there_are_few_columns() {
     assert_eq!(bars, 24 / 3);
     assert_eq!(rows[rows.len() - 9..][..2], ["│ fact", "│ line 0"]);
     assert!(rows.iter().any(|row| row == "resume:"), "{rows:?}");
-    // As low as a screen with a preview can be, the list is still there.
+    // On the lowest screen with a preview, the list is still visible.
     let mut chat = Chat::new(60, 14);
     let effects = chat.sessions(20);
     chat.show(effects, |_| prose(&["fact"], &long));
@@ -227,7 +227,7 @@ fn a_preview_is_below_the_list_where_there_are_few_columns() {
     );
 }
 
-/// What is being written stays in sight, however much it is.
+/// A long draft stays visible.
 #[test]
 fn a_list_leaves_the_editor_its_rows() {
     let mut chat = Chat::new(60, 24);
@@ -254,7 +254,7 @@ fn a_list_leaves_the_editor_its_rows() {
 #[test]
 fn a_small_screen_has_only_the_list_at_40_by_10() {
     let mut chat = Chat::new(40, 10);
-    assert_eq!(chat.sessions(20), [], "no preview, so none is asked for");
+    assert_eq!(chat.sessions(20), [], "no preview, so none is requested");
     assert_eq!(
         chat.rows()[3..],
         [
@@ -287,13 +287,17 @@ fn keys_move_page_filter_and_leave() {
     assert_eq!(at(Key::control('n')), Some(3));
     assert_eq!(at(Key::control('p')), Some(2));
     assert_eq!(at(plain(KeyCode::Up)), Some(1));
-    assert_eq!(at(plain(KeyCode::Up)), Some(30), "round at the end");
+    assert_eq!(at(plain(KeyCode::Up)), Some(30), "wraps around");
     assert_eq!(at(plain(KeyCode::Home)), Some(1));
     assert_eq!(at(plain(KeyCode::PageDown)), Some(9));
     assert_eq!(at(plain(KeyCode::PageDown)), Some(17));
     assert_eq!(at(plain(KeyCode::PageUp)), Some(9));
     assert_eq!(at(plain(KeyCode::End)), Some(30));
-    assert_eq!(at(plain(KeyCode::PageDown)), Some(30), "not round by pages");
+    assert_eq!(
+        at(plain(KeyCode::PageDown)),
+        Some(30),
+        "pages do not wrap around"
+    );
     chat.write("nothing like it");
     let rows = chat.rows();
     assert!(
@@ -311,7 +315,10 @@ fn keys_move_page_filter_and_leave() {
     chat.control('u');
     chat.input(Input::Paste("question 7\nand more".to_owned()));
     assert_eq!(chat.selected(), "00000007  just now  question 7");
-    assert!(chat.app.composer.editor.is_empty(), "the list has the keys");
+    assert!(
+        chat.app.composer.editor.is_empty(),
+        "the list receives the keys"
+    );
     assert_eq!(chat.press(KeyCode::Escape), []);
     assert!(chat.app.picker.list().is_none());
     chat.sessions(3);
@@ -319,42 +326,42 @@ fn keys_move_page_filter_and_leave() {
     assert!(chat.app.picker.list().is_none());
 }
 
-/// However fast the selection moves, one preview is on its way, and only the right one is shown.
+/// However fast the selection moves, one preview is requested at a time, and only the current one shown.
 #[test]
 fn a_late_preview_is_dropped() {
     let mut chat = Chat::new(100, 30);
     let id = |number: usize| format!("{number:08}");
-    assert_eq!(chat.sessions(5), asked(&id(1)));
+    assert_eq!(chat.sessions(5), requested(&id(1)));
     for _ in 0..3 {
         assert_eq!(chat.press(KeyCode::Down), [], "one at a time");
     }
-    let answer = |number: usize| Input::Preview {
+    let deliver = |number: usize| Input::Preview {
         subject: Subject::Session(id(number)),
         preview: prose(&[], &format!("about {number}")),
     };
-    assert_eq!(chat.input(answer(1)), asked(&id(4)));
+    assert_eq!(chat.input(deliver(1)), requested(&id(4)));
     let shows = |chat: &Chat, text: &str| chat.rows().iter().any(|row| row.contains(text));
     assert!(!shows(&chat, "about 1"));
-    assert_eq!(chat.input(answer(4)), []);
+    assert_eq!(chat.input(deliver(4)), []);
     assert!(shows(&chat, "about 4"));
-    // The old one stays for a moment, so that nothing flickers.
-    assert_eq!(chat.press(KeyCode::Down), asked(&id(5)));
+    // The old one stays for a moment to avoid flicker.
+    assert_eq!(chat.press(KeyCode::Down), requested(&id(5)));
     assert!(shows(&chat, "about 4"));
     let tick = chat.app.next_tick_ms().unwrap();
     chat.now_ms += tick;
     chat.input(Input::Tick);
     assert!(!shows(&chat, "about 4"));
     assert_eq!(chat.app.next_tick_ms(), None, "nothing to wake up for");
-    // Back at what is known already.
+    // Back to a known preview.
     assert_eq!(chat.press(KeyCode::Up), []);
     assert!(shows(&chat, "about 4"));
     chat.press(KeyCode::Escape);
-    assert_eq!(chat.input(answer(5)), []);
+    assert_eq!(chat.input(deliver(5)), []);
     assert!(!shows(&chat, "about"));
 }
 
 #[test]
-fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
+fn every_list_that_receives_the_keys_previews_the_selected_choice() {
     let names = |names: [&str; 2]| names.map(|name| (name.to_owned(), String::new())).to_vec();
     let words = |names: [&str; 2]| names.map(str::to_owned).to_vec();
     let log_in = Effect::Login(LoginEffect::LogIn(LoginRequest {
@@ -373,7 +380,7 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
         })
     };
     let two = || "two".to_owned();
-    for (input, subject, taken) in [
+    for (input, subject, effect) in [
         (
             Input::Listed(Listed::Models(words(["one", "two"]))),
             Subject::Model(two()),
@@ -414,7 +421,7 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
             picker.chosen().map(|choice| choice.name.ends_with("two")),
             Some(true)
         );
-        // What was asked for first has been answered, so this is asked for by the first letter.
+        // The first preview has arrived, so this one was requested with the first letter.
         let more = chat.input(Input::Preview {
             subject: subject.clone(),
             preview: prose(&[], "all about two"),
@@ -426,8 +433,8 @@ fn every_list_that_takes_the_keys_asks_about_what_is_selected() {
                 .any(|row| row.contains("│ all about two")),
             "{subject:?}"
         );
-        assert_eq!(chat.press(KeyCode::Enter).pop(), taken);
-        if taken.is_none() {
+        assert_eq!(chat.press(KeyCode::Enter).pop(), effect);
+        if effect.is_none() {
             assert_eq!(chat.app.composer.editor.text(), "use the skill two: ");
         }
     }
@@ -450,7 +457,7 @@ fn tab_completes_a_name() {
 }
 
 #[test]
-fn a_theme_is_seen_before_it_is_taken() {
+fn a_theme_is_previewed_before_it_is_chosen() {
     let mut chat = Chat::new(100, 30);
     let effects = chat.input(Input::Listed(Listed::Themes(
         ["dark", "light"].map(str::to_owned).to_vec(),
@@ -488,7 +495,7 @@ fn a_theme_is_seen_before_it_is_taken() {
     assert_eq!(accents(&mut chat), (false, false));
 }
 
-/// Names and previews are written by others.
+/// Names and previews are untrusted.
 #[test]
 fn nothing_in_a_list_controls_the_terminal_or_is_too_wide() {
     for (columns, rows) in [(100, 30), (60, 20), (40, 10)] {
@@ -525,9 +532,9 @@ fn nothing_in_a_list_controls_the_terminal_or_is_too_wide() {
     }
 }
 
-/// The end of a path says more than its beginning; what was typed stands out.
+/// The end of a path matters more than its beginning; matches are highlighted.
 #[test]
-fn long_paths_are_cut_at_their_beginning_and_matches_stand_out() {
+fn long_paths_are_cut_at_their_beginning_and_matches_are_highlighted() {
     let mut chat = Chat::new(40, 24);
     chat.write("@");
     let path = "crates/zot-tui/src/app/tests/some/deep/directory/picker.rs";

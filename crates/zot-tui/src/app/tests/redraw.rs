@@ -1,10 +1,10 @@
-//! Folding, other colours and another size: what is shown again, and what is left alone.
+//! Folding, other colours and another size: what is redrawn and what is left alone.
 
 use super::*;
 use crate::text::Line;
 
 impl Chat {
-    fn ran(&mut self, id: &str, lines: usize) {
+    fn finish_tool(&mut self, id: &str, lines: usize) {
         let output: String = (1..=lines).map(|line| format!("{id} {line}\n")).collect();
         self.event(
             json!({"type": "tool_call", "id": id, "name": "bash", "args": {"command": "work"}}),
@@ -13,12 +13,12 @@ impl Chat {
             "content": [{"type": "text", "text": output}]}));
     }
 
-    fn said(&mut self, text: &str) {
+    fn finish_answer(&mut self, text: &str) {
         self.delta(text);
         self.event(json!({"type": "assistant_message", "time": "", "content": []}));
     }
 
-    /// How often a line is there, scrolled away or not.
+    /// Returns how often a line appears, on the screen or in the scrollback.
     fn count(&mut self, line: &str) -> usize {
         let all = self.everything();
         let plain = |row: &str| row.trim_start_matches("│ ").trim().to_owned();
@@ -30,7 +30,7 @@ impl Chat {
 fn unfolding_shows_everything_that_was_hidden_once() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.ran("c1", 60);
+    chat.finish_tool("c1", 60);
     chat.control('o');
     for line in 1..=60 {
         assert_eq!(chat.count(&format!("c1 {line}")), 1, "line {line}");
@@ -44,7 +44,7 @@ fn unfolding_shows_everything_that_was_hidden_once() {
 fn folding_again_shows_the_short_form_on_the_screen() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.ran("c1", 12);
+    chat.finish_tool("c1", 12);
     chat.control('o');
     assert!(
         chat.rows().contains(&"│ c1 6".to_owned()),
@@ -64,13 +64,13 @@ fn folding_again_shows_the_short_form_on_the_screen() {
 fn lines_that_scrolled_away_are_not_rewritten() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
-    chat.ran("c1", 60);
+    chat.finish_tool("c1", 60);
     chat.control('o');
     let before = chat.everything();
     chat.control('o');
     assert_eq!(chat.everything(), before);
-    // What comes next is folded.
-    chat.ran("c2", 60);
+    // Later results are folded.
+    chat.finish_tool("c2", 60);
     assert_eq!(chat.count("c2 30"), 0);
 }
 
@@ -84,7 +84,7 @@ fn output_above_the_chat_survives_unfolding() {
     chat.app = App::new(Theme::DARK, 80, 24, info, History::default());
     chat.draw();
     chat.prompt("go");
-    chat.ran("c1", 9);
+    chat.finish_tool("c1", 9);
     chat.control('o');
     let rows = chat.rows();
     assert_eq!(rows[..2], ["$ make", "all is well"]);
@@ -96,8 +96,8 @@ fn an_answer_that_has_partly_left_the_screen_is_not_written_twice() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
     let text: String = (1..=30).map(|line| format!("- point {line}\n")).collect();
-    chat.said(&text);
-    chat.ran("c1", 20);
+    chat.finish_answer(&text);
+    chat.finish_tool("c1", 20);
     chat.control('o');
     for line in 1..=30 {
         assert_eq!(chat.count(&format!("• point {line}")), 1, "point {line}");
@@ -105,10 +105,10 @@ fn an_answer_that_has_partly_left_the_screen_is_not_written_twice() {
 }
 
 #[test]
-fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
+fn unfolding_in_the_middle_of_an_answer_loses_no_line() {
     let mut chat = Chat::new(40, 24);
     chat.prompt("go");
-    chat.ran("c1", 20);
+    chat.finish_tool("c1", 20);
     chat.delta("one\n\ntwo\n\nthree");
     chat.control('o');
     chat.delta(" and four\n\n");
@@ -123,15 +123,15 @@ fn unfolding_in_the_middle_of_an_answer_loses_nothing_of_it() {
 fn an_item_folded_above_the_screen_opens_in_the_pager() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
-    chat.ran("c1", 20);
-    chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    chat.finish_tool("c1", 20);
+    chat.finish_answer("one\n\ntwo\n\nthree\n\nfour\n\nfive");
     let before = chat.everything();
     chat.control('o');
     let (lines, _) = chat.app.pager_frame().unwrap();
     let lines: Vec<String> = lines.iter().map(Line::text).collect();
     assert_eq!(lines[1..4], ["╭ bash  work", "│ c1 1", "│ c1 2"]);
     assert_eq!(lines.len(), 10);
-    // Keys are for it, and what is said goes on below it.
+    // The pager receives the keys.
     chat.write("/c1 20");
     chat.press(KeyCode::Enter);
     let (lines, _) = chat.app.pager_frame().unwrap();
@@ -157,7 +157,7 @@ fn a_question_closes_the_transcript() {
 fn other_colours_change_nothing_but_colours() {
     let mut chat = Chat::new(40, 10);
     chat.prompt("go");
-    chat.said("one\n\ntwo\n\nthree\n\nfour\n\nfive");
+    chat.finish_answer("one\n\ntwo\n\nthree\n\nfour\n\nfive");
     let before = chat.everything();
     chat.input(Input::Theme(Box::new(Theme::LIGHT)));
     assert_eq!(chat.everything(), before);
@@ -169,7 +169,7 @@ fn a_new_width_rewrites_the_conversation_if_configured() {
     chat.app.transcript.keeps_scrollback = false;
     chat.prompt("go");
     for turn in 1..=20 {
-        chat.said(&format!("answer {turn} {}\n", "word ".repeat(12)));
+        chat.finish_answer(&format!("answer {turn} {}\n", "word ".repeat(12)));
     }
     let (rows, columns) = (12_u16.try_into().unwrap(), 30_u16.try_into().unwrap());
     chat.terminal.screen_mut().set_size(rows, columns);
@@ -189,7 +189,7 @@ fn a_new_width_rewrites_the_conversation_if_configured() {
 
 #[test]
 fn a_new_width_clears_the_scrollback_only_if_configured() {
-    for (keeps, forgets) in [(false, true), (true, false)] {
+    for (keeps, clears) in [(false, true), (true, false)] {
         let mut chat = Chat::new(80, 24);
         chat.app.transcript.keeps_scrollback = keeps;
         chat.prompt("go");
@@ -203,13 +203,13 @@ fn a_new_width_clears_the_scrollback_only_if_configured() {
         let bytes = chat
             .renderer
             .draw(chat.app.frame(chat.renderer.above()), 24);
-        assert_eq!(bytes.contains("\x1b[3J"), forgets, "{bytes:?}");
-        assert_eq!(bytes.contains("❯ go"), forgets, "{bytes:?}");
+        assert_eq!(bytes.contains("\x1b[3J"), clears, "{bytes:?}");
+        assert_eq!(bytes.contains("❯ go"), clears, "{bytes:?}");
     }
 }
 
 #[test]
-fn a_very_long_conversation_mentions_where_its_beginning_is() {
+fn a_very_long_conversation_notes_where_its_beginning_is() {
     let mut chat = Chat::new(80, 24);
     chat.app.transcript.keeps_scrollback = false;
     for _ in 0..40 {

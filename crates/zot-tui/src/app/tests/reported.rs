@@ -1,4 +1,4 @@
-//! What the agent reports, written as the frames that people know from `zot --json`.
+//! The agent's events, written as the frames of `zot --json`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use zot_sdk::{
 
 use super::super::Input;
 
-/// The frame as what comes from the agent or an extension.
+/// Converts a frame into an input from the agent or an extension.
 pub(super) fn input(frame: Value) -> Input {
     let event: Event = serde_json::from_value(frame).unwrap();
     match event {
@@ -47,7 +47,7 @@ pub(super) fn input(frame: Value) -> Input {
     }
 }
 
-/// The event of a question on the side; others are as if nothing had come.
+/// Converts a frame into an event of a side question; notices of extensions become ticks.
 pub(super) fn aside(frame: Value) -> Input {
     match input(frame) {
         Input::Agent(event) => Input::Aside(event),
@@ -55,7 +55,7 @@ pub(super) fn aside(frame: Value) -> Input {
     }
 }
 
-/// An earlier part of the conversation, from the messages of `get_messages`.
+/// Converts the messages of `get_messages` into an earlier part of the conversation.
 pub(super) fn messages(frames: Value) -> Vec<Arc<Message>> {
     let frames: Vec<zot_sdk::wire::Message> = serde_json::from_value(frames).unwrap();
     let messages = frames.iter().map(|frame| {
@@ -114,7 +114,7 @@ fn agent_event(event: Event) -> AgentEvent {
     }
 }
 
-/// What goes wrong at a provider.
+/// Converts a failure of a provider.
 fn failure(event: Event) -> AgentEvent {
     match event {
         Event::Retry {

@@ -1,4 +1,4 @@
-//! Windows of another size, in a terminal that changes as real ones do: every line stays once.
+//! Resized windows, in a terminal that resizes the way real ones do: every line remains exactly once.
 
 use proptest::prelude::*;
 
@@ -8,14 +8,14 @@ use crate::renderer::model::{Model, Rules};
 
 const SHELL_LINES: usize = 12;
 
-/// The chat in such a terminal.
+/// The chat in a terminal that can be resized.
 struct Resizable {
     app: App,
     renderer: Renderer,
     terminal: Model,
     now_ms: u64,
-    /// Numbered lines that the model has said.
-    said: usize,
+    /// How many numbered lines the model has written.
+    written: usize,
     is_working: bool,
 }
 
@@ -23,8 +23,8 @@ struct Resizable {
 enum Step {
     Rows(usize),
     Columns(usize),
-    /// So many lines of an answer, with what is before each and after it.
-    Say(usize, (&'static str, &'static str)),
+    /// This many lines of an answer, with the text before and after each.
+    Answer(usize, (&'static str, &'static str)),
     EndTurn,
     Key(KeyCode),
     Draft(usize),
@@ -50,7 +50,7 @@ impl Resizable {
             renderer: Renderer::new(Depth::None),
             terminal,
             now_ms: 1_000,
-            said: 0,
+            written: 0,
             is_working: false,
         };
         chat.draw();
@@ -82,18 +82,18 @@ impl Resizable {
         self.input(Input::Resized { columns, rows });
     }
 
-    fn say(&mut self, lines: usize, (before, after): (&str, &str)) {
+    fn answer(&mut self, lines: usize, (before, after): (&str, &str)) {
         if !self.is_working {
             self.is_working = true;
             self.input(Input::Prompt(Prompt::typed("go")));
             self.event(json!({"type": "assistant_start"}));
         }
         self.event(json!({"type": "tool_result", "id": "t", "is_error": false, "content": []}));
-        // Whatever was before is a block of its own.
+        // Separates it from the previous block.
         self.event(json!({"type": "text_delta", "delta": "\n\n"}));
         for _ in 0..lines {
-            self.said += 1;
-            let number = self.said;
+            self.written += 1;
+            let number = self.written;
             let before = before.replace('N', &number.to_string());
             self.event(json!({"type": "text_delta", "delta": format!("{before}li")}));
             self.event(
@@ -110,12 +110,12 @@ impl Resizable {
         }
     }
 
-    fn take(&mut self, step: Step) {
+    fn apply(&mut self, step: Step) {
         let (columns, rows) = self.app.size();
         match step {
             Step::Rows(rows) => self.resize(columns, rows),
             Step::Columns(columns) => self.resize(columns, rows),
-            Step::Say(lines, around) => self.say(lines, around),
+            Step::Answer(lines, around) => self.answer(lines, around),
             Step::EndTurn => self.end_turn(),
             Step::Key(code) => self.input(Input::Key(Key::plain(code))),
             Step::Draft(lines) => {
@@ -128,11 +128,11 @@ impl Resizable {
                 lines: vec!["in the panel".to_owned(); lines],
                 footer: String::new(),
             }))),
-            // It would end the one that runs.
+            // It would end the running one.
             Step::Tool(_) if !self.app.transcript.tools.is_empty() => {}
             Step::Tool(lines) => {
                 let output = "printed\n".repeat(lines);
-                // What the model has said before a call is final.
+                // Text before a call is final.
                 self.event(json!({"type": "tool_use_start", "id": "t", "name": "bash"}));
                 self.event(json!({"type": "tool_call", "id": "t", "name": "bash",
                     "args": {"command": "work"}}));
@@ -145,20 +145,23 @@ impl Resizable {
         }
     }
 
-    /// How often `text` is at the end of a row, whatever is before it there.
+    /// Returns how many rows end with `text`.
     fn count(rows: &[String], text: &str) -> usize {
         rows.iter().filter(|row| row.ends_with(text)).count()
     }
 
-    fn check(&self, least: usize) -> Result<(), TestCaseError> {
+    fn check(&self, min_count: usize) -> Result<(), TestCaseError> {
         let rows = self.terminal.everything();
         for line in 1..=SHELL_LINES {
             let found = rows.iter().filter(|row| **row == format!("shell {line}"));
             prop_assert_eq!(found.count(), 1, "shell {}: {:#?}", line, rows);
         }
-        for number in 1..=self.said {
+        for number in 1..=self.written {
             let found = Self::count(&rows, &format!("line number {number}."));
-            prop_assert!((least..=1).contains(&found), "{number}: {found} {rows:#?}");
+            prop_assert!(
+                (min_count..=1).contains(&found),
+                "{number}: {found} {rows:#?}"
+            );
         }
         Ok(())
     }
@@ -179,7 +182,7 @@ fn steps(rows: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
     ];
     let step = prop_oneof![
         6 => rows.prop_map(Step::Rows),
-        4 => (1..20_usize, around).prop_map(|(lines, around)| Step::Say(lines, around)),
+        4 => (1..20_usize, around).prop_map(|(lines, around)| Step::Answer(lines, around)),
         2 => Just(Step::EndTurn),
         2 => prop::sample::select(keys.to_vec()).prop_map(Step::Key),
         1 => (1..12_usize).prop_map(Step::Draft),
@@ -193,11 +196,11 @@ fn steps(rows: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
 fn check(rules: Rules, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let mut chat = Resizable::new(rules, 60, 30);
     for step in steps {
-        chat.take(step);
+        chat.apply(step);
         chat.check(0)?;
     }
     for _ in 0..3 {
-        chat.take(Step::Key(KeyCode::Escape));
+        chat.apply(Step::Key(KeyCode::Escape));
     }
     chat.end_turn();
     chat.check(1)
@@ -207,35 +210,35 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
-    fn any_heights_leave_every_line_once_in_tmux(steps in steps(8..40)) {
+    fn any_heights_keep_every_line_once_in_tmux(steps in steps(8..40)) {
         check(Rules::Tmux, steps)?;
     }
 
     #[test]
-    fn any_heights_leave_every_line_once_in_xterm_js(steps in steps(8..40)) {
+    fn any_heights_keep_every_line_once_in_xterm_js(steps in steps(8..40)) {
         check(Rules::XtermJs, steps)?;
     }
 
     #[test]
-    fn any_widths_leave_every_line_once(
+    fn any_widths_keep_every_line_once(
         steps in steps(20..40),
         widths in prop::collection::vec(40..100_usize, 1..6),
     ) {
         let mut steps = steps;
         let distance = (steps.len() / widths.len()).max(1);
         for (index, width) in widths.into_iter().enumerate() {
-            let place = (index * (distance + 1)).min(steps.len());
-            steps.insert(place, Step::Columns(width));
+let position = (index * (distance + 1)).min(steps.len());
+            steps.insert(position, Step::Columns(width));
         }
         check(Rules::Tmux, steps)?;
     }
 }
 
 #[test]
-fn ten_rows_less_at_once_leave_the_end_of_the_answer_on_the_screen() {
+fn losing_ten_rows_at_once_keeps_the_end_of_the_answer_on_the_screen() {
     for rules in [Rules::Tmux, Rules::XtermJs] {
         let mut chat = Resizable::new(rules, 60, 30);
-        chat.say(80, ("", "\n\n"));
+        chat.answer(80, ("", "\n\n"));
         chat.end_turn();
         chat.resize(60, 20);
         chat.check(1).unwrap();
@@ -254,7 +257,7 @@ fn ten_rows_less_at_once_leave_the_end_of_the_answer_on_the_screen() {
 fn a_terminal_that_does_not_report_its_cursor_loses_no_line() {
     for rules in [Rules::Tmux, Rules::XtermJs] {
         let mut chat = Resizable::new(rules, 60, 30);
-        chat.say(80, ("", "\n\n"));
+        chat.answer(80, ("", "\n\n"));
         chat.end_turn();
         for rows in [20, 35, 12] {
             chat.terminal.resize(60, rows);

@@ -1,4 +1,4 @@
-//! Screens that nothing fits on, and windows that are dragged over all sizes.
+//! Screens too small for anything, and windows dragged through all sizes.
 
 use super::hostile::HostileInputs;
 use super::*;
@@ -21,7 +21,7 @@ fn any_input_is_drawn_on_any_screen() {
             let input = hostile.input();
             for (app, renderer) in [(&mut dragged, &mut screen), (&mut fresh, &mut other)] {
                 app.update(step * 300, input.clone());
-                // A screen may be lower than what we lay out for.
+                // The screen may have fewer rows than the layout assumes.
                 let frame = app.frame(renderer.above());
                 renderer.draw(frame, rows);
             }

@@ -1,12 +1,12 @@
-//! Whole screens, with what has scrolled away, at two sizes, compared with files.
+//! Whole screens with their scrollback, at two sizes, compared with files.
 //!
-//! `UPDATE_SNAPSHOTS=1 cargo nextest run -p zot-tui snapshots` writes them anew; read the diff.
+//! `UPDATE_SNAPSHOTS=1 cargo nextest run -p zot-tui snapshots` updates them; read the diff.
 
 use std::path::PathBuf;
 
 use super::*;
 
-/// A name, and what leads to the screen.
+/// A name, and the inputs that lead to the screen.
 type Scene = (&'static str, fn(&mut Chat));
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (40, 10)];
@@ -155,7 +155,7 @@ fn result(chat: &mut Chat, id: &str, is_error: bool, text: &str) {
     );
 }
 
-/// What has scrolled away, a line, and the screen to its last row.
+/// Returns the scrollback, a separator, and the screen.
 fn shown(chat: &mut Chat) -> String {
     let all = chat.everything();
     let on_screen = chat.rows().len();
@@ -172,14 +172,14 @@ fn shown(chat: &mut Chat) -> String {
 }
 
 #[test]
-fn every_scene_looks_as_it_did() {
+fn every_scene_matches_its_snapshot() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/app/tests/snapshots");
     let is_update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut differing = Vec::new();
-    for (name, lead) in SCENES {
+    for (name, play) in SCENES {
         for (columns, rows) in SIZES {
             let mut chat = Chat::new(columns, rows);
-            lead(&mut chat);
+            play(&mut chat);
             let shown = shown(&mut chat);
             let file = directory.join(format!("{name}-{columns}x{rows}.txt"));
             if is_update {

@@ -1,8 +1,8 @@
-//! Writing of all kinds does not break the layout.
+//! Text in any script does not break the layout.
 
 use super::*;
 
-/// Hebrew, Arabic with marks, Chinese, Thai, emoji of several parts, marks without end.
+/// Hebrew, Arabic with marks, Chinese, Thai, composed emoji, stacked marks.
 const TEXTS: [&str; 8] = [
     "שלום עולם, זה משפט ארוך למדי שנשבר לכמה שורות על מסך צר",
     "مرحبًا بالعالم، هذه جملةٌ طويلةٌ بما يكفي لتنكسر إلى أسطر",
@@ -14,7 +14,7 @@ const TEXTS: [&str; 8] = [
     "tricks \u{202e}desrever\u{202c} \u{2066}isolated\u{2069} and\u{200b}zero\u{200d}width\u{feff}end",
 ];
 
-/// The screen has exactly the rows it was given: none has spilled into the next.
+/// Asserts that no row of the screen has spilled into the next.
 fn check_rows(chat: &Chat, columns: usize) {
     let rows = chat.rows();
     assert_eq!(
@@ -52,7 +52,7 @@ fn answers_prompts_and_output_stay_within_the_screen() {
 }
 
 #[test]
-fn the_editor_shows_what_is_written_and_where() {
+fn the_editor_stays_within_the_screen() {
     for text in TEXTS {
         let mut chat = Chat::new(40, 20);
         chat.input(Input::Paste(text.to_owned()));
@@ -71,7 +71,7 @@ fn the_editor_shows_what_is_written_and_where() {
     }
 }
 
-/// Right-to-left text is written in its order, which terminals turn as they can.
+/// Right-to-left text is written in logical order; terminals reorder it.
 #[test]
 fn the_order_of_characters_is_kept() {
     let mut chat = Chat::new(80, 24);

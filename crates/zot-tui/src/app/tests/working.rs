@@ -1,4 +1,4 @@
-//! What can be done, and what is shown, while something runs.
+//! What users can do and see while something runs.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn queue(chat: &mut Chat, text: &str) {
 }
 
 #[test]
-fn the_last_queued_prompt_is_taken_back_for_editing() {
+fn the_last_queued_prompt_can_be_edited() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("go");
     queue(&mut chat, "second");
@@ -25,7 +25,7 @@ fn the_last_queued_prompt_is_taken_back_for_editing() {
     assert_eq!(chat.app.composer.editor.text(), "third");
     assert!(!chat.rows().contains(&"queued: third".to_owned()));
     chat.write("!");
-    // With something written, up is history; alt+up is the queue still.
+    // With text in the editor, up browses the history and alt+up the queue.
     alt_up(&mut chat);
     assert_eq!(chat.app.composer.editor.text(), "second\nthird!");
     assert!(!chat.rows().iter().any(|row| row.starts_with("queued:")));
@@ -100,7 +100,7 @@ fn typing_while_an_answer_streams_is_not_lost() {
 }
 
 #[test]
-fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
+fn a_shell_command_is_shown_and_attached_to_the_next_prompt() {
     let mut chat = Chat::new(80, 24);
     chat.write("!make test");
     let effects = chat.press(KeyCode::Enter);
@@ -118,7 +118,7 @@ fn a_command_of_the_user_is_shown_and_goes_with_the_next_prompt() {
         rows.iter().any(|row| row.contains("esc to stop")),
         "{rows:?}"
     );
-    // One at a time, and what was written stays.
+    // Only one runs at a time, and the text stays.
     chat.write("!other");
     assert_eq!(chat.press(KeyCode::Enter), []);
     assert_eq!(chat.app.composer.editor.text(), "!other");
@@ -182,7 +182,7 @@ fn a_compaction_within_a_prompt_is_reported() {
     assert!(shows(&chat, "thinking 0s"));
 }
 
-/// A call that asks while someone writes is not answered by the next letter.
+/// A letter typed while a question comes up does not answer it.
 #[test]
 fn a_question_is_not_answered_in_the_middle_of_a_word() {
     let mut chat = Chat::new(80, 24);

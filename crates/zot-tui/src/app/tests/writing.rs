@@ -1,4 +1,4 @@
-//! What keys and pastes do to the text that is being written.
+//! What keys and pastes do to the text in the editor.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn send(chat: &mut Chat, text: &str) {
     chat.input(Input::WorkEnded);
 }
 
-/// The editor's rows, as they are on the screen.
+/// Returns the editor's rows on the screen.
 fn editor_rows(chat: &Chat) -> Vec<String> {
     let rows = chat.rows();
     let start = rows.iter().rposition(|row| row.starts_with('❯')).unwrap();
@@ -49,7 +49,7 @@ fn history_keeps_the_draft_and_edited_entries() {
     chat.press(KeyCode::Up);
     assert_eq!(chat.app.composer.editor.text(), "third");
     chat.write("!");
-    // Through the lines of an entry before the next.
+    // Moves through the lines of an entry first.
     for expected in ["two\nlines", "two\nlines", "first", "first"] {
         chat.press(KeyCode::Up);
         assert_eq!(chat.app.composer.editor.text(), expected);
@@ -62,7 +62,7 @@ fn history_keeps_the_draft_and_edited_entries() {
 }
 
 #[test]
-fn ctrl_r_searches_history_the_newest_first() {
+fn ctrl_r_searches_history_newest_first() {
     let mut chat = Chat::new(80, 24);
     assert_eq!(chat.control('r'), []);
     for text in [
@@ -121,7 +121,7 @@ fn undo_and_redo_have_keys() {
 }
 
 #[test]
-fn lines_and_the_whole_text_have_ends() {
+fn keys_move_to_the_ends_of_lines_and_of_the_text() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Paste("one\ntwo\nthree".to_owned()));
     let top = cursor(&chat).0 - 2;
@@ -160,7 +160,7 @@ fn a_paste_opens_no_list_and_runs_nothing() {
         let effects = chat.press(KeyCode::Enter);
         assert_eq!(prompts(&effects), [format!("{text} x")]);
         chat.input(Input::WorkEnded);
-        // Nor when it comes back from history.
+        // The same applies when it is recalled from the history.
         chat.press(KeyCode::Up);
         let effects = chat.press(KeyCode::Enter);
         assert_eq!(prompts(&effects), [format!("{text} x")]);
@@ -192,7 +192,7 @@ fn files_are_mentioned_by_typed_text_not_by_pastes() {
 }
 
 #[test]
-fn a_paste_goes_to_whatever_takes_the_keys() {
+fn a_paste_goes_to_whatever_receives_the_keys() {
     let mut chat = Chat::new(80, 24);
     chat.input(Input::Listed(Listed::Models(vec![
         "small".to_owned(),
@@ -207,7 +207,7 @@ fn a_paste_goes_to_whatever_takes_the_keys() {
 }
 
 #[test]
-fn chips_survive_history_and_come_back_whole() {
+fn chips_survive_the_history() {
     let mut chat = Chat::new(80, 24);
     chat.write("see ");
     let long = "line\n".repeat(20);
@@ -260,7 +260,7 @@ fn a_full_row_leaves_a_column_for_the_cursor() {
 }
 
 #[test]
-fn text_from_an_external_editor_is_taken_and_can_be_undone() {
+fn text_from_an_external_editor_can_be_undone() {
     let mut chat = Chat::new(80, 24);
     chat.write("draft");
     assert_eq!(

@@ -10,7 +10,7 @@ pub(super) fn png(width: u32, height: u32, colour: png::ColorType, pixels: &[u8]
     file
 }
 
-/// An image with a frame in it: left, top, width, height.
+/// Returns an image with one frame, given as left, top, width, height.
 pub(super) fn gif(width: u16, height: u16, frame: (u16, u16, u16, u16)) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, width, height, &[]).unwrap();
@@ -27,7 +27,7 @@ pub(super) fn gif(width: u16, height: u16, frame: (u16, u16, u16, u16)) -> Vec<u
     file
 }
 
-/// 32×16, red on the left and blue on the right, in every format.
+/// Returns an image of 32×16, red on the left and blue on the right, in every format.
 pub(super) fn halves() -> Vec<(&'static str, Vec<u8>)> {
     let colour = |column: usize| {
         if column < 16 {
@@ -53,15 +53,15 @@ pub(super) fn halves() -> Vec<(&'static str, Vec<u8>)> {
         .unwrap();
     vec![
         ("png", png(32, 16, png::ColorType::Rgb, &rgb)),
-        ("png of few colours", indexed),
+        ("indexed png", indexed),
         ("gif", gif(32, 16, (0, 0, 32, 16))),
         ("jpeg", include_bytes!("halves.jpg").to_vec()),
         ("webp", include_bytes!("halves.webp").to_vec()),
-        ("webp without loss", lossless),
+        ("lossless webp", lossless),
     ]
 }
 
-/// Red grows to the right and green downwards, with noise in it that averages out.
+/// Returns a red gradient to the right and a green one downwards, with noise that averages out.
 pub(super) fn noise(width: u32, height: u32) -> Vec<u8> {
     let mut state = 1_u32;
     let mut pixels = Vec::new();
@@ -69,15 +69,15 @@ pub(super) fn noise(width: u32, height: u32) -> Vec<u8> {
         for column in 0..width {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let blue = 118 + u8::try_from(state >> 24).unwrap() % 21;
-            let share = |place: u32, of: u32| u8::try_from(place * 255 / of).unwrap();
+            let share = |value: u32, of: u32| u8::try_from(value * 255 / of).unwrap();
             pixels.extend([share(column, width), share(row, height), blue]);
         }
     }
     png(width, height, png::ColorType::Rgb, &pixels)
 }
 
-/// With what a camera writes of how it was held.
-pub(super) fn turned(file: &[u8], orientation: u8, is_little: bool) -> Vec<u8> {
+/// Adds the orientation that a camera records.
+pub(super) fn with_orientation(file: &[u8], orientation: u8, is_little: bool) -> Vec<u8> {
     let number = |value: u32, bytes: usize| match is_little {
         true => value.to_le_bytes()[..bytes].to_vec(),
         false => value.to_be_bytes()[4 - bytes..].to_vec(),
@@ -89,9 +89,9 @@ pub(super) fn turned(file: &[u8], orientation: u8, is_little: bool) -> Vec<u8> {
     let value = [number(orientation.into(), 2), number(0, 2)].concat();
     exif.extend([number(0x0112, 2), number(3, 2), number(1, 4), value].concat());
     exif.extend(number(0, 4));
-    let mut turned = vec![0xff, 0xd8, 0xff, 0xe1];
-    turned.extend(u16::try_from(exif.len() + 2).unwrap().to_be_bytes());
-    turned.extend(exif);
-    turned.extend(&file[2..]);
-    turned
+    let mut oriented = vec![0xff, 0xd8, 0xff, 0xe1];
+    oriented.extend(u16::try_from(exif.len() + 2).unwrap().to_be_bytes());
+    oriented.extend(exif);
+    oriented.extend(&file[2..]);
+    oriented
 }

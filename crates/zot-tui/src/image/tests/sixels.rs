@@ -1,4 +1,4 @@
-//! A terminal's side of sixels.
+//! Decodes sixels as a terminal does.
 
 pub(super) struct Image {
     pub(super) width: usize,
@@ -13,7 +13,7 @@ impl Image {
     }
 }
 
-/// Decodes a drawing as a terminal does; panics if it is malformed.
+/// Decodes a drawing and panics if it is malformed.
 pub(super) fn parse(drawing: &str) -> Image {
     let body = drawing.strip_prefix("\x1b7\x1bP0;1;0q\"1;1;").unwrap();
     let body = body.strip_suffix("\x1b\\\x1b8").unwrap();
@@ -80,8 +80,8 @@ fn number(bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> usize {
 }
 
 #[track_caller]
-pub(super) fn assert_near(colour: [u8; 3], wanted: [u8; 3], tolerance: u8, what: &str) {
-    let mut parts = colour.iter().zip(wanted);
-    let is_near = parts.all(|(part, wanted)| part.abs_diff(wanted) <= tolerance);
-    assert!(is_near, "{what}: {colour:?} is not {wanted:?}");
+pub(super) fn assert_near(colour: [u8; 3], expected: [u8; 3], tolerance: u8, what: &str) {
+    let mut parts = colour.iter().zip(expected);
+    let is_near = parts.all(|(part, expected)| part.abs_diff(expected) <= tolerance);
+    assert!(is_near, "{what}: {colour:?} is not near {expected:?}");
 }

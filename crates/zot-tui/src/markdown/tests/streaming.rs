@@ -1,4 +1,4 @@
-//! A streamed text looks in the end like one that was rendered at once.
+//! A streamed text ends up looking like one rendered as a whole.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn code() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(CODE), 0..6).prop_map(|lines| lines.join("\n"))
 }
 
-/// Items, each made by `item` out of its number and a text.
+/// Generates a list whose items are built by `item` from their number and a text.
 fn list(item: fn(usize, &str) -> String, gap: &'static str) -> impl Strategy<Value = String> {
     prop::collection::vec(words(), 1..4).prop_map(move |texts| {
         let items = texts.iter().enumerate();
@@ -45,7 +45,7 @@ fn list(item: fn(usize, &str) -> String, gap: &'static str) -> impl Strategy<Val
     })
 }
 
-/// Blocks as models write them.
+/// Generates a block as models write them.
 fn block() -> impl Strategy<Value = String> {
     prop_oneof![
         words(),
@@ -68,14 +68,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn streaming_gives_the_same_as_rendering_at_once(blocks in prop::collection::vec(block(), 1..6), cut in 1..9usize) {
+    fn streaming_matches_rendering_as_a_whole(blocks in prop::collection::vec(block(), 1..6), cut in 1..9usize) {
         let text = blocks.join("\n\n");
         let whole = texts(&render_answer(&text, 30, &Theme::DARK));
         prop_assert_eq!(streamed(&text, cut), whole, "{}", text);
     }
 
     #[test]
-    fn nothing_but_code_is_wider_than_asked(
+    fn only_code_is_wider_than_the_columns(
         blocks in prop::collection::vec(block(), 1..4),
         columns in 12..60usize,
     ) {
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-/// Lines of code are final as they come: the ten thousandth costs what the first did.
+/// Lines of code are final immediately: the ten-thousandth costs no more than the first.
 #[test]
 fn a_block_of_ten_thousand_lines_is_rendered_once() {
     let mut stream = MarkdownStream::default();

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn upper_files_come_first_and_ignored_ones_are_left_out() {
+fn top_files_come_first_and_ignored_ones_are_left_out() {
     let directory = tempfile::tempdir().unwrap();
     for path in [
         "b.txt",

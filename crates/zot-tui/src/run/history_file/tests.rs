@@ -6,7 +6,7 @@ fn content(entries: &[Draft]) -> Vec<String> {
 }
 
 #[test]
-fn prompts_are_kept_with_their_pastes_and_broken_lines_are_skipped() {
+fn prompts_are_saved_with_their_pastes_and_broken_lines_are_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("below/history.jsonl");
     let mut editor = Editor::default();
@@ -31,7 +31,7 @@ fn prompts_are_kept_with_their_pastes_and_broken_lines_are_skipped() {
 }
 
 #[test]
-fn chats_that_write_at_once_lose_nothing_and_the_file_stays_bounded() {
+fn concurrent_chats_lose_no_prompt_and_the_file_stays_bounded() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("history.jsonl");
     let filler = format!("{}\n", json!("x".repeat(1_000)));

@@ -4,8 +4,8 @@ use zot_sdk::{Config, ModelChoice};
 
 use super::*;
 
-/// What a preview says, line by line.
-fn said(preview: &Preview) -> Vec<String> {
+/// Returns the lines of a preview.
+fn lines_of(preview: &Preview) -> Vec<String> {
     let mut lines = preview.facts.clone();
     if let PreviewBody::Prose(text) | PreviewBody::Code { text, .. } = &preview.body {
         lines.extend(text.lines().map(str::to_owned));
@@ -30,9 +30,9 @@ fn sources(themes: Option<PathBuf>) -> Sources {
 fn preview(sources: &Sources, subject: Subject) -> Preview {
     match sources.preview(subject.clone()) {
         Input::Preview {
-            subject: of,
+            subject: previewed,
             preview,
-        } if of == subject => preview,
+        } if previewed == subject => preview,
         other => panic!("{other:?}"),
     }
 }
@@ -44,21 +44,21 @@ async fn previews_of_prompts_and_models_describe_them() {
         let mut events = sources.runtime.prompt(prompt, Vec::new()).unwrap();
         while events.next().await.is_some() {}
     }
-    let first = said(&preview(&sources, Subject::Prompt(0)));
+    let first = lines_of(&preview(&sources, Subject::Prompt(0)));
     assert_eq!(first[0], "bash");
     assert!(
         first.iter().any(|line| line.contains("exit code 0")),
         "{first:?}"
     );
-    let second = said(&preview(&sources, Subject::Prompt(1)));
+    let second = lines_of(&preview(&sources, Subject::Prompt(1)));
     assert_eq!(second[0], "no tools");
     assert!(
         second.iter().all(|line| !line.contains("exit code")),
         "{second:?}"
     );
-    let gone = said(&preview(&sources, Subject::Prompt(2)));
+    let gone = lines_of(&preview(&sources, Subject::Prompt(2)));
     assert_eq!(gone, ["no longer exists"]);
-    let model = said(&preview(&sources, Subject::Model("offline".to_owned())));
+    let model = lines_of(&preview(&sources, Subject::Model("offline".to_owned())));
     assert_eq!(
         model[1..],
         [
@@ -83,7 +83,7 @@ fn the_preview_of_a_theme_is_its_colours_or_its_error() {
         ("long", "larger than"),
         ("none", "unknown theme"),
     ] {
-        let lines = said(&theme(name)).join(" ");
+        let lines = lines_of(&theme(name)).join(" ");
         assert!(lines.contains(problem), "{lines}");
     }
 }
@@ -120,7 +120,7 @@ fn the_preview_of_a_session_has_its_age_and_prompts() {
         damaged: false,
         bytes: 0,
     };
-    let lines = said(&session_preview(&session));
+    let lines = lines_of(&session_preview(&session));
     assert!(lines[0].starts_with("2026-05-11 09:12 UTC · "), "{lines:?}");
     assert_eq!(
         lines[1..],
@@ -138,9 +138,9 @@ fn the_preview_of_a_session_has_its_age_and_prompts() {
 }
 
 #[test]
-fn ages_are_written_as_people_do() {
+fn ages_are_readable() {
     let then: Timestamp = "2026-05-11T09:00:00Z".parse().unwrap();
-    for (seconds, told) in [
+    for (seconds, expected) in [
         (0, "just now"),
         (59, "just now"),
         (60, "1 min ago"),
@@ -149,7 +149,7 @@ fn ages_are_written_as_people_do() {
         (864_000, "10 days ago"),
     ] {
         let now = then + Duration::from_secs(seconds);
-        assert_eq!(age(then, now), told);
+        assert_eq!(age(then, now), expected);
     }
     // A clock that was set back.
     assert_eq!(age(then + Duration::from_secs(9), then), "just now");

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The decoded input, the same however the reads are cut.
+/// Decodes input and checks that the result is the same however reads split it.
 fn decoded(bytes: &[u8]) -> Vec<Decoded> {
     let mut whole = Decoder::default();
     whole.push(bytes);
@@ -133,22 +133,22 @@ fn unknown_sequences_are_not_text() {
 
 #[test]
 fn a_cursor_report_may_look_like_a_key() {
-    let place = Decoded::Cursor {
+    let position = Decoded::Cursor {
         row: 12,
         column: 40,
         key: None,
     };
-    assert_eq!(decoded(b"\x1b[12;40R"), [place]);
+    assert_eq!(decoded(b"\x1b[12;40R"), [position]);
     let key = Key {
         control: true,
         ..Key::plain(KeyCode::Function(3))
     };
-    let place = Decoded::Cursor {
+    let position = Decoded::Cursor {
         row: 1,
         column: 5,
         key: Some(key),
     };
-    assert_eq!(decoded(b"\x1b[1;5R"), [place]);
+    assert_eq!(decoded(b"\x1b[1;5R"), [position]);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_paste_is_one_input() {
         decoded(b"\x1b[200~\x1b[201~"),
         [Decoded::Paste(String::new())]
     );
-    // A paste may take its time, and is incomplete before its end.
+    // A paste may take its time and is incomplete before its end.
     let mut decoder = Decoder::default();
     decoder.push(b"\x1b[200~half");
     assert_eq!(decoder.next(), None);
@@ -178,7 +178,7 @@ fn a_paste_is_one_input() {
 }
 
 #[test]
-fn an_answer_about_the_background_is_found_between_keys() {
+fn a_reply_about_the_background_is_found_between_keys() {
     for (text, is_light) in [
         ("11;rgb:ffff/ffff/ffff", true),
         ("11;rgb:1e1e/1e1e/2e2e", false),
@@ -201,7 +201,7 @@ fn an_answer_about_the_background_is_found_between_keys() {
 }
 
 #[test]
-fn a_sequence_that_is_not_an_answer_was_typed() {
+fn a_sequence_that_is_not_a_reply_was_typed() {
     for text in ["hello", "11;rgb:\x07", "11;rgb:zz/zz/zz\x07", "1x"] {
         let found = keys(format!("\x1b]{text}").as_bytes());
         assert_eq!(found[0], Key::alt(']'), "{text}");
@@ -228,9 +228,9 @@ fn attributes_and_cells_are_decoded() {
     assert_eq!(decoded(b"\x1b[6;0;9tx"), [Decoded::Key(typed("x")[0])]);
 }
 
-/// A slow line may stop in the middle of an answer for longer than a key takes.
+/// A slow line may pause in the middle of a reply for longer than a key takes.
 #[test]
-fn an_answer_that_stops_half_way_is_not_typed() {
+fn a_reply_that_pauses_halfway_is_not_typed_text() {
     let mut decoder = Decoder::default();
     decoder.push(b"\x1b[?6");
     assert_eq!(decoder.next(), None);

@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 
-fn read(text: &str) -> Arguments {
+fn parse(text: &str) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.push(text);
     arguments
 }
 
 fn lines(text: &str) -> Vec<String> {
-    read(text).last_lines().map(str::to_owned).collect()
+    parse(text).last_lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_subject_is_known_as_far_as_it_has_arrived() {
         (r#"{"path":["a"],"name":"b"}"#, "b"),
         (r#"{"command":"\u00e9 \ud83d\ude00 \ud83d. \u12"#, "é 😀 . "),
     ] {
-        assert_eq!(read(text).subject(), subject, "{text}");
+        assert_eq!(parse(text).subject(), subject, "{text}");
     }
 }
 
@@ -38,7 +38,7 @@ fn a_subject_is_known_as_far_as_it_has_arrived() {
 fn the_last_lines_are_kept_and_all_are_counted() {
     let content: String = (1..=100).map(|line| format!("line {line}\n")).collect();
     let whole = json!({"path": "a", "content": content}).to_string();
-    let arguments = read(&whole);
+    let arguments = parse(&whole);
     assert_eq!(arguments.line_count(), 100);
     let last: Vec<&str> = arguments.last_lines().collect();
     assert_eq!(last.len(), KEPT_ARGUMENT_LINES);
@@ -49,21 +49,21 @@ fn the_last_lines_are_kept_and_all_are_counted() {
 }
 
 #[test]
-fn edits_are_read_one_by_one() {
+fn edits_are_parsed_one_by_one() {
     let text = r#"{"edits":[{"oldText":"x\ny","newText":"z"},{"oldText":"","newText":"a"},{"newT"#;
     assert_eq!(lines(text), ["-x", "-y", "+z", "+a"]);
 }
 
 #[test]
-fn the_cuts_of_the_text_do_not_matter() {
+fn splits_of_the_text_do_not_matter() {
     let text =
         r#"{"path":"a\\b\u00e9","content":"日\ud83d\ude00\n\"x\"","edits":[{"oldText":"o"}]}"#;
-    let whole = read(text);
-    let mut cut = Arguments::default();
+    let whole = parse(text);
+    let mut split = Arguments::default();
     for character in text.chars() {
-        cut.push(&character.to_string());
+        split.push(&character.to_string());
     }
-    assert_eq!(cut, whole);
+    assert_eq!(split, whole);
     assert_eq!(whole.subject(), "a\\bé");
     assert_eq!(whole.text(), text);
 }
@@ -72,7 +72,7 @@ fn the_cuts_of_the_text_do_not_matter() {
 fn little_is_kept_for_the_screen() {
     let long = "日".repeat(100_000);
     let whole = json!({"path": long, "content": long}).to_string();
-    let arguments = read(&whole);
+    let arguments = parse(&whole);
     assert!(arguments.subject().len() <= MAX_SHOWN_ARGUMENT_BYTES);
     let kept: usize = arguments.last_lines().map(str::len).sum();
     assert!((1..=MAX_SHOWN_ARGUMENT_BYTES).contains(&kept), "{kept}");

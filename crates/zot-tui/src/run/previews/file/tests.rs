@@ -1,6 +1,6 @@
 use super::*;
 
-fn seen(preview: &Preview) -> (&str, &str) {
+fn shown(preview: &Preview) -> (&str, &str) {
     let body = match &preview.body {
         PreviewBody::Code { text, .. } | PreviewBody::Prose(text) => text,
         _ => "",
@@ -19,7 +19,7 @@ fn text_is_shown_and_other_files_are_described() {
     fs::create_dir_all(root.path().join("directory/deeper")).unwrap();
     write("directory/b.txt", b"b");
     let preview = |name: &str| preview(root.path(), name);
-    assert_eq!(seen(&preview("a.rs")), ("13 bytes", "fn main() {}\n"));
+    assert_eq!(shown(&preview("a.rs")), ("13 bytes", "fn main() {}\n"));
     assert_eq!(
         preview("a.rs").body,
         PreviewBody::Code {
@@ -27,11 +27,11 @@ fn text_is_shown_and_other_files_are_described() {
             text: "fn main() {}\n".to_owned()
         }
     );
-    assert_eq!(seen(&preview("empty")), ("empty", ""));
-    assert_eq!(seen(&preview("image.png")), ("binary · 10 bytes", ""));
-    assert_eq!(seen(&preview("latin.txt")), ("binary · 4 bytes", ""));
+    assert_eq!(shown(&preview("empty")), ("empty", ""));
+    assert_eq!(shown(&preview("image.png")), ("binary · 10 bytes", ""));
+    assert_eq!(shown(&preview("latin.txt")), ("binary · 4 bytes", ""));
     assert_eq!(
-        seen(&preview("directory/")),
+        shown(&preview("directory/")),
         ("a directory", "b.txt\ndeeper/")
     );
     let gone = preview("gone");
@@ -41,11 +41,11 @@ fn text_is_shown_and_other_files_are_described() {
 #[test]
 fn only_the_beginning_of_a_long_file_is_read() {
     let root = tempfile::tempdir().unwrap();
-    // Two bytes each, so that one of them is cut through.
+    // Two bytes each, so that one character is split.
     let text = format!("x{}", "ü".repeat(1_000_000));
     fs::write(root.path().join("long"), &text).unwrap();
     let preview = preview(root.path(), "long");
-    let (fact, body) = seen(&preview);
+    let (fact, body) = shown(&preview);
     assert_eq!(fact, "2.0 MB");
     assert_eq!(body.len() as u64, MAX_FILE_PREVIEW_BYTES - 1);
 }
@@ -66,6 +66,6 @@ fn pipes_sockets_and_devices_are_not_read() {
         ("socket", "socket, not read"),
         ("zero", "device, not read"),
     ] {
-        assert_eq!(seen(&preview(root.path(), name)), (kind, ""), "{name}");
+        assert_eq!(shown(&preview(root.path(), name)), (kind, ""), "{name}");
     }
 }

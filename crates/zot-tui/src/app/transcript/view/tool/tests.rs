@@ -1,8 +1,8 @@
 use super::*;
 use crate::app::Arguments;
 
-/// A finished command as text.
-fn shown(output: &str, expanded: bool) -> Vec<String> {
+/// Returns a finished command as text.
+fn shown(output: &str, is_unfolded: bool) -> Vec<String> {
     let tool = Tool {
         id: String::new(),
         name: "bash".to_owned(),
@@ -12,7 +12,7 @@ fn shown(output: &str, expanded: bool) -> Vec<String> {
         started_ms: 0,
         took_ms: 0,
     };
-    let lines = finished(&tool, 60, &Theme::DARK, expanded);
+    let lines = finished(&tool, 60, &Theme::DARK, is_unfolded);
     let text = |line: Line| line.0.iter().map(|span| span.text.as_str()).collect();
     lines.into_iter().map(text).collect()
 }
