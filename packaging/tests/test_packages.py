@@ -271,6 +271,7 @@ class Installed(Packages):
     def test_the_npm_packages(self) -> None:
         node = self.use_system("node")
         npm = os.path.realpath(shutil.which("npm") or "npm")
+        platform_package = "@zot/linux-" + {"x86_64": "x64", "aarch64": "arm64"}[machine()]
         packages = [shutil.copy2(path, self.home).rsplit("/", 1)[1] for path in (self.one("zot-agent-*.tgz"), self.one("zot-linux-*.tgz"))]
         project = f"{HOME}/work"
         (self.home / "work/package.json").write_text('{ "private": true, "type": "module" }')
@@ -281,7 +282,7 @@ class Installed(Packages):
         self.check(self.root.run(node, npx, "--offline", "zot", *FIRST_ANSWER, cwd=project), "notes.txt")
         (self.home / "work/program.js").write_text(NODE_PROGRAM)
         self.check(self.root.run(node, "program.js", cwd=project), "function function notes.txt has 2 lines.")
-        self.check(self.root.run(node, npm, "uninstall", "--offline", "zot-agent", "@zot/linux-x64", cwd=project), "removed 2 packages")
+        self.check(self.root.run(node, npm, "uninstall", "--offline", "zot-agent", platform_package, cwd=project), "removed 2 packages")
 
 
 if __name__ == "__main__":
