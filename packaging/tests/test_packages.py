@@ -281,6 +281,7 @@ class Installed(Packages):
         (self.home / "work/notes.txt").write_text("buy milk\ncall Ada\n")
         npx = os.path.join(os.path.dirname(npm), "npx-cli.js")
         self.check(self.root.run(node, npx, "--offline", "zot", *FIRST_ANSWER, cwd=project), "notes.txt")
+        self.check(self.root.run(node, npx, "--offline", "zot-agent", "--version", cwd=project), "zot 0.")
         (self.home / "work/program.js").write_text(NODE_PROGRAM)
         self.check(self.root.run(node, "program.js", cwd=project), "function function notes.txt has 2 lines.")
         self.check(self.root.run(node, npm, "uninstall", "--offline", "zot-agent", platform_package, cwd=project), "removed 2 packages")
