@@ -1,4 +1,4 @@
-// Brings the parts together: where records come from, when the page is drawn, what keys do.
+// Connects the parts of the page: the source of records, drawing, and keys.
 
 import { Cards } from './cards.js';
 import { Connection } from './connection.js';
@@ -15,11 +15,11 @@ import { harmless } from './arguments.js';
 
 const find = (id) => document.getElementById(id);
 
-/** The order follows what changes all the time at most this often: a grid that jumps cannot be read. */
+/** How often the order may follow values that change all the time: a grid that jumps cannot be read. */
 const REORDER_EVERY = 1000;
-/** Nor may a card move away from under a pointer: after each move in the grid, cards keep their places for a while. */
+/** After the pointer moves in the grid, cards stay where they are for a while, so that none moves away from it. */
 const KEEP_PLACES = 1500;
-/** Durations and strips go on this often while nothing happens. */
+/** How often durations and strips are updated while nothing happens. */
 const TICK = 500;
 const ANNOUNCE_EVERY = 3000;
 
@@ -61,7 +61,7 @@ class App {
     if (!this.replayBar.openServedLog()) this.connection.start();
   }
 
-  /** What time it is for what is shown. */
+  /** The current time of what is shown. */
   now() {
     return this.replay ? this.replay.now : this.connection.now();
   }
@@ -78,7 +78,7 @@ class App {
     this.wake();
   }
 
-  /** Leaves the live feed for a log, or with null goes back. */
+  /** Switches to a log, or with null back to the live feed. */
   setReplay(player) {
     this.replay = player;
     this.setPaused(false);
@@ -91,7 +91,7 @@ class App {
     this.rebuild();
   }
 
-  /** Everything may be another: the agents under the same ids, or the past of the same agents. */
+  /** Redraws everything: ids may belong to other agents now, or agents may have another history. */
   rebuild() {
     this.attention.clear();
     const open = this.detail.agentId;
@@ -160,18 +160,18 @@ class App {
     if (held) this.chosen = this.cards.inPlace(this.chosen);
     const focused = this.cards.focusedId();
     this.cards.arrange(this.chosen);
-    // A card that was moved has lost the focus.
+    // Moving a card removes the focus from it.
     if (focused && this.cards.focusedId() !== focused) this.cards.focus(focused, 'stay');
     if (this.detail.agentId) this.cards.mark(this.detail.agentId, true);
     const none = this.chosen.length === 0;
     find('empty').hidden = !none;
     find('clear-filters').hidden = totals.agents === 0;
-    find('empty-title').textContent = totals.agents === 0 ? 'No agents yet' : 'No agent fits the filters';
+    find('empty-title').textContent = totals.agents === 0 ? 'No agents yet' : 'No agent matches the filters';
     find('empty-words').hidden = totals.agents > 0;
     find('shown').textContent = this.filters.isActive ? `${this.chosen.length} of ${totals.agents}` : '';
   }
 
-  /** Tells those who cannot see it which agents need somebody; not more often than can be listened to. */
+  /** Announces agents that need attention to screen readers, not too often. */
   announce(at) {
     const news = [];
     for (const agent of this.model.agents.values()) {
@@ -215,7 +215,7 @@ class App {
   setPaused(paused) {
     this.paused = paused;
     find('pause').setAttribute('aria-pressed', String(paused));
-    find('pause').textContent = paused ? 'Go on' : 'Pause';
+    find('pause').textContent = paused ? 'Resume' : 'Pause';
     find('pause').disabled = this.replay !== null;
     if (!paused) this.repaint();
   }

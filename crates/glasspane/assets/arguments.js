@@ -1,20 +1,20 @@
-// What a tool call is about: the same rules as src/arguments.rs, which a test holds against this.
-// Arguments are JSON text that may still be arriving, so what there is is read as far as it goes. Pure.
+// Summarises tool calls by the same rules as src/arguments.rs, which a test compares with this.
+// Arguments are JSON text that may still be arriving, so they are read as far as they go. Pure.
 
 const MAX_SUMMARY = 200;
 const MAX_MEMBERS = 32;
 const NEUTRAL = '\ufffd';
 
-/** The arguments that tell most about a call, the most telling first. */
+/** The arguments that describe a call best, in order of preference. */
 const TELLING = ['command', 'cmd', 'script', 'pattern', 'regex', 'query', 'search_query', 'url', 'uri', 'file_path', 'filepath',
   'path', 'absolute_path', 'notebook_path', 'relative_path', 'target_file', 'filename', 'file', 'paths', 'dir_path', 'directory',
   'code', 'description', 'prompt', 'question', 'task', 'title', 'name', 'message'];
 
-/** Controls, marks that change the direction of writing, and characters without any shape. */
+/** Control characters, marks that change the writing direction, and invisible characters. */
 const HARMFUL = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const HARMFUL_BUT_LINES = new RegExp(`(?![\\n\\t])${HARMFUL.source}`, 'gu');
 
-/** One line about a call with these arguments: the most telling argument, then the others by name. */
+/** One line about a call with these arguments: the main argument, then the others with their names. */
 export function summary(text) {
   const members = membersOf(text)?.map(([name, value]) => [name, oneLine(withoutShell(value))]);
   if (!members) return oneLine(withoutShell(bareValue(text)));
@@ -30,12 +30,12 @@ export function summary(text) {
   return cutLine(members[telling][1] + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
 }
 
-/** Name and value of each argument, or one value without a name where they are no object. */
+/** Name and value of each argument, or one value without a name if they are not an object. */
 export function list(text) {
   return membersOf(text) ?? (text.trim() === '' ? [] : [['', bareValue(text)]]);
 }
 
-/** The same arguments as words to search in. */
+/** The same arguments as text to search in. */
 export function words(text) {
   return list(text).map(([name, value]) => `${name} ${value}`).join('\n');
 }
@@ -44,9 +44,9 @@ export function isObject(text) {
   return membersOf(text) !== null;
 }
 
-/** In one line of bounded length, without anything that is invisible or changes the direction of writing. */
+/** One line of limited length, with invisible characters and those that change the writing direction replaced. */
 export function oneLine(text) {
-  // More than is shown, so that the cut can tell that something is missing.
+  // More than is shown, so that the cut notices that something is missing.
   const start = text.replace(/^[ \n\r\t]+/, '').slice(0, MAX_SUMMARY * 8);
   return cutLine(start.replace(/[ \n\r\t]+/g, ' ').replace(/ $/, '').replace(HARMFUL, NEUTRAL));
 }
@@ -62,7 +62,7 @@ function cutLine(line) {
   return characters.length > MAX_SUMMARY ? `${characters.slice(0, MAX_SUMMARY).join('')}…` : line;
 }
 
-/** The script of a shell that is only there to run it, as in `/bin/bash -lc 'cargo test'`; other text as it is. */
+/** The script of a shell that only runs it, as in `/bin/bash -lc 'cargo test'`; other text unchanged. */
 function withoutShell(text) {
   const quoted = /^(?:[^ ]*\/)?(?:sh|bash|zsh|dash) -[^ ]*c '(.*)'$/su.exec(text)?.[1];
   if (quoted === undefined) return text;
@@ -99,7 +99,7 @@ function membersOf(text) {
   return members;
 }
 
-/** The strings of a list, joined by blanks; of a shell with a script, the script. */
+/** The strings of a list, joined with blanks; only the script of a shell command. */
 function joined(text) {
   if (text[0] !== '[') return null;
   const scanner = new Scanner(text);
@@ -138,7 +138,7 @@ class Scanner {
     while (/[ \t\n\r\f]/.test(this.peek() ?? '')) this.at += 1;
   }
 
-  /** A string, from its opening quote to its end or that of the input. */
+  /** Reads a string, from its opening quote to its end or that of the input. */
   string() {
     let text = '';
     this.at += 1;
@@ -159,7 +159,7 @@ class Scanner {
     return digits.length === 4 ? String.fromCharCode(parseInt(digits, 16)) : '';
   }
 
-  /** A value other than a string: its text, up to what ends it. A list of strings becomes its strings. */
+  /** Reads the text of a value other than a string. A list of strings is joined. */
   nested() {
     const from = this.at;
     let depth = 0;

@@ -1,9 +1,9 @@
-// Which agents need somebody: the same rule as src/program/top/attention.rs. Pure.
+// Orders agents by how much they need attention, by the same rule as src/program/top/attention.rs. Pure.
 //
-// Agents are ordered by group, and within it by what stays the same for as long as an agent is in the
-// group, so cards do not move while nothing happens to them.
+// Agents are ordered by group, and within it by a value that does not change while an agent is in the
+// group, so cards do not move without reason.
 
-/** An agent at work that says nothing for so long may be stuck. */
+/** A working agent that is silent for this long may be stuck. */
 export const SILENT_AFTER = 30_000;
 
 const WAITING = 0;
@@ -32,7 +32,7 @@ function groupOf({ status }) {
   return Object.hasOwn(GROUPS, status) ? GROUPS[status] : TROUBLE;
 }
 
-/** Group and place within it. Equal ones stay as they came. */
+/** Group and position within it. Equal ones stay in order of arrival. */
 export function attention(agent, now) {
   const group = groupOf(agent);
   if (group === WAITING) return [group, waitingSince(agent)];
@@ -40,12 +40,12 @@ export function attention(agent, now) {
   return [group, 0];
 }
 
-/** Whether somebody should look at it now. */
+/** Whether it needs attention now. */
 export function needsSomebody(agent) {
   return groupOf(agent) <= TROUBLE;
 }
 
-/** Since when somebody has been waited for. */
+/** Since when it has been waiting for a person. */
 export function waitingSince(agent) {
   const asked = agent.approvals.map(({ since_ms }) => since_ms);
   return asked.length > 0 ? Math.min(...asked) : agent.since_ms;

@@ -1,10 +1,10 @@
-// In the details: what waits for a person, and what runs, with all its arguments.
+// In the details: pending approvals and running tools, with all their arguments.
 
 import { harmless, list } from './arguments.js';
 import { element } from './cards.js';
 import { duration } from './format.js';
 
-/** More at a time are named by their number only. */
+/** Of more, only the number is shown. */
 const MAX_SHOWN = 20;
 
 export class Calls {
@@ -66,14 +66,14 @@ function build(call) {
     }
     item.append(scrollable(table, `Arguments of ${name.textContent}`));
   } else if (call.summary && !call.message) {
-    item.append(scrollable(paragraph('said', call.summary), 'What is asked'));
+    item.append(scrollable(paragraph('said', call.summary), 'Request'));
   }
-  if (call.cut) item.append(paragraph('cut', 'The arguments are longer than is kept here: this is their beginning.'));
-  if (call.message) item.append(scrollable(paragraph('said', call.message), 'What is asked'));
+  if (call.cut) item.append(paragraph('cut', 'The arguments are too long to keep: this is their beginning.'));
+  if (call.message) item.append(scrollable(paragraph('said', call.message), 'Request'));
   return { item, time };
 }
 
-/** What may be longer than its place must be reached with keys. */
+/** Makes content that may overflow reachable with keys. */
 function scrollable(content, label) {
   const box = element('div', 'box');
   box.tabIndex = 0;

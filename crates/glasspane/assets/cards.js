@@ -1,5 +1,5 @@
-// The grid of cards. A card is drawn in full only while it can be seen; of the others nothing but
-// their place is kept up to date.
+// The grid of cards. A card is drawn in full only while it is visible; of the others only the position is
+// kept up to date.
 
 import { ACTIVE, STATES, costWords, count, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
@@ -7,10 +7,10 @@ import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
 import { doingWords, stateColour } from './format.js';
 
-/** A card shows about five lines; more would only be laid out to be cut off. */
+/** A card shows about five lines; the layout of more would be wasted. */
 const SHOWN_TEXT = 420;
 const STRIP_HEIGHT = 22;
-/** What a strip spans: at least the first, at most the second. */
+/** The shortest and the longest time a strip spans. */
 const SHORTEST_SPAN = 60_000;
 const LONGEST_SPAN = 300_000;
 
@@ -45,7 +45,7 @@ export class Cards {
     this.wake?.();
   }
 
-  /** Puts the cards of `agents`, and no others, in this order. */
+  /** Shows the cards of exactly these agents, in this order. */
   arrange(agents) {
     const wanted = new Set();
     let place = this.grid.firstElementChild;
@@ -66,7 +66,7 @@ export class Cards {
     this.order = [...wanted];
   }
 
-  /** The same agents in the order in which their cards are now; new ones at the end. */
+  /** The agents in the current order of their cards; new ones at the end. */
   inPlace(agents) {
     const places = new Map(this.order.map((id, index) => [id, index]));
     const place = (agent) => places.get(agent.id) ?? Infinity;
@@ -117,7 +117,7 @@ export class Cards {
     card.root.style.setProperty('--state', stateColour(agent.status));
   }
 
-  /** Draws what changed and can be seen; `ticking`: time has gone on as well. */
+  /** Draws visible cards that have changed; `ticking`: time has passed as well. */
   draw(model, now, ticking) {
     if (ticking) for (const id of this.visible) this.stale.add(id);
     if (this.stale.size === 0) return 0;
@@ -175,7 +175,7 @@ export class Cards {
     return document.activeElement?.closest?.('.card')?.dataset.id ?? null;
   }
 
-  /** Moves the focus by so many cards; from nowhere to the first. */
+  /** Moves the focus by this many cards; without a focus, to the first. */
   step(by, from = this.focusedId()) {
     if (this.order.length === 0) return null;
     const index = this.order.indexOf(from);
@@ -183,7 +183,7 @@ export class Cards {
     return this.focus(this.order[next]);
   }
 
-  /** Gives a card the focus and brings it into view, unless the view is to `stay`. */
+  /** Focuses a card and scrolls it into view, unless `stay`. */
   focus(id, view = 'follow') {
     const card = this.cards.get(id);
     if (!card) return null;
@@ -202,7 +202,7 @@ export class Cards {
   }
 }
 
-/** From when to when the strip of an agent shows: to now while it works, to its end after that. */
+/** The time span of an agent's strip: until now while it works, then until its end. */
 function stripView(agent, now) {
   const ended = !ACTIVE.has(agent.status) && agent.status !== 'waiting_for_approval';
   const to = ended ? Math.max(agent.since_ms, agent.lastAt) : now;

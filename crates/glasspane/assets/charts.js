@@ -1,13 +1,13 @@
-// Sums over time as areas on a canvas.
+// Draws totals over time as areas on a canvas.
 
 import { colours, prepare } from './timeline.js';
 
-/** Above the highest value, for its figure. */
+/** Space above the highest value for its label. */
 const ROOM = 13;
 
 /**
- * Draws `lines`, [{ colour, value(values) }], one upon the other, as steps: a sum stays what it was
- * until the next sample.
+ * Draws `lines`, [{ colour, value(values) }], stacked, as steps: a total stays the same until the next
+ * sample.
  */
 export function drawSums(canvas, series, lines, to, width, height, words) {
   const context = prepare(canvas, width, height);
@@ -76,7 +76,7 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   context.fillText(words(highest), 1, 0);
 }
 
-/** How much happens where in a recording. */
+/** Draws how much happens in each part of a recording. */
 export function drawDensity(canvas, counts, width, height) {
   const context = prepare(canvas, width, height);
   const highest = Math.max(1, ...counts);

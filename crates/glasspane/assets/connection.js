@@ -1,4 +1,4 @@
-// Where the live feed stands, in words.
+// Shows the state of the live feed.
 
 import { Feed } from './feed.js';
 
@@ -12,9 +12,9 @@ const WORDS = {
 };
 
 const NOTICES = {
-  gone: 'The server does not answer. What you see is how things stood; the page goes on by itself when the server is back.',
-  forbidden: 'The server does not know this page’s token: it was started anew. Open the address it printed last.',
-  full: 'The server has as many watchers as it takes. Trying again.',
+  gone: 'The server does not respond. The page shows the last known state and continues when the server is back.',
+  forbidden: 'The server does not accept this page’s token: it was restarted. Open the address it printed last.',
+  full: 'The server has reached its limit of watchers. Retrying.',
 };
 
 export class Connection {
@@ -24,7 +24,7 @@ export class Connection {
     this.notice = find('notice');
     /** How far the server's clock is ahead of ours. */
     this.ahead = 0;
-    /** While nothing is heard, nothing goes on either. */
+    /** While disconnected, the time stands still. */
     this.heldAt = null;
     const token = new URLSearchParams(location.search).get('token') ?? '';
     this.feed = new Feed(token, {
@@ -51,7 +51,7 @@ export class Connection {
     this.show('replay');
   }
 
-  /** Begins with a snapshot: what was shown before is gone. */
+  /** Starts with a snapshot, which replaces everything shown before. */
   restart() {
     this.feed.lastId = null;
     this.start();

@@ -1,4 +1,4 @@
-// One agent in full.
+// The details of one agent.
 
 import { costWords, count, dollars, duration, plural, retryWords, stateWords, timeOfDay } from './format.js';
 import { drawLanes } from './timeline.js';
@@ -82,9 +82,9 @@ export class Detail {
     this.stream = element('pre', 'stream');
     this.stream.tabIndex = 0;
     this.stream.setAttribute('role', 'group');
-    this.stream.setAttribute('aria-label', 'What the model says');
+    this.stream.setAttribute('aria-label', 'Output of the model');
     this.violations = element('ul', 'violations');
-    this.violationSection = section('Broken rules', this.violations);
+    this.violationSection = section('Protocol violations', this.violations);
     this.log = element('ol', 'log');
     this.log.tabIndex = 0;
     this.log.setAttribute('aria-label', 'Events');
@@ -124,7 +124,7 @@ export class Detail {
     put(this.error, agent.error ?? '');
     this.error.hidden = !agent.error;
     this.asked.draw(agent.approvals, now);
-    // What waits is not shown twice.
+    // A waiting tool is not shown twice.
     this.running.draw(agent.running.filter(({ id }) => !agent.approvals.some((asked) => asked.tool_id === id)), now);
     const usage = agent.usage;
     const facts = {
@@ -180,7 +180,7 @@ export class Detail {
       agent.violation_count > agent.violations.length ? `the last of ${agent.violation_count}` : '';
   }
 
-  /** Newest at the end; only what is new is added. */
+  /** Newest at the end; only new entries are added. */
   drawLog(agent) {
     const records = agent.log;
     const last = records.at(-1);

@@ -1,9 +1,9 @@
-// The live feed: server-sent events, read with fetch. EventSource would hide why it failed, and a
-// wrong token, a server that is gone and a full one are told to the user in different words.
+// The live feed: server-sent events, read with fetch. EventSource would hide why it failed, and the user
+// should see whether the token is wrong, the server is gone or it is full.
 
 const FIRST_WAIT = 300;
 const LONGEST_WAIT = 5000;
-/** The server says something every 10 s; twice that without a byte is a dead connection. */
+/** The server sends something every 10 s; more than twice that without a byte is a dead connection. */
 const SILENCE = 25000;
 
 export class Feed {
@@ -44,9 +44,9 @@ export class Feed {
       this.on.state('live');
       await this.read(response.body.getReader(), controller);
     } catch {
-      // Said below, in the words of `reason`.
+      // Reported below, by `reason`.
     }
-    // Stopped, and perhaps started anew meanwhile: this is not ours any more.
+    // Stopped, and perhaps restarted since: this connection is obsolete.
     if (this.stopped || this.controller !== controller) return;
     clearTimeout(this.silence);
     this.controller = null;

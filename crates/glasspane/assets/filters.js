@@ -1,4 +1,4 @@
-// Which agents are shown, and in which order.
+// Chooses which agents are shown, and in which order.
 
 import { byAttention } from './attention.js';
 import { element } from './cards.js';
@@ -58,12 +58,12 @@ export class Filters {
     this.chipRow.append(chip);
   }
 
-  /** Whether the order depends on what changes all the time. */
+  /** Whether the order depends on values that change all the time. */
   get isRestless() {
     return ['attention', 'activity', 'cost', 'tokens', 'errors'].includes(this.sort.value);
   }
 
-  /** Whether what agents say decides which of them are shown. */
+  /** Whether the output of agents decides which of them are shown. */
   get hasWords() {
     return this.text.value.trim() !== '';
   }
@@ -79,7 +79,7 @@ export class Filters {
     for (const { chip } of this.chips.values()) chip.setAttribute('aria-pressed', 'false');
   }
 
-  /** The agents to show, in order. Those that are equal stay as they came. */
+  /** The agents to show, in order. Equal ones stay in order of arrival. */
   choose(agents, now) {
     const wanted = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = [];
@@ -113,12 +113,12 @@ export class Filters {
     const chosen = this.source.value;
     const options = names.map((name) => new Option(name, name, false, name === chosen));
     this.source.replaceChildren(new Option('all', ''), ...options);
-    // A filter stays although its last agent has gone.
+    // A filter stays although its last agent has left.
     if (chosen && !names.includes(chosen)) this.source.append(new Option(chosen, chosen, false, true));
   }
 }
 
-/** Whether every word is somewhere in what is known about the agent, its words, and its tools. */
+/** Whether every word occurs in what is known about the agent, its messages and its tools. */
 function matches(agent, wanted) {
   const about = [agent.label, agent.id, agent.source, agent.model, agent.cwd, agent.tool, agent.error, agent.detached, agent.prompt,
     agent.status, stateWords(agent)].filter(Boolean).join('\n').toLowerCase();

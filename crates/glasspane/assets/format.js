@@ -1,6 +1,6 @@
-// Figures and words as they are shown. Pure.
+// Formats figures and states. Pure.
 
-/** What each state is called and the sign beside the word, so that colour is never the only clue. */
+/** The name of each state and a sign, so that colour is never the only clue. */
 export const STATES = {
   waiting_for_approval: { words: 'waiting for approval', short: 'waiting', sign: '!' },
   failed: { words: 'failed', short: 'failed', sign: '✕' },
@@ -15,7 +15,7 @@ export const STATES = {
   done: { words: 'done', short: 'done', sign: '✓' },
 };
 
-/** States in which an agent is at work. */
+/** States in which an agent is working. */
 export const ACTIVE = new Set(['thinking', 'writing', 'running_tool', 'retrying']);
 
 export function stateWords(agent) {
@@ -46,7 +46,7 @@ export function duration(milliseconds) {
   return `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
-/** 1:05, 2:03:04: a place in a recording. */
+/** 1:05, 2:03:04: a position in a recording. */
 export function clock(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const two = (number) => String(number).padStart(2, '0');
@@ -73,12 +73,12 @@ export function count(number) {
   return String(number);
 }
 
-/** What an agent costs: as it told, marked with ~ if it is an estimate, or – if it is not known. */
+/** The cost of an agent: as reported, marked with ~ if it is an estimate, or – if it is unknown. */
 export function costWords(usage) {
   return `${usage.cost_basis === 'estimated' ? '~' : ''}${dollars(usage.cost_usd)}`;
 }
 
-/** $0.0042, $1.23, $1,234; – for nothing, which is what agents say of models whose price they do not know */
+/** $0.0042, $1.23, $1,234; – for 0, which agents report for models whose price they do not know */
 export function dollars(amount) {
   if (!(amount > 0)) return '–';
   if (amount < 0.01) return `$${amount.toFixed(4)}`;
@@ -94,7 +94,7 @@ export function totalTokens(usage) {
   return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
 }
 
-/** A state that this page does not know is called by the name it came with. */
+/** The name of a state that this page does not know. */
 export function nameOf(status) {
   return String(status).replaceAll('_', ' ');
 }
@@ -109,13 +109,13 @@ function callsWords({ status, running, approvals }) {
   return `${waits ? 'waiting for approval: ' : 'running '}${name}${more}`;
 }
 
-/** One line about what the agent is doing or asking for right now; empty if nothing is known. */
+/** One line about what the agent is doing or requesting; empty if nothing is known. */
 export function doingWords({ status, running, approvals }) {
   if (status === 'waiting_for_approval') return approvals[0]?.summary ?? running.at(-1)?.summary ?? '';
   return status === 'running_tool' ? running.at(-1)?.summary ?? '' : '';
 }
 
-/** A state that this page does not know has the colour of none of the others. */
+/** The colour of a state; states that this page does not know have their own. */
 export function stateColour(status) {
   return Object.hasOwn(STATES, status) ? `var(--${status})` : 'var(--unknown-state)';
 }

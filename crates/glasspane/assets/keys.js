@@ -1,4 +1,4 @@
-// What keys do. None of them acts while somebody types, but for escape.
+// Keyboard shortcuts. Except for escape, none acts while the user types.
 
 import { element } from './cards.js';
 
@@ -50,7 +50,7 @@ export function listenToKeys(app, find) {
     }
     if (isTyping(event.target)) {
       if (event.key === 'Enter' && event.target === filter) {
-        // What was typed last counts, also when no frame was drawn since.
+        // Applies the last input even if no frame was drawn since.
         app.arrange(performance.now());
         app.cards.step(0, null);
       }
@@ -65,7 +65,7 @@ function isTyping(target) {
   return target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== 'range');
 }
 
-/** Space presses a button that has the focus; on the name of a card it still holds the page. */
+/** Space presses a focused button; on the name of a card it still pauses the page. */
 function isButton(target) {
   return target instanceof HTMLButtonElement && !target.classList.contains('title');
 }

@@ -1,5 +1,4 @@
-// All agents as the page knows them, from the live feed or from a log, and what changed since the
-// page was last drawn.
+// All agents, from the live feed or from a log, and what has changed since the page was last drawn.
 
 import { adopt, applyRecord, newAgent, overlay } from './tracker.js';
 import { Series } from './series.js';
@@ -13,9 +12,9 @@ export class Model {
   clear() {
     this.agents = new Map();
     this.dirty = new Set();
-    /** Agents have come, or something they are filtered or sorted by has changed. */
+    /** There are new agents, or something they are filtered or sorted by has changed. */
     this.reshaped = true;
-    /** Somebody has said something that may be searched for. */
+    /** There is new text that may be searched. */
     this.reworded = false;
     this.fleet = new Series();
     this.sums = { input: 0, output: 0, cache: 0, cost: 0 };
@@ -24,7 +23,7 @@ export class Model {
     this.lastAt = 0;
   }
 
-  /** Everything anew, as the server knows it. */
+  /** Replaces everything with a snapshot of the server. */
   snapshot({ seq, agents, history }) {
     this.clear();
     const records = Object.values(history ?? {}).flat();
@@ -36,7 +35,7 @@ export class Model {
       overlay(agent, state);
       agent.text = state.last_text ?? '';
       adopt(agent);
-      // Pieces, of text or of arguments, are in no history.
+      // Deltas of text or of arguments are not part of a history.
       agent.words.add(state.tool_text);
       agent.words.extend(agent.text);
     }
@@ -77,7 +76,7 @@ export class Model {
     this.events += 1;
   }
 
-  /** Adds what one agent has used since `before` to the sums of all. */
+  /** Adds the usage of one agent since `before` to the totals. */
   note(at, before, after) {
     const sums = this.sums;
     sums.input += after.input_tokens - before.input_tokens;

@@ -11,7 +11,7 @@ const TOKEN_LINES = [
 ];
 const COST_LINES = [{ colour: 'cost', words: 'cost', value: (sums) => sums.cost }];
 const SPENDERS = 3;
-/** Over how long events per second are counted. */
+/** The period over which events per second are counted. */
 const RATE_SPAN = 3000;
 
 export class Overview {
@@ -56,7 +56,7 @@ export class Overview {
     this.spenders(shown);
   }
 
-  /** What an hour costs at the rate of what the chart shows. */
+  /** The cost of an hour at the rate the chart shows. */
   hourly(model, now) {
     const first = model.fleet.points[0];
     if (!first || now - first.at < 20_000) return '';

@@ -1,5 +1,5 @@
-// A recorded log, played at any speed. Going back means beginning anew and applying everything up to
-// there, which takes milliseconds.
+// Plays a recorded log at any speed. Going back means starting over and applying everything up to that
+// point, which takes milliseconds.
 
 export const SLOWEST = 0.1;
 export const FASTEST = 100;
@@ -20,7 +20,7 @@ export function parseLog(text) {
       skipped += 1;
     }
   }
-  // Logs of several agents that were put together afterwards need not be in order.
+  // Logs of several agents that were concatenated need not be in order.
   records.sort((one, other) => one.at_ms - other.at_ms || one.seq - other.seq);
   return { records, skipped };
 }
@@ -53,7 +53,7 @@ export class Player {
     this.speed = Math.min(FASTEST, Math.max(SLOWEST, speed));
   }
 
-  /** Goes to a moment, forwards or backwards. Says whether the page must be built anew. */
+  /** Goes to a moment, forwards or backwards. Returns whether the page must be rebuilt. */
   seek(at) {
     const target = Math.min(this.end, Math.max(this.start, at));
     const back = !(target >= this.now);
@@ -66,7 +66,7 @@ export class Player {
     return back;
   }
 
-  /** Time has gone on by so many real milliseconds. */
+  /** Advances by this many real milliseconds. */
   advance(elapsed) {
     if (!this.playing) return;
     this.now = Math.min(this.end, this.now + elapsed * this.speed);

@@ -1,4 +1,4 @@
-// The bar with which a recorded log is played.
+// The controls of a replay.
 
 import { drawDensity } from './charts.js';
 import { clock, plural } from './format.js';
@@ -32,7 +32,7 @@ export class ReplayBar {
     });
     this.play.addEventListener('click', () => this.togglePlay());
     this.position.addEventListener('input', () => {
-      // Going back in a long log takes longer than a frame: of many steps of the slider the last counts.
+      // Going back in a long log takes longer than a frame: only the last of many slider steps counts.
       this.wanted = Number(this.position.value) / SCALE;
       app.wake();
     });
@@ -46,7 +46,7 @@ export class ReplayBar {
     });
   }
 
-  /** Plays the log that the server was started with; says whether there is one. */
+  /** Plays the log that the server was started with; returns whether there is one. */
   openServedLog() {
     const name = document.querySelector('meta[name="glasspane-log"]').content;
     if (!name) return false;
@@ -54,7 +54,7 @@ export class ReplayBar {
     this.app.connection.show('replay');
     fetch(`log?token=${encodeURIComponent(token)}`, { cache: 'no-store' })
       .then((response) => {
-        if (!response.ok) throw new Error(`the server answered ${response.status}`);
+        if (!response.ok) throw new Error(`the server responded with ${response.status}`);
         return response.text();
       })
       .then((text) => this.open(name, text))
@@ -143,7 +143,7 @@ export class ReplayBar {
     this.setSpeed(this.app.replay.speed * factor);
   }
 
-  /** A frame is about to be drawn. */
+  /** Called before each frame. */
   advance(at) {
     const player = this.app.replay;
     if (this.wanted !== null) {

@@ -1,5 +1,5 @@
-// A series of samples over time that stays small: when it is full, every second one goes and the
-// next ones have to lie further apart. Made for sums that only grow, where the last sample counts.
+// A series of samples over time that stays small: when it is full, every second one is dropped and the
+// next ones must be further apart. For totals that only grow, where the last sample counts.
 
 const MAX_POINTS = 360;
 

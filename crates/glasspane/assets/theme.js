@@ -1,4 +1,4 @@
-// Light, dark, or as the system says.
+// The theme: light, dark, or that of the system.
 
 import { forgetColours } from './timeline.js';
 
@@ -20,7 +20,7 @@ export function setUpTheme(button, changed) {
     try {
       localStorage.setItem(KEY, choice);
     } catch {
-      // Private windows may not keep anything; the choice holds until the page is closed.
+      // Private windows may not store anything; the choice lasts until the page is closed.
     }
     apply();
   });

@@ -1,10 +1,10 @@
-// Bars over time on a canvas: what an agent did when.
+// Draws timelines on a canvas: what an agent did when.
 
 import { clock, duration } from './format.js';
 
 let palette = null;
 
-/** Colours of the page as they are now; `forget` after a change of theme. */
+/** The current colours of the page; call `forget` after a change of theme. */
 export function colours() {
   if (!palette) {
     const style = getComputedStyle(document.documentElement);
@@ -40,8 +40,8 @@ export function prepare(canvas, width, height) {
 const QUIET = new Set(['idle', 'starting', 'done', 'failed', 'interrupted', 'not_understood']);
 
 /**
- * Calls `draw(span, left, width)` for every span that can be seen. `view`: { from, to, now } in
- * milliseconds; what goes on ends now, which may be before the end of the view.
+ * Calls `draw(span, left, width)` for every visible span. `view`: { from, to, now } in milliseconds; an
+ * open span ends now, which may be before the end of the view.
  */
 function eachSpan(spans, { from, to, now }, width, draw) {
   const perMillisecond = width / Math.max(1, to - from);
@@ -55,7 +55,7 @@ function eachSpan(spans, { from, to, now }, width, draw) {
   }
 }
 
-/** What a card shows: turns behind, work before them, errors as marks. */
+/** Draws the strip of a card: turns in the background, work in front, errors as marks. */
 export function drawStrip(canvas, agent, view, width, height) {
   const context = prepare(canvas, width, height);
   const colour = colours();
@@ -82,7 +82,7 @@ function drawErrors(context, agent, { from, to }, width, height) {
 
 const LANES = ['turns', 'model', 'tools'];
 
-/** What the details show: a lane each for turns, the model and tools, with a scale. */
+/** Draws the lanes of the details: for turns, the model and tools, with a scale. */
 export function drawLanes(canvas, agent, view, width, height) {
   const context = prepare(canvas, width, height);
   const colour = colours();

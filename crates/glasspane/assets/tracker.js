@@ -1,16 +1,16 @@
-// What an agent is doing, from its records: the same rules as src/tracker.rs, which a test holds
-// against this. The server's word wins while it is there; a replay has only this. Besides, it keeps
-// what the timelines and charts show.
+// Tracks what an agent is doing by the same rules as src/tracker.rs, which a test compares with this. The
+// state of the server takes precedence while connected; a replay has only this. It also keeps the data of
+// the timelines and charts.
 
 import { isObject, oneLine, summary } from './arguments.js';
 import { Series } from './series.js';
 import { Words, index } from './words.js';
 
 const MAX_TEXT = 8192;
-/** How much of a text the log of an agent keeps; what was searched for it is kept elsewhere. */
+/** How much of a text the log of an agent keeps; searched text is kept elsewhere. */
 const MAX_LOG_TEXT = 320;
 const MAX_NAME = 1024;
-/** Of one call, and of all that run. */
+/** The arguments kept of one call, and of all running calls. */
 const MAX_ARGUMENTS = 8192;
 const MAX_ALL_ARGUMENTS = 32768;
 const EAGER_ARGUMENTS = 512;
@@ -20,8 +20,8 @@ const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
 const MAX_OPEN_TOOLS = 256;
 const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval', 'retrying']);
-/** In these kinds an agent is not at work. */
-const ASIDE = new Set(['agent_end', 'notice', 'error', 'unknown']);
+/** Events during which an agent need not be working. */
+const NOT_WORK = new Set(['agent_end', 'notice', 'error', 'unknown']);
 
 export function newAgent(id, at) {
   return {
@@ -33,9 +33,9 @@ export function newAgent(id, at) {
     parent: null,
     status: 'starting',
     tool: null,
-    /** Tools that run, oldest first: { id, name, since_ms, summary, arguments, cut }. */
+    /** Running tools, oldest first: { id, name, since_ms, summary, arguments, cut }. */
     running: [],
-    /** What waits for a person: { tool_id, name, since_ms, summary, arguments, cut, message }. */
+    /** Pending approvals: { tool_id, name, since_ms, summary, arguments, cut, message }. */
     approvals: [],
     prompt: '',
     since_ms: at,
@@ -60,10 +60,10 @@ export function newAgent(id, at) {
     usageSeries: new Series(),
     log: [],
     words: new Words(),
-    // The tracker's memory.
+    // The internal state of the tracker.
     work: {
       turnOpen: false, openTools: [], approvals: 0, textComplete: true,
-      failed: false, interrupted: false, brokenOff: false, counted: false, begun: false, understood: false, over: false,
+      failed: false, interrupted: false, brokenOff: false, counted: false, started: false, understood: false, over: false,
     },
   };
 }
@@ -72,7 +72,7 @@ function noUsage() {
   return { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 };
 }
 
-/** Takes over what the server says; what the page draws from stays its own. */
+/** Applies the state of the server; the data for drawing stays that of the page. */
 export function overlay(agent, state) {
   const before = agent.running;
   for (const [name, value] of Object.entries(state)) {
@@ -82,13 +82,13 @@ export function overlay(agent, state) {
   if (!('violations' in state)) agent.violations = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
-  // While the feed goes on, arguments come in records only.
+  // After a snapshot, arguments only arrive in records.
   agent.running = (state.running ?? []).map((tool) => ({ arguments: '', ...before.find(({ id }) => id === tool.id), ...tool }));
   const runs = (id) => agent.running.some((tool) => tool.id === id);
   agent.approvals = (state.approvals ?? []).map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
 }
 
-/** After a snapshot: what runs and waits now, whatever a history that was cut short says. */
+/** After a snapshot: adopts what runs and waits now, because a shortened history may differ. */
 export function adopt(agent) {
   const waits = (id) => agent.approvals.some((asked) => asked.tool_id === id);
   agent.work.openTools = agent.running.map(({ id, name }) => ({ id, name, waits: waits(id) }));
@@ -107,7 +107,7 @@ export function applyRecord(agent, record) {
     index(agent, record);
     checkOrder(agent, record.event);
     const known = record.event.type in EVENTS;
-    if (known && !ASIDE.has(record.event.type)) agent.work.begun = true;
+    if (known && !NOT_WORK.has(record.event.type)) agent.work.started = true;
     if (known && record.event.type !== 'notice' && record.event.type !== 'unknown') agent.work.understood = true;
     EVENTS[record.event.type]?.(agent, record.event, at);
   }
@@ -118,14 +118,14 @@ export function applyRecord(agent, record) {
   }
 }
 
-/** Pieces of text and progress are shown elsewhere. */
+/** Deltas of text and progress are shown elsewhere. */
 function isLogged({ event }) {
   if (!event) return true;
   if (event.type === 'message_update') return event.role === 'user';
   return event.type !== 'tool_execution_update';
 }
 
-/** What was used once stays used. */
+/** Usage never decreases. */
 function raise(before, now) {
   const raised = { ...before };
   for (const name of ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens']) {
@@ -148,7 +148,7 @@ function attached(agent, { label, source, cwd, model, parent }, at) {
     agent.detached = null;
     forgetWork(agent, at);
     forgetOutcome(agent);
-    agent.work.begun = false;
+    agent.work.started = false;
     agent.usage = noUsage();
     enter(agent, 'starting', at);
   }
@@ -158,7 +158,7 @@ function detached(agent, { reason, failed, interrupted }, at) {
   const status = ending(agent, failed, interrupted);
   agent.detached = reason ?? '';
   forgetWork(agent, at);
-  agent.work.begun = false;
+  agent.work.started = false;
   if (status === 'failed') {
     countFailure(agent);
     agent.error ??= agent.detached;
@@ -166,28 +166,28 @@ function detached(agent, { reason, failed, interrupted }, at) {
   enter(agent, status, at);
 }
 
-/** What an agent said of its end counts first, then how its process ended; a stream that was cut was interrupted. */
+/** The final status: what the agent reported comes first, then how its process ended; a stream that was cut off was interrupted. */
 function ending(agent, failed, interrupted) {
   const work = agent.work;
   if (work.over) return agent.status === 'done' && failed && !interrupted ? 'failed' : agent.status;
   if (work.failed) return 'failed';
   if (work.interrupted || interrupted) return 'interrupted';
   if (failed) return 'failed';
-  if (work.begun) return 'interrupted';
+  if (work.started) return 'interrupted';
   return agent.unknown > 0 && !work.understood ? 'not_understood' : 'done';
 }
 
-/** After the end, only a new prompt may bring the agent back to work. */
+/** Checks that after the end only a new prompt, or a retry, continues the work. */
 function checkOrder(agent, event) {
   if (!agent.work.over) return;
   if (['notice', 'error', 'unknown'].includes(event.type) || !(event.type in EVENTS)) return;
-  const begins = event.type === 'agent_start' || event.type === 'retry' || (event.type.startsWith('message_') && event.role === 'user');
-  if (!begins) violation(agent, `${event.type} after the end`);
+  const restarts = event.type === 'agent_start' || event.type === 'retry' || (event.type.startsWith('message_') && event.role === 'user');
+  if (!restarts) violation(agent, `${event.type} after the end`);
   agent.work.over = false;
 }
 
 const EVENTS = {
-  agent_start: promptBegins,
+  agent_start: startPrompt,
   agent_end(agent, event, at) {
     const work = agent.work;
     if (event.stop === 'aborted') {
@@ -204,7 +204,7 @@ const EVENTS = {
     }
     forgetWork(agent, at);
     work.over = true;
-    work.begun = false;
+    work.started = false;
     if (work.failed) countFailure(agent);
     enter(agent, work.failed ? 'failed' : work.interrupted ? 'interrupted' : 'done', at);
   },
@@ -221,21 +221,21 @@ const EVENTS = {
   },
   turn_end(agent, event, at) {
     const work = agent.work;
-    // An error ends the turn as well; some agents say both.
+    // An error ends the turn as well; some agents report both.
     if (!work.turnOpen && !work.brokenOff) violation(agent, 'a turn ended that was not started');
     endTurn(agent, at);
     work.approvals = 0;
     if (event.stop === 'error') work.failed = true;
     if (event.stop === 'aborted') work.interrupted = true;
     if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
-    // Calls that were being written are forgotten without a word.
+    // Calls that were still being written never start.
     if (work.brokenOff) work.openTools = [];
     if (event.message !== undefined && work.failed) agent.error = event.message;
     settle(agent, 'idle', at);
   },
   message_start(agent, _event, at) {
     agent.work.textComplete = true;
-    // Who goes on has got what was asked for, even if nobody says so.
+    // Pending approvals count as given when the agent continues.
     agent.work.approvals = 0;
     settle(agent, 'thinking', at);
   },
@@ -245,7 +245,7 @@ const EVENTS = {
       if (event.text !== undefined) {
         agent.prompt = event.whole ? event.text.slice(0, MAX_NAME) : (agent.prompt + event.text).slice(-MAX_NAME);
       }
-      if (!work.turnOpen && work.openTools.length === 0) promptBegins(agent, event, at);
+      if (!work.turnOpen && work.openTools.length === 0) startPrompt(agent, event, at);
       return;
     }
     if (event.thinking) {
@@ -285,7 +285,7 @@ const EVENTS = {
     const id = event.tool_id ?? '';
     const tool = openTool(agent, id);
     if (!tool) {
-      // All arguments at once only repeat what was told before.
+      // Complete arguments only repeat what was reported before.
       if (!event.arguments || !event.whole) violation(agent, `tool ${id} continues but was not started`);
     } else if (event.arguments) {
       takeArguments(agent, event);
@@ -307,7 +307,7 @@ const EVENTS = {
     const tool = event.tool_id === undefined ? undefined : openTool(agent, event.tool_id);
     if (tool) tool.waits = true;
     else agent.work.approvals += 1;
-    ask(agent, event, tool, at);
+    addApproval(agent, event, tool, at);
     settle(agent, 'waiting_for_approval', at);
   },
   approval_end(agent, event, at) {
@@ -315,12 +315,12 @@ const EVENTS = {
     if (tool) tool.waits = false;
     else if (agent.work.approvals > 0) {
       agent.work.approvals -= 1;
-      answered(agent, event.tool_id);
+      approvalDecided(agent, event.tool_id);
     } else violation(agent, 'an approval ended that was not requested');
     settle(agent, 'thinking', at);
   },
   retry(agent, event, at) {
-    // The failure before it was not the last word.
+    // The failure before it was not final.
     agent.work.failed = false;
     agent.error = null;
     enter(agent, 'retrying', at);
@@ -328,12 +328,12 @@ const EVENTS = {
   },
   notice() {},
   error(agent, event, at) {
-    const refused = event.raw_type === 'response';
-    // What is said after an interruption is about the interruption.
-    if (!refused && agent.work.over && agent.status === 'interrupted') return;
+    const isResponse = event.raw_type === 'response';
+    // An error after an interruption is about the interruption.
+    if (!isResponse && agent.work.over && agent.status === 'interrupted') return;
     agent.error = event.message ?? 'failed';
-    // A refused command is the trouble of whoever sent it.
-    if (refused) {
+    // A failed command is a problem of its sender, not of the agent.
+    if (isResponse) {
       agent.errors += 1;
       return;
     }
@@ -351,7 +351,7 @@ const EVENTS = {
   },
 };
 
-/** Agents tell of one failure several times. */
+/** Agents report the same failure several times. */
 function countFailure(agent) {
   if (!agent.work.counted) agent.errors += 1;
   agent.work.counted = true;
@@ -361,13 +361,13 @@ function forgetOutcome(agent) {
   Object.assign(agent.work, { over: false, failed: false, interrupted: false, brokenOff: false, counted: false });
 }
 
-function promptBegins(agent, _event, at) {
+function startPrompt(agent, _event, at) {
   const work = agent.work;
   forgetOutcome(agent);
-  work.begun = true;
+  work.started = true;
   agent.error = null;
   if (!work.turnOpen && work.openTools.length === 0) {
-    // What was asked for before belonged to the last prompt.
+    // Earlier approvals belonged to the last prompt.
     work.approvals = 0;
     agent.approvals = [];
     enter(agent, 'thinking', at);
@@ -385,7 +385,7 @@ function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
   const others = agent.running.reduce((sum, running) => sum + (running === tool ? 0 : running.arguments.length), 0);
   const limit = Math.max(0, Math.min(MAX_ARGUMENTS, MAX_ALL_ARGUMENTS - others));
   if (whole && text) {
-    // Of the whole: what tells most may stand at the end.
+    // From the whole text: the main argument may be at the end.
     tool.summary = summary(text);
     tool.arguments = text.slice(0, limit);
     tool.cut = tool.arguments.length < text.length;
@@ -395,7 +395,7 @@ function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
   const kept = text.slice(0, Math.max(0, limit - tool.arguments.length));
   tool.arguments += kept;
   tool.cut ||= kept.length < text.length;
-  // At every doubling, so that long arguments in small pieces do not cost their square.
+  // At every doubling, so that the cost of long arguments in small deltas is not quadratic.
   const length = tool.arguments.length;
   const before = tool.summarised ?? 0;
   if (length !== before && (text === '' || length <= EAGER_ARGUMENTS || length >= before * 2)) {
@@ -404,14 +404,14 @@ function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
   }
 }
 
-/** Notes what a person has to decide. */
-function ask(agent, event, open, at) {
+/** Adds what a person has to decide. */
+function addApproval(agent, event, open, at) {
   const tool = open && agent.running.find(({ id }) => id === open.id);
   const text = event.text || null;
   const given = text !== null && isObject(text) ? text : null;
-  const said = (given === null ? text : null) ?? event.message ?? null;
+  const question = (given === null ? text : null) ?? event.message ?? null;
   const all = given ?? tool?.arguments ?? '';
-  const about = said === null ? '' : oneLine(said);
+  const about = question === null ? '' : oneLine(question);
   const line = given === null ? summary(tool?.arguments ?? '') : summary(given);
   const asked = {
     tool_id: event.tool_id,
@@ -420,18 +420,18 @@ function ask(agent, event, open, at) {
     summary: line === '' ? about : line,
     arguments: all.slice(0, MAX_ARGUMENTS),
     cut: all.length > MAX_ARGUMENTS,
-    // A preview that repeats the telling argument says nothing new.
-    message: about !== '' && !line.startsWith(about) ? said.slice(0, MAX_ARGUMENTS) : undefined,
+    // A preview that repeats the main argument adds nothing.
+    message: about !== '' && !line.startsWith(about) ? question.slice(0, MAX_ARGUMENTS) : undefined,
     linked: Boolean(tool),
   };
   const before = agent.approvals.findIndex((other) => other.linked && asked.linked && other.tool_id === asked.tool_id);
-  // A new list: the old one may be the server's.
+  // A new list: the old one may belong to the state of the server.
   if (before >= 0) agent.approvals = agent.approvals.with(before, { ...asked, since_ms: agent.approvals[before].since_ms });
   else if (agent.approvals.length < MAX_APPROVALS) agent.approvals = [...agent.approvals, asked];
 }
 
-/** Forgets what was asked for under `id`, or what was asked for first, of what belongs to no tool. */
-function answered(agent, id) {
+/** Removes the approval with `id`, or else the oldest, of those that belong to no tool. */
+function approvalDecided(agent, id) {
   const named = agent.approvals.find((asked) => !asked.linked && id !== undefined && asked.tool_id === id);
   const gone = named ?? agent.approvals.find((asked) => !asked.linked);
   agent.approvals = agent.approvals.filter((asked) => asked !== gone);
@@ -456,7 +456,7 @@ function endTurn(agent, at) {
   if (turn && turn.end === null) turn.end = at;
 }
 
-/** Goes to `status`, unless a tool runs or a person is waited for, which is what is shown then. */
+/** Enters `status`, unless a tool is running or something waits for a person. */
 function settle(agent, status, at) {
   const { openTools, approvals } = agent.work;
   agent.tool = openTools.at(-1)?.name ?? null;

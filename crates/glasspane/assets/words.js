@@ -1,5 +1,5 @@
-// What an agent and its tools said lately, to be searched. Text is added as it comes and looked at once
-// for each word that is searched for, so a search costs what is new, not what there is.
+// The recent text of an agent and its tools, for searches. Each piece of text is searched once for each
+// word, so a search only costs as much as there is new text.
 
 import { words as argumentWords } from './arguments.js';
 
@@ -9,7 +9,7 @@ const MAX_AGENT_CHARACTERS = 16 * 1024;
 // Limit: the filter of the page forgets the oldest texts of all agents.
 const MAX_SEARCHED_CHARACTERS = 24 * 1024 * 1024;
 const LEAST_CHARACTERS = 1024;
-/** Text that streams is put away in pieces of this size, which overlap by the second. */
+/** Streamed text is stored in pieces of the first size, which overlap by the second. */
 const PIECE = 2048;
 const OVERLAP = 80;
 /** How much of one message, argument or result is kept. */
@@ -22,14 +22,14 @@ export class Words {
   }
 
   clear() {
-    /** Oldest first; the number of the first one counts all that were forgotten. */
+    /** Oldest first; `first` is the number of pieces that were dropped. */
     this.pieces = [];
     this.first = 0;
     this.size = 0;
-    /** The end of what streams. */
+    /** The streamed text that is not stored yet. */
     this.open = '';
     this.streamed = false;
-    /** For each word searched for: the next piece to look at, and the last one that has it. */
+    /** For each word searched: the next piece to search, and the last one that contains it. */
     this.known = new Map();
   }
 
@@ -41,7 +41,7 @@ export class Words {
     while (this.size > MAX_AGENT_CHARACTERS) this.forget();
   }
 
-  /** A piece of a text that goes on. */
+  /** Adds a delta of streamed text. */
   extend(text) {
     this.streamed = true;
     this.open += text.toLowerCase();
@@ -51,7 +51,7 @@ export class Words {
     }
   }
 
-  /** The text that streamed is complete; `text` is all of it. */
+  /** Ends the streamed text; `text` is all of it. */
   finish(text) {
     if (this.streamed) this.add(this.open);
     else this.add(text);
@@ -59,7 +59,7 @@ export class Words {
     this.streamed = false;
   }
 
-  /** Among so many agents, each may keep only its part. */
+  /** Limits the text to this agent's share among `agents`. */
   limit(agents) {
     const most = Math.max(LEAST_CHARACTERS, Math.floor(MAX_SEARCHED_CHARACTERS / Math.max(1, agents)));
     while (this.size > most) this.forget();
@@ -89,7 +89,7 @@ export class Words {
   }
 }
 
-/** Takes note of what `record` says. `agent` is as it was before it. */
+/** Adds the text of a record. `agent` has the state before it. */
 export function index(agent, { event }) {
   if (!event) return;
   const { words } = agent;
@@ -121,7 +121,7 @@ export function index(agent, { event }) {
   }
 }
 
-/** Arguments of a call in lower case, made once for each change. */
+/** The arguments of a call in lower case, computed once for each change. */
 export function callWords(call) {
   if (call.searchedFor !== call.arguments) {
     call.searchedFor = call.arguments;

@@ -1,4 +1,4 @@
-// Many agents that work like real ones, the same ones every time.
+// Many simulated agents, the same in every run.
 
 import { Agent } from './harness.js';
 
@@ -25,7 +25,7 @@ const TEXTS = [
 const COMMANDS = ['cargo test -p parser', '3 files changed, 41 insertions(+), 12 deletions(-)', 'src/lexer.rs:88: let next = self.peek()?;', 'test result: ok. 212 passed; 0 failed'];
 const ERRORS = ['anthropic: http 529: overloaded', 'context overflow: 214,003 of 200,000 tokens', 'connection closed by peer'];
 
-/** A small generator, so that every run looks alike. */
+/** A small random generator with a fixed seed, so that every run is the same. */
 export function random(seed) {
   let state = seed >>> 0;
   return () => {
@@ -56,7 +56,7 @@ export class Fleet {
     this.sent = 0;
   }
 
-  /** Lets so many agents, one after the other, do their next small thing. */
+  /** Lets this many agents, one after the other, take their next step. */
   step(count) {
     for (let done = 0; done < count; done += 1) {
       advance(this.workers[this.next]);
@@ -74,7 +74,7 @@ export class Fleet {
       this.step(Math.min(due - done, rate));
       done = due;
     }, 20);
-    // A test that failed must not be kept alive.
+    // Must not keep a failed test running.
     this.timer.unref();
   }
 
@@ -131,7 +131,7 @@ function advance(worker) {
     case 'tool':
       if (worker.left % 4 === 0) agent.send({ type: 'tool_progress', id: agent.call, text: `${pick(COMMANDS)}\n` });
       if ((worker.left -= 1) > 0) break;
-      // The turn ends before the result comes, as in zot.
+      // The turn ends before the result arrives, as in zot.
       agent.turnEnd('tool_use');
       agent.result(pick(COMMANDS), chance() < 0.08);
       spend(worker);

@@ -1,4 +1,4 @@
-// How long frames of the page take while many agents work. Prints one JSON object.
+// Measures how long frames of the page take while many agents work. Prints one JSON object.
 //
 //   node frames.js [--agents 200] [--rate 2000] [--seconds 10]
 //

@@ -16,7 +16,7 @@ export const browserPath = process.env.CHROMIUM
   ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const programPath = process.env.GLASSPANE ?? join(REPOSITORY, 'target/debug/glasspane');
 
-/** Why there can be no tests here; empty if there can. */
+/** Why the tests cannot run here; empty if they can. */
 export function whatIsMissing() {
   if (!browserPath) return 'no chromium: install it, or name one in CHROMIUM';
   if (!existsSync(programPath)) return `no ${programPath}: build it, or name one in GLASSPANE`;
@@ -30,7 +30,7 @@ export function launchBrowser() {
   });
 }
 
-/** `glasspane serve` with a socket of its own. */
+/** `glasspane serve` with its own socket. */
 export class Server {
   constructor() {
     this.directory = mkdtempSync(join(tmpdir(), 'glasspane-page-'));
@@ -61,7 +61,7 @@ export class Server {
       lines.once('line', (line) => settle(resolve, line));
       this.process.once('exit', () => settle(reject, new Error(`glasspane ended: ${complaints}`)));
     });
-    // The same port after a restart, or the page would look in vain.
+    // The same port after a restart, so that the page can reconnect.
     this.listen = new URL(this.url).host;
   }
 
@@ -91,7 +91,7 @@ export class Server {
   }
 }
 
-/** A way to the server that can be cut. */
+/** A proxy to the server that can be disconnected. */
 export class Wire {
   static async to(url) {
     const wire = new Wire();
@@ -134,7 +134,7 @@ export class Wire {
   }
 }
 
-/** One agent, which says what zot would. */
+/** One agent, which prints what zot would. */
 export class Agent {
   static connect(socket, label, about = {}) {
     return new Promise((resolve, reject) => {
@@ -176,7 +176,7 @@ export class Agent {
     this.send({ type: 'text_delta', delta });
   }
 
-  /** A call; its arguments, if any, in pieces as a model writes them. */
+  /** A tool call; its arguments, if any, in deltas as a model writes them. */
   tool(name, args) {
     this.calls += 1;
     this.call = `call_${this.calls}`;
@@ -223,7 +223,7 @@ export class Agent {
   }
 }
 
-/** A page that fails the test when something goes wrong in it. */
+/** A page that fails the test if it reports an error. */
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
@@ -231,7 +231,7 @@ export async function openPage(browser, url, options = {}) {
   const problems = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    // The browser reports refused connections by itself; the page is meant to survive those.
+    // The browser reports refused connections itself; the page is meant to survive those.
     if (message.type() === 'error' && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|status of 403/.test(message.text())) problems.push(message.text());
   });
   const foreign = [];

@@ -1,13 +1,13 @@
-// Makes screenshots smaller: at most 256 colours, which a page of few colours hardly shows.
+// Makes screenshots smaller: at most 256 colours, which is hardly visible on a page with few colours.
 
 import { deflateSync, inflateSync, crc32 } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const MAX_COLOURS = 256;
-/** So many of the commonest stay exactly what they are. */
+/** How many of the most common colours stay exact. */
 const KEPT_COLOURS = 80;
 
-/** The image with a palette; as it was if it is none that a browser makes. */
+/** The image with a palette; unchanged if it is not one that a browser writes. */
 export function shrink(png) {
   const { width, height, channels, pixels } = decode(png);
   const counts = new Map();
@@ -37,7 +37,7 @@ export function shrink(png) {
   return smaller.length < png.length ? smaller : png;
 }
 
-/** The commonest colours, and for the others: splits them at the middle of their widest channel until there are enough boxes. */
+/** The most common colours; the others are split at the middle of their widest channel until there are enough boxes. */
 function choosePalette(counts) {
   const common = [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
   const kept = common.splice(0, KEPT_COLOURS);
@@ -52,7 +52,7 @@ function choosePalette(counts) {
     boxes.push(box.slice(0, box.length >> 1), box.slice(box.length >> 1));
   }
   const others = boxes.filter((box) => box.length > 0);
-  // The commonest colour of a box stands for it.
+  // The most common colour represents its box.
   return kept.concat(others.map((box) => box.reduce((best, colour) => (counts.get(colour) > counts.get(best) ? colour : best))));
 }
 
@@ -87,7 +87,7 @@ function closest(palette, colour) {
   return best;
 }
 
-/** Pixels of a PNG of eight bits without interlacing, which is what browsers write. */
+/** The pixels of an 8-bit PNG without interlacing, which is what browsers write. */
 function decode(png) {
   let at = SIGNATURE.length;
   let head = null;

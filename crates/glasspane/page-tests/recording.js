@@ -1,4 +1,4 @@
-// A recorded log, made up but lawful: what `glasspane tail` would print of some agents.
+// A made-up but valid log: what `glasspane tail` would print for some agents.
 
 import { random } from './fleet.js';
 
@@ -39,7 +39,7 @@ export function makeRecords(count, seconds, seed = 11) {
       usage.input_tokens += 900;
       usage.output_tokens += 60 + step;
       usage.cache_read_tokens += 2000;
-      // Exact in binary: parsers differ in the last digit of others.
+      // Exact in binary: parsers differ in the last digit of other numbers.
       usage.cost_usd += 1 / 256;
       put({ usage: { ...usage } }, 100);
     }

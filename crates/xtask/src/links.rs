@@ -132,5 +132,7 @@ fn definition(line: &str) -> Option<&str> {
 }
 
 fn is_relative(target: &str) -> bool {
-    !target.contains("://") && !target.starts_with("mailto:")
+    // The documents of packages are templates: `{{repository}}` becomes an address.
+    let is_placeholder = target.starts_with("{{");
+    !target.contains("://") && !target.starts_with("mailto:") && !is_placeholder
 }

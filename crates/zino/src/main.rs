@@ -24,6 +24,8 @@ use zot_wire::MAX_FRAME_BYTES;
 #[command(
     name = "zino",
     version = env!("ZOT_BUILD_VERSION"),
+    // `zino-mem --version` works like `zino --version`.
+    propagate_version = true,
     after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
                   Exit codes: 0 done, 1 failed, 2 usage."
 )]
@@ -147,7 +149,7 @@ fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
         .filter(|name| Arguments::command().find_subcommand(name).is_some())
         .map(OsString::from);
     if let Some(name) = name {
-        arguments.insert(1, name);
+        arguments.splice(..1, [OsString::from("zino"), name]);
     }
     for argument in &mut arguments {
         if argument == "-ch" {

@@ -19,7 +19,7 @@ pub use socket::{BindError, Socket};
 /// How long running requests may take to finish after the service was asked to stop.
 ///
 /// Limit: running requests are abandoned.
-const SERVICE_ENDING_TIME: Duration = Duration::from_secs(5);
+pub(crate) const SERVICE_ENDING_TIME: Duration = Duration::from_secs(5);
 
 /// How long to wait when the system has no more descriptors.
 ///
@@ -32,6 +32,8 @@ pub struct ServeOptions {
     pub max_frame_bytes: usize,
     /// How many clients are served at a time; more wait in the socket's queue.
     pub max_connections: usize,
+    /// How long running requests may take to finish after the service was asked to stop.
+    pub ending_time: Duration,
     pub log: Log,
 }
 
@@ -72,7 +74,7 @@ pub async fn serve(
     }
     drop(socket);
     let finished = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(SERVICE_ENDING_TIME, finished)
+    if tokio::time::timeout(options.ending_time, finished)
         .await
         .is_err()
     {

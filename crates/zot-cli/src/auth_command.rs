@@ -10,9 +10,9 @@ use zot_sdk::credentials::{CredentialReport, CredentialStatus, Credentials};
 use zot_terminal::Print;
 
 use crate::failure::Failure;
-use crate::output::{print, say, say_json};
+use crate::output::{print, print_json, print_line};
 
-/// Exit code when there is no credential at all.
+/// Exit code if there are no credentials.
 const NONE: u8 = 1;
 
 /// Show which credentials there are
@@ -47,9 +47,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     } = credentials.report();
     if as_json {
         let credentials: Vec<Value> = credentials.iter().map(as_object).collect();
-        say_json(&json!({"credentials": credentials}))?;
+        print_json(&json!({"credentials": credentials}))?;
     } else if credentials.is_empty() && problem.is_none() {
-        say("there are no credentials: run zot login")?;
+        print_line("there are no credentials: run zot login")?;
     } else {
         print(|output| write(output, &credentials))?;
     }

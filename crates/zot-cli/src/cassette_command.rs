@@ -10,7 +10,7 @@ use zot_sdk::recordings::{self, ExchangeRange, Inspection, Timing, Verification}
 use zot_terminal::Print;
 
 use crate::failure::Failure;
-use crate::output::{print, say};
+use crate::output::{print, print_line};
 
 /// Inspect and edit recordings of model exchanges
 #[derive(Parser)]
@@ -47,7 +47,7 @@ enum Action {
         #[arg(long, value_name = "TEXT")]
         pattern: Vec<String>,
     },
-    /// Keep only some exchanges, or drop the timing
+    /// Keep only some of the exchanges, or remove the timing
     #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
     Trim {
         /// The recording, which is changed in place
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         }
         Action::Redact { file, pattern } => {
             let places = recordings::redact(workspace, &file, &pattern)?;
-            say(format_args!(
+            print_line(format_args!(
                 "{}: {places} secrets redacted",
                 file.display()
             ))?;
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
                 false => Timing::Keep,
             };
             let kept = recordings::trim(&file, keep.unwrap_or(ExchangeRange::ALL), timing)?;
-            say(format_args!("{}: {kept} exchanges kept", file.display()))?;
+            print_line(format_args!("{}: {kept} exchanges kept", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -103,8 +103,8 @@ fn show_verification(file: &Path, found: &Verification) -> Result<ExitCode, Fail
         suspects,
     } = found;
     if suspects.is_empty() {
-        say(format_args!(
-            "{file}: {exchanges} exchanges, in order, no secrets found"
+        print_line(format_args!(
+            "{file}: {exchanges} exchanges, valid, no secrets found"
         ))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -152,13 +152,13 @@ fn range(text: &str) -> Result<ExchangeRange, String> {
         "" => Ok(otherwise),
         text => match text.parse::<usize>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("{text:?} is not an exchange number")),
+            _ => Err(format!("expected the number of an exchange, got {text:?}")),
         },
     };
     let ExchangeRange { first, last } = ExchangeRange::ALL;
     let range = match text.split_once("..") {
         _ if text.is_empty() || text == ".." => {
-            return Err("name the exchanges, for example 2..5".to_owned());
+            return Err("expected a range of exchanges, such as 2..5".to_owned());
         }
         Some((from, to)) => ExchangeRange {
             first: number(from, first)?,

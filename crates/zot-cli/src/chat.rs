@@ -27,7 +27,7 @@ pub(crate) fn run(
         configuration::read_with_settings(arguments, Persistence::SessionFile)?;
     config.steps.when_reached = AtStepLimit::Ask;
     if config.model.fallback.is_empty() {
-        // The user sees the wait and can stop it. With a fallback, another model would be quicker.
+        // The user sees the wait and can stop it. With a fallback, switching models is quicker.
         config.http = Some(HttpClient::new().patient());
     }
     let mut chat = Chat {
@@ -54,7 +54,7 @@ pub(crate) fn run(
     }
 }
 
-/// What stays the same, or is handed on, when a chat starts again with another session.
+/// What is kept when a chat restarts with another session.
 struct Chat {
     config: Config,
     settings: Settings,
@@ -71,7 +71,7 @@ struct Start {
     draft: Option<String>,
     attached: AttachedOutput,
     picks_session: bool,
-    /// A conversation that is in no file.
+    /// A conversation that is not in a session file.
     messages: Vec<FullMessage>,
 }
 
@@ -153,7 +153,7 @@ impl Chat {
         config.session.resumption = Resumption::Append;
         config.session.persistence = match (session, &config.session.persistence) {
             (Some(session), _) => Persistence::Resume(session.display().to_string()),
-            // --no-session still holds.
+            // --no-session still applies.
             (None, Persistence::Never) => Persistence::Never,
             (None, _) => Persistence::SessionFile,
         };
@@ -161,7 +161,7 @@ impl Chat {
     }
 }
 
-/// Assembles a runtime. Without a usable key it is one with the offline stand-in, and a warning says
+/// Assembles a runtime. Without a usable key it gets the offline stand-in and a warning that explains
 /// how to log in.
 fn assemble(mut config: Config, home: &Path, options: &mut Options) -> Result<Runtime, Failure> {
     let (reason, command, auth_file) = match Runtime::new(config.clone()) {
@@ -177,7 +177,7 @@ fn assemble(mut config: Config, home: &Path, options: &mut Options) -> Result<Ru
             let command = format!("/login {provider}");
             (format!("{provider} has no key"), command, auth_file)
         }
-        // The message says which entry it is and what to do.
+        // The message names the entry and says what to do.
         Err(AssemblyError::Credential(
             error @ (CredentialError::OauthUnsupported { .. }
             | CredentialError::UnknownEntry { .. }
@@ -194,8 +194,8 @@ fn assemble(mut config: Config, home: &Path, options: &mut Options) -> Result<Ru
         made => return Ok(made?),
     };
     options.warnings.push(format!(
-        "{reason}, so this is the offline stand-in, which follows fixed rules. {command} \
-         gives one (it is kept in {}); so does a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY",
+        "{reason}, so this is the offline stand-in, which follows fixed rules. {command} asks for \
+         a key (stored in {}); a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY works too",
         auth_file.display()
     ));
     config.model.provider = Some("offline".to_owned());

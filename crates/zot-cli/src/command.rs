@@ -1,4 +1,4 @@
-//! Commands with a parser of their own, so that the other modes do not pay for it.
+//! Runs subcommands that have their own parser, which the other modes then need not load.
 
 use std::env;
 use std::process::{ExitCode, Termination};
@@ -8,7 +8,7 @@ use clap::Parser;
 use crate::arguments::Shown;
 use crate::failure::Failure;
 
-/// Runs a command on the arguments after the name of the program.
+/// Parses the arguments of a subcommand and runs it.
 pub(crate) fn run<Arguments, Success>(
     command: impl FnOnce(Arguments) -> Result<Success, Failure>,
 ) -> ExitCode
@@ -16,7 +16,7 @@ where
     Arguments: Parser,
     Success: Termination,
 {
-    // The command's name stands where clap expects the program's. Of a repeated flag the last counts.
+    // The name of the subcommand takes the place of the program's. The last of repeated flags counts.
     let parsed = Arguments::command()
         .args_override_self(true)
         .try_get_matches_from(env::args_os().skip(1))

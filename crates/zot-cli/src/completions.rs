@@ -1,4 +1,4 @@
-//! `zot completions` and `zot man`: generated from the definitions of the flags.
+//! `zot completions` and `zot man`, generated from the definitions of the commands.
 
 use std::io::Write as _;
 
@@ -19,8 +19,8 @@ use crate::subcommands;
     after_help = "bash: zot completions bash > ~/.local/share/bash-completion/completions/zot\n\
                   zsh:  zot completions zsh > \"${fpath[1]}/_zot\"\n\
                   fish: zot completions fish > ~/.config/fish/completions/zot.fish\n\n\
-                  The script knows the providers and models of this moment: run it again after an update, or when \
-                  you have changed providers.json or models.json."
+                  The script completes today's providers and models: run it again after an update, or when \
+                  providers.json or models.json has changed."
 )]
 pub(crate) struct CompletionArguments {
     /// The shell
@@ -83,7 +83,7 @@ pub(crate) fn manual(arguments: ManArguments) -> Result<(), Failure> {
 
 /// Returns the definition with the names of providers and models as values.
 fn with_names(program: Command) -> Command {
-    // Without readable files there is still everything else to complete.
+    // If the files cannot be read, everything else can still be completed.
     let Ok(credentials) = Credentials::open(None) else {
         return program;
     };

@@ -9,7 +9,7 @@ use zot_sdk::Workspace;
 use zot_sdk::configuration::{self, ConfigFile, Setting, SettingList, typed};
 
 use crate::failure::Failure;
-use crate::output::{Format, say, say_json};
+use crate::output::{Format, print_json, print_line};
 use crate::warn;
 
 /// Exit code of a setting that is not set.
@@ -83,17 +83,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             key,
             value,
             project,
-        } => say(configuration::set(workspace, place(project), &key, &value)?)?,
+        } => print_line(configuration::set(workspace, place(project), &key, &value)?)?,
         Action::Unset { key, project } => configuration::unset(workspace, place(project), &key)?,
         Action::List { json } => list(workspace, Format::of(json))?,
         Action::Path { json: true, .. } => {
             let path = |place| configuration::path(workspace, place);
-            say_json(
+            print_json(
                 &json!({"user": path(ConfigFile::User), "project": path(ConfigFile::Project)}),
             )?;
         }
         Action::Path { project, .. } => {
-            say(configuration::path(workspace, place(project)).display())?;
+            print_line(configuration::path(workspace, place(project)).display())?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -102,8 +102,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
 fn get(workspace: &Workspace, name: &str, format: Format) -> Result<ExitCode, Failure> {
     let setting = configuration::get(workspace, name)?;
     match (format, &setting.value) {
-        (Format::Json, _) => say_json(&as_object(&setting))?,
-        (Format::Text, Some(value)) => say(typed(value))?,
+        (Format::Json, _) => print_json(&as_object(&setting))?,
+        (Format::Text, Some(value)) => print_line(typed(value))?,
         (Format::Text, None) => {
             let default = setting.key.default;
             let _ = writeln!(
@@ -126,7 +126,7 @@ fn list(workspace: &Workspace, format: Format) -> Result<(), Failure> {
     } = configuration::list(workspace)?;
     if format == Format::Json {
         let settings: Vec<Value> = settings.iter().map(as_object).collect();
-        say_json(&json!({"settings": settings, "warnings": warnings, "notes": notes}))?;
+        print_json(&json!({"settings": settings, "warnings": warnings, "notes": notes}))?;
         return Ok(());
     }
     for setting in settings {
@@ -134,7 +134,7 @@ fn list(workspace: &Workspace, format: Format) -> Result<(), Failure> {
             Some(value) => (typed(value), setting.origin.to_string()),
             None => (format!("({})", setting.key.default), "default".to_owned()),
         };
-        say(format_args!(
+        print_line(format_args!(
             "{:<21} {value:<28} {origin}",
             setting.key.name
         ))?;

@@ -1,4 +1,4 @@
-//! Combines flags, variables and files.
+//! Combines the settings of flags, variables and files.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `zot context`: what every request begins with, and what each part of it costs.
+//! `zot context`: shows what every request begins with, and how many tokens each part takes.
 
 use std::io;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use zot_terminal::Print;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::output::{print, say_json};
+use crate::output::{print, print_json};
 use crate::text::{one_line, write_table};
 use crate::warn;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let config = arguments.config(Persistence::Never);
     let report = executor::run(|_| context::measure(config))??;
     if as_json {
-        say_json(&report_as_json(&report))?;
+        print_json(&report_as_json(&report))?;
     } else {
         warn(&report.warnings);
         print(|output| write(output, &report))?;
@@ -66,6 +66,6 @@ fn write(output: &mut dyn Print, report: &ContextReport) -> io::Result<()> {
     write_table(output, &rows)?;
     writeln!(
         output,
-        "Estimated, at four bytes a token. Every request begins with this."
+        "Estimated at four bytes per token. Every request begins with this."
     )
 }

@@ -11,7 +11,7 @@ use zot_terminal::Print;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::output::{print, say_json};
+use crate::output::{print, print_json};
 
 pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failure> {
     let is_json = arguments.is_json();
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failur
     };
     let report = executor::run(|_| doctor::examine(config, depth, screen))?;
     let written = match is_json {
-        true => say_json(&as_json(&report)),
+        true => print_json(&as_json(&report)),
         false => print(|output| write(output, &report)),
     };
     match (written, report.is_healthy()) {

@@ -21,7 +21,7 @@ use zot_stdio::executor;
 use zot_stdio::signals::{EndSignal, EndSignals};
 
 use crate::failure::Failure;
-use crate::output::{Format, say};
+use crate::output::{Format, print_line};
 use consent::Consent;
 
 /// Install, list, create and test extensions: programs that add tools and commands
@@ -216,12 +216,12 @@ fn create(
     directory: &Path,
 ) -> Result<ExitCode, Failure> {
     let made = extensions::create(name, language.of_sdk(), foundation, directory)?;
-    say(format_args!(
+    print_line(format_args!(
         "{name} is in {}. Next:",
         made.directory.display()
     ))?;
     for step in &made.next_steps {
-        say(format_args!("  {step}"))?;
+        print_line(format_args!("  {step}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -231,7 +231,7 @@ async fn remove(store: &Store, name: String, consent: Consent) -> Result<ExitCod
     let question = format!("remove {name} from {}?", directory.display());
     consent.obtain(&question, "not removed").await?;
     let directory = store.remove(&name)?;
-    say(format_args!("{name} removed from {}", directory.display()))?;
+    print_line(format_args!("{name} removed from {}", directory.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -241,17 +241,17 @@ fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure
         Switch::Off => "disabled",
     };
     match store.switch(name, switch)? {
-        Switched::Changed => say(format_args!("{name} is {state}"))?,
-        Switched::Already => say(format_args!("{name} was {state} already"))?,
-        Switched::Forgotten(error) => say(format_args!(
-            "{name} was not loaded ({error}); prompts do not wait for it any more"
+        Switched::Changed => print_line(format_args!("{name} is {state}"))?,
+        Switched::Already => print_line(format_args!("{name} is already {state}"))?,
+        Switched::Forgotten(error) => print_line(format_args!(
+            "{name} could not be loaded ({error}); prompts no longer wait for it"
         ))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a future until it is done or a signal arrives. Dropping the future ends its processes and
-/// removes unfinished files.
+/// Runs a future until it ends or a signal arrives. Dropping the future ends its processes and removes
+/// unfinished files.
 fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
 where
     F: Future<Output = Result<ExitCode, Failure>>,

@@ -1,4 +1,4 @@
-//! Why zot failed, and the exit code that tells scripts about it.
+//! Errors of the command line, and their exit codes.
 
 use std::error::Error;
 use std::fmt;
@@ -18,7 +18,7 @@ use zot_sdk::{AssemblyError, Busy, extensions, skills, with_causes};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
 pub(crate) const FAILED: u8 = 1;
-/// Exit code of wrong arguments or configuration: nothing was started.
+/// Exit code of wrong arguments or configuration, before anything was started.
 pub(crate) const USAGE: u8 = 2;
 
 /// An error at the command line.
@@ -26,20 +26,20 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) struct Failure {
     kind: FailureKind,
     source: Box<dyn Error + Send + Sync>,
-    /// What the command line offers to do about it.
+    /// What the user can do about it.
     hints: Vec<&'static str>,
 }
 
-/// What kind of error it is; the kind chooses the exit code.
+/// The kind of an error, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// Wrong arguments or configuration.
     Usage,
     /// Something failed while running.
     Failed,
-    /// Standard output could not be written. A reader who closed the pipe has seen enough.
+    /// Standard output could not be written. It is not an error if the reader closed the pipe.
     Output,
-    /// The user or a signal ended it, with this exit code.
+    /// The user or a signal ended the command, with this exit code.
     Ended(u8),
 }
 
@@ -60,12 +60,13 @@ impl Failure {
         Self::new(FailureKind::Failed, source)
     }
 
-    /// Standard output of a command could not be written.
+    /// Returns the failure of a command that could not write its output.
     pub(crate) fn output(error: io::Error) -> Self {
         Self::new(FailureKind::Output, error)
     }
 
-    /// The answer to a prompt could not be written: a reader who has gone away did not get it.
+    /// Returns the failure of a prompt whose answer could not be written. Here a closed pipe is an error:
+    /// the reader did not get the answer.
     pub(crate) fn answer_lost(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::reader_gone(),
@@ -74,7 +75,7 @@ impl Failure {
     }
 
     pub(crate) fn reader_gone() -> Self {
-        Self::failed("nobody reads standard output any more")
+        Self::failed("standard output was closed by its reader")
     }
 
     fn with_hint(mut self, hint: &'static str) -> Self {
@@ -87,7 +88,7 @@ impl Failure {
         if self.is_closed_pipe() {
             return ExitCode::SUCCESS;
         }
-        // When even standard error is gone, the exit code is all that is left.
+        // If standard error is closed, only the exit code can report the failure.
         let _ = writeln!(zot_terminal::stderr(), "zot: {self}");
         ExitCode::from(match self.kind {
             FailureKind::Usage => USAGE,
@@ -96,7 +97,7 @@ impl Failure {
         })
     }
 
-    /// Whether the reader closed the pipe.
+    /// Returns whether the reader closed the pipe.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let error = self.source.downcast_ref::<io::Error>();
         self.kind == FailureKind::Output
@@ -112,7 +113,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The kind that errors of these types have.
+/// Assigns a kind to error types.
 macro_rules! kinds {
     ($($kind:ident: $($error:ty),+;)+) => {
         $($(impl From<$error> for Failure {
@@ -147,7 +148,7 @@ impl From<KeyNotKept> for Failure {
         let is_untried = matches!(error, KeyNotKept::Untried(_));
         let failure = Self::failed(error);
         match is_untried {
-            true => failure.with_hint("with --no-probe it is kept untried"),
+            true => failure.with_hint("--no-probe stores it without checking it"),
             false => failure,
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the providers for their models; one that does not respond is left out.
+/// Asks the providers for their models, and warns about those that cannot be asked.
 fn refresh(credentials: &Credentials, only: Option<&str>) -> Result<(), Failure> {
     let outcomes = executor::run(|_| credentials.refresh_models(only))??;
     for (provider, outcome) in outcomes {

@@ -90,18 +90,17 @@ pub(crate) struct LogoutArguments {
 
 pub(crate) fn login(arguments: LoginArguments) -> Result<(), Failure> {
     if !arguments.surplus.is_empty() {
-        // It is most likely a key, which is not repeated.
+        // It is probably a key, which must not be repeated.
         return Err(Failure::usage(
-            "a key must not be given as an argument, where others can see it: zot login PROVIDER asks \
-             for it, and --stdin reads it"
-                .to_owned(),
+            "unexpected argument: other users can see a key on the command line; zot login PROVIDER \
+             asks for it, and --stdin reads it",
         ));
     }
     let credentials = Credentials::open(None)?;
     let Some(provider) = &arguments.provider else {
         if arguments.stdin || arguments.device {
             return Err(Failure::usage(
-                "name the provider: zot login PROVIDER".to_owned(),
+                "which provider? Name it: zot login PROVIDER",
             ));
         }
         return ask(&credentials, credentials.providers(), &arguments);
@@ -143,7 +142,7 @@ async fn ask_on_page(
     write_line(format!("Paste the key at {url}"))?;
     let _browser = arguments.open_in_browser(&url);
     let kept = login::take_key_on_page(credentials, page, arguments.probe()).await?;
-    // The page says it as well.
+    // The page shows it as well.
     let _ = write_line(kept);
     Ok(())
 }
@@ -180,7 +179,7 @@ fn read_key() -> Result<String, Failure> {
         .read_to_string(&mut text)?;
     let key = text.lines().next().unwrap_or_default().trim();
     if key.is_empty() {
-        return Err(Failure::usage("standard input contained no key".to_owned()));
+        return Err(Failure::usage("expected a key on standard input"));
     }
     Ok(key.to_owned())
 }

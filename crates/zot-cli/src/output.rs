@@ -1,4 +1,4 @@
-//! What commands print.
+//! Standard output of the subcommands.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -25,16 +25,16 @@ impl Format {
 }
 
 /// Prints a line of text.
-pub(crate) fn say(text: impl Display) -> Result<(), Failure> {
+pub(crate) fn print_line(text: impl Display) -> Result<(), Failure> {
     write_line(text).map_err(Failure::output)
 }
 
-/// Prints a line of text that a reader must not miss: a closed pipe is an error.
+/// Prints a line of text; unlike with [`print_line`], a closed pipe is an error.
 pub(crate) fn write_line(text: impl Display) -> io::Result<()> {
     writeln!(zot_terminal::stdout(), "{text}")
 }
 
-/// Prints a text that is written in many small pieces.
+/// Prints text that `write` writes in many small pieces.
 pub(crate) fn print(write: impl FnOnce(&mut dyn Print) -> io::Result<()>) -> Result<(), Failure> {
     let mut output = zot_terminal::buffered_stdout();
     write(&mut output)
@@ -43,13 +43,13 @@ pub(crate) fn print(write: impl FnOnce(&mut dyn Print) -> io::Result<()>) -> Res
 }
 
 /// Prints a value as a line of JSON.
-pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_vec(value).map_err(io::Error::from);
     line.and_then(write_json).map_err(Failure::output)
 }
 
-/// Prints a value as JSON that people can read.
-pub(crate) fn say_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
+/// Prints a value as indented JSON.
+pub(crate) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
     text.and_then(write_json).map_err(Failure::output)
 }

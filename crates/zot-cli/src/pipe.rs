@@ -12,17 +12,17 @@ use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
 
-/// How long a tool call waits for a client that may never have heard of confirmations. Long enough
-/// for a person who is asked by one that has, and does not say so.
+/// How long a tool call waits for confirmation by a client that may not support confirmations: long
+/// enough for a user whose client does support them, but has not announced it.
 ///
-/// Limit: a call is refused if its client never announced that it answers approvals.
+/// Limit: the call is refused if the client has not announced that it confirms calls.
 const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
         (!arguments.has_confirm_timeout()).then_some(UNANNOUNCED_CONFIRM_TIMEOUT);
     let token = arguments.take_rpc_token()?;
-    // The embedding program keeps the conversation, unless a flag asks for a session.
+    // The embedding program stores the conversation, unless a flag asks for a session.
     let mut config = configuration::read(arguments, Persistence::Never)?;
     config.recording.secrets.extend(token.clone());
     let options = ServeOptions {

@@ -14,33 +14,33 @@ use crate::warn;
 /// Limit: `-p` and `--json`: usage error.
 const MAX_PIPED_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How long to wait for something to be piped in when there is a prompt already: a program that
-/// starts zot often leaves standard input open without ever writing to it.
+/// How long to wait for piped text if there is a prompt already: programs that start zot often leave
+/// standard input open without ever writing to it.
 ///
 /// Limit: `-p` and `--json` with a prompt: a silent standard input is ignored, with a note.
 const PIPED_PROMPT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The word that stands for standard input.
+/// The word that is replaced by standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// Whether standard input may be part of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StandardInput {
     Read,
-    LeaveAlone,
+    Ignore,
 }
 
-/// Reads a prompt: the words of the command line, and what is piped in, in place of the word `-` or
-/// else at the end. Without words, what is piped in is what the user typed.
+/// Reads a prompt: the words of the command line and the piped text, which replaces the word `-` or
+/// else comes last. Without words, the piped text counts as typed.
 pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft, Failure> {
-    let place = words.iter().position(|word| word == STANDARD_INPUT);
-    let (before, after) = match place {
-        Some(place) => (&words[..place], &words[place + 1..]),
+    let position = words.iter().position(|word| word == STANDARD_INPUT);
+    let (before, after) = match position {
+        Some(position) => (&words[..position], &words[position + 1..]),
         None => (words, &[][..]),
     };
     if after.iter().any(|word| word == STANDARD_INPUT) {
         return Err(Failure::usage(
-            "the word - stands for standard input, which can be read only once",
+            "the word - stands for standard input: use it only once",
         ));
     }
     let mut draft = PromptDraft {
@@ -49,18 +49,24 @@ pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft
         typed_after: after.join(" "),
     };
     let has_words = !(draft.typed.trim().is_empty() && draft.typed_after.trim().is_empty());
-    let reads = match (stdin, place) {
-        (StandardInput::LeaveAlone, Some(_)) => {
+    let reads = match (stdin, position) {
+        (StandardInput::Ignore, Some(_)) => {
             return Err(Failure::usage(
-                "the word - waits for standard input, and --no-stdin leaves it alone: give one of \
-                 them",
+                "the word - reads standard input, and --no-stdin ignores it: use only one of them",
             ));
         }
-        (StandardInput::LeaveAlone, None) => false,
-        // The user asked to wait for the end, however long that takes.
+        (StandardInput::Ignore, None) => false,
+        // The user asked to wait for the end of standard input, however long that takes.
         (StandardInput::Read, Some(_)) => true,
         (StandardInput::Read, None) if io::stdin().is_terminal() => false,
-        (StandardInput::Read, None) => !has_words || stdin_speaks()? || left_alone(),
+        (StandardInput::Read, None) if !has_words => true,
+        (StandardInput::Read, None) => {
+            let is_ready = stdin_is_ready()?;
+            if !is_ready {
+                warn_about_silence();
+            }
+            is_ready
+        }
     };
     if reads {
         draft.piped = read_piped()?;
@@ -77,18 +83,17 @@ pub(crate) fn read(words: &[String], stdin: StandardInput) -> Result<PromptDraft
 }
 
 /// Waits briefly, and returns whether standard input has data or has ended.
-pub(crate) fn stdin_speaks() -> io::Result<bool> {
+pub(crate) fn stdin_is_ready() -> io::Result<bool> {
     stdin_is_readable_within(PIPED_PROMPT_PATIENCE)
 }
 
 /// Warns that a slow producer was not waited for.
-fn left_alone() -> bool {
+fn warn_about_silence() {
     let seconds = PIPED_PROMPT_PATIENCE.as_secs();
     warn(&[format!(
-        "nothing came on standard input within {seconds} s, so it is not part of the prompt; -n \
-         ignores it at once, and the word - waits for its end"
+        "standard input was silent for {seconds} s, so it is not part of the prompt; -n skips this \
+         wait, and the word - waits for the end of standard input"
     )]);
-    false
 }
 
 /// Reads standard input to its end; blank input counts as none.
@@ -100,7 +105,7 @@ fn read_piped() -> Result<Option<String>, Failure> {
         .read_to_end(&mut piped)?;
     if piped.len() as u64 > MAX_PIPED_PROMPT_BYTES {
         return Err(Failure::usage(format!(
-            "standard input has more than {MAX_PIPED_PROMPT_BYTES} bytes: give the agent a file to read instead"
+            "standard input has more than {MAX_PIPED_PROMPT_BYTES} bytes: let the agent read a file instead"
         )));
     }
     let piped = String::from_utf8(piped).map_err(|error| {

@@ -18,7 +18,7 @@ use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, Scope, Summary};
 
 use crate::failure::Failure;
-use crate::output::{Format, say, say_json};
+use crate::output::{Format, print_json, print_line};
 
 pub(crate) use list::Columns;
 
@@ -183,11 +183,11 @@ fn delete(workspace: &Workspace, ids: &[String], format: Format) -> Result<(), F
     match format {
         Format::Text => {
             for path in deleted {
-                say(format_args!("deleted {}", path.display()))?;
+                print_line(format_args!("deleted {}", path.display()))?;
             }
         }
         Format::Json if outcome.is_ok() => {
-            say_json(&serde_json::json!({ "deleted": deleted }))?;
+            print_json(&serde_json::json!({ "deleted": deleted }))?;
         }
         Format::Json => {}
     }

@@ -9,7 +9,7 @@ use zot_sdk::Workspace;
 use zot_sdk::skills::{self, Skill, SkillHome, SkillSource};
 
 use crate::failure::Failure;
-use crate::output::{Format, say, say_json};
+use crate::output::{Format, print_json, print_line};
 
 /// List, show and create skills: instructions that the model loads when it needs them
 #[derive(Parser)]
@@ -78,8 +78,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
             };
             let made = skills::create(workspace, home, &name, description.as_deref())?;
             match json {
-                true => say_json(&json!({ "name": made.name, "path": made.path })),
-                false => say(made),
+                true => print_json(&json!({ "name": made.name, "path": made.path })),
+                false => print_line(made),
             }
         }
     }

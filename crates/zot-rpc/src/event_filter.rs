@@ -1,20 +1,20 @@
-//! Which events a reader is sent: the one filter, at the place where events become lines.
+//! The one filter that decides which events a client gets.
 
 use std::collections::HashSet;
 
 use zot_wire::rpc::Event;
 
-/// What a reader has asked for.
+/// What a client has subscribed to.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
-    /// The types it named. Without any: all but those that are sent only to readers that name them.
+    /// The types it named; `None` for all except those that have to be named.
     types: Option<HashSet<&'static str>>,
-    /// Whether it wants to know whose tools are used. Recorded clients compare whole frames, so they
-    /// are not sent what they have not asked for.
+    /// Whether tool results name the extension that ran the call. Clients of the original compare whole
+    /// frames, so this is off by default.
     details: bool,
 }
 
-/// A type of event that the protocol does not have.
+/// The name of an event that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("events: unknown {name:?}; known: {}", Event::TYPES.join(", "))]
 pub struct UnknownEvent {
@@ -30,7 +30,7 @@ impl EventFilter {
         }
     }
 
-    /// Admits only the events with these names from now on, or the default ones.
+    /// Admits only the events with these names, or the default ones for `None`.
     pub fn subscribe(&mut self, names: Option<&[String]>) -> Result<(), UnknownEvent> {
         let known = |name: &String| {
             let known = Event::TYPES.into_iter().find(|known| known == name);
@@ -61,7 +61,7 @@ impl EventFilter {
         }
     }
 
-    /// Returns the event as it is sent, if it is admitted.
+    /// Returns the event as the client gets it, or `None` if it is not admitted.
     pub fn admit(&self, mut event: Event) -> Option<Event> {
         if !self.includes(event.type_name()) {
             return None;

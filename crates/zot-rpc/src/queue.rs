@@ -1,4 +1,4 @@
-//! Prompts and compactions waiting for their turn.
+//! Prompts and compactions that wait for the running one.
 
 #[cfg(test)]
 mod tests;
@@ -9,12 +9,12 @@ use zot_sdk::wire::InvokedData;
 use zot_sdk::{Budget, Image};
 use zot_wire::rpc::RequestId;
 
-/// How many prompts may wait.
+/// The most prompts that may wait.
 ///
 /// Limit: the prompt is refused.
 const MAX_QUEUED_COMMANDS: usize = 10_000;
 
-/// How many bytes of prompts may wait, images and ids included.
+/// The most bytes of prompts that may wait, including images and ids.
 ///
 /// Limit: the prompt is refused.
 const MAX_QUEUED_COMMAND_BYTES: usize = 64 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub(crate) enum JobWork {
     Prompt {
         text: String,
         images: Vec<Image>,
-        /// Whether files that the text mentions are attached when it begins.
+        /// Whether mentioned files are attached when the prompt starts.
         mentions: bool,
         budget: Budget,
     },
@@ -41,7 +41,7 @@ pub(crate) enum JobWork {
 }
 
 impl Job {
-    /// Everything in it that a client chooses the length of.
+    /// Returns the size of everything whose length the client chooses.
     fn bytes(&self) -> usize {
         let id = self.id.as_ref().map_or(0, RequestId::length);
         let work = match &self.work {

@@ -1,4 +1,4 @@
-//! Answers commands and forwards events, in one loop that owns everything.
+//! Responds to commands and forwards events, in one loop that owns everything.
 
 mod commands;
 mod confirming;
@@ -33,12 +33,12 @@ use replies::{Replies, Reply};
 
 /// How long a reader may stall once standard input has ended.
 ///
-/// Limit: with its input closed, `zot rpc` exits when nobody reads its output.
+/// Limit: once its input is closed, `zot rpc` exits if its output is not read for this long.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
 
-/// How often to check whether standard input has ended while it is not read.
+/// How often to check whether standard input was closed while it is not being read.
 ///
-/// Limit: a closed input is noticed this late while commands wait.
+/// Limit: a closed input is noticed after at most this long while commands wait.
 const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Options of the server.
@@ -46,8 +46,8 @@ const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 pub struct ServeOptions {
     /// When set, the first line must be a `hello` with this token.
     pub token: Option<String>,
-    /// How long a call waits for the confirmation of a client that has not announced that it gives
-    /// any; when not set, as long as for any other client.
+    /// How long a call waits for confirmation while the client has not announced that it gives
+    /// confirmations; `None` for as long as with any other client.
     pub unannounced_confirm_time: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ pub enum Exit {
     Finished,
     /// The first line did not contain the token.
     BadToken,
-    /// Nobody reads standard output any more.
+    /// The client closed standard output.
     ReaderGone,
     Signalled(EndSignal),
 }
@@ -73,20 +73,20 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         output: Output::stdout(idle)?,
         queue: JobQueue::default(),
         running: None,
-        aborted: false,
+        is_aborted: false,
         filter: EventFilter::default(),
         replies: Replies::default(),
         background: JoinSet::new(),
-        worked: false,
-        unfinished: false,
-        told_end: None,
+        has_worked: false,
+        is_unfinished: false,
+        reported_end: None,
     };
     let mut input = Input::stdin()?;
     let mut signals = EndSignals::new()?;
     let exit = match server.run(&mut input, &mut signals).await {
         Ok(exit) => exit,
         Err(error) => {
-            // Whatever failed, running work must end in good order.
+            // Running work must end in good order, whatever failed.
             server.wind_down(Exit::ReaderGone, &mut signals).await?;
             return Err(error);
         }
@@ -96,30 +96,30 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
 
 struct Server {
     runtime: Arc<Runtime>,
-    /// Present until the client has sent it.
+    /// `None` once the client has sent it.
     token: Option<Token>,
     confirming: Confirming,
     output: Output,
     queue: JobQueue,
     running: Option<EventStream>,
-    /// The running job was told to stop.
-    aborted: bool,
-    /// The events the client wants.
+    /// Whether the running job was aborted.
+    is_aborted: bool,
+    /// The events the client subscribed to.
     filter: EventFilter,
-    /// Commands that are answered later.
+    /// Commands whose responses are still to come.
     replies: Replies,
-    /// Background work. Dropping it leaves it undone.
+    /// Background work, abandoned when dropped.
     background: JoinSet<()>,
-    /// Whether a prompt has ended yet.
-    worked: bool,
-    /// Whether work has started whose end was not reported yet.
-    unfinished: bool,
-    /// Where in the output the end of the last work was reported.
-    told_end: Option<Mark>,
+    /// Whether a prompt has ended.
+    has_worked: bool,
+    /// Whether work has started and its end has not been reported.
+    is_unfinished: bool,
+    /// The position in the output where the end of the last work was reported.
+    reported_end: Option<Mark>,
 }
 
-/// What one iteration of the loop found.
-enum Happening {
+/// What woke the loop.
+enum Wakeup {
     Input(io::Result<()>),
     Event(Option<AgentEvent>),
     Notice(ExtensionNotice),
@@ -135,7 +135,7 @@ impl Server {
                 && let Some(line) = input.take_line()
             {
                 let frame = decode(line);
-                if let Some(exit) = self.answer(frame)? {
+                if let Some(exit) = self.respond(frame)? {
                     return Ok(exit);
                 }
             }
@@ -146,54 +146,54 @@ impl Server {
                 }
                 self.runtime.refuse_confirmations();
             }
-            match self.next_happening(input, signals).await {
-                Happening::Input(result) => result?,
-                Happening::Event(Some(event)) => self.report(event)?,
-                Happening::Event(None) => {
+            match self.next_wakeup(input, signals).await {
+                Wakeup::Input(result) => result?,
+                Wakeup::Event(Some(event)) => self.report(event)?,
+                Wakeup::Event(None) => {
                     self.running = None;
                     self.work_ended();
                     self.after_work();
                 }
-                Happening::Notice(notice) => self.pass_on(notice)?,
-                Happening::Reply(reply) => self.finish(*reply)?,
-                Happening::Written(Ok(())) => {}
-                Happening::Written(Err(error)) => {
+                Wakeup::Notice(notice) => self.forward(notice)?,
+                Wakeup::Reply(reply) => self.finish(*reply)?,
+                Wakeup::Written(Ok(())) => {}
+                Wakeup::Written(Err(error)) => {
                     let exit = self.reader_gone(error)?;
-                    let has_more = exit == Exit::Finished && is_asked_for_more(input).await?;
+                    let has_more = exit == Exit::Finished && has_more_work(input).await?;
                     return Ok(if has_more { Exit::ReaderGone } else { exit });
                 }
-                Happening::Exit(exit) => return Ok(exit),
+                Wakeup::Exit(exit) => return Ok(exit),
             }
         }
     }
 
-    /// Waits for the next thing to do. A reader that is behind stops first events, then input, so
-    /// that what waits for it stays bounded. An aborted job has little output left and continues: its
-    /// processes must end even if nobody reads.
+    /// Waits for the next thing to do. When the reader falls behind, first events and then input are
+    /// paused, so that the pending output stays bounded. An aborted job is not paused: it has little
+    /// output left, and its processes must end even if nobody reads.
     ///
     /// Once standard input has ended, the reader may be gone for good, so the wait for it is limited.
-    /// While input is not read, its end is checked for now and then.
-    async fn next_happening(&mut self, input: &mut Input, signals: &mut EndSignals) -> Happening {
+    /// While input is paused, its end is checked for periodically.
+    async fn next_wakeup(&mut self, input: &mut Input, signals: &mut EndSignals) -> Wakeup {
         let is_overfull = self.output.is_overfull();
-        let is_alone = input.has_ended() || is_overfull && input.is_hung_up();
-        self.output.limit_waiting(is_alone.then_some(UNREAD_TIME));
+        let is_closed = input.has_ended() || is_overfull && input.is_hung_up();
+        self.output.limit_waiting(is_closed.then_some(UNREAD_TIME));
         let takes_input = !input.has_ended() && !is_overfull;
-        let takes_events = self.aborted || !self.output.is_full();
+        let takes_events = self.is_aborted || !self.output.is_full();
         tokio::select! {
-            signal = signals.next() => Happening::Exit(Exit::Signalled(signal)),
-            result = input.read_more(), if takes_input => Happening::Input(result),
-            event = next_event(&mut self.running), if takes_events => Happening::Event(event),
-            notice = self.runtime.next_notice(), if takes_events => Happening::Notice(notice),
-            reply = self.replies.next() => Happening::Reply(Box::new(reply)),
-            result = self.output.drive() => Happening::Written(result),
-            Some(_) = self.background.join_next() => Happening::Written(Ok(())),
-            () = sleep(HANG_UP_INTERVAL), if is_overfull && !is_alone => Happening::Written(Ok(())),
+            signal = signals.next() => Wakeup::Exit(Exit::Signalled(signal)),
+            result = input.read_more(), if takes_input => Wakeup::Input(result),
+            event = next_event(&mut self.running), if takes_events => Wakeup::Event(event),
+            notice = self.runtime.next_notice(), if takes_events => Wakeup::Notice(notice),
+            reply = self.replies.next() => Wakeup::Reply(Box::new(reply)),
+            result = self.output.drive() => Wakeup::Written(result),
+            Some(_) = self.background.join_next() => Wakeup::Written(Ok(())),
+            () = sleep(HANG_UP_INTERVAL), if is_overfull && !is_closed => Wakeup::Written(Ok(())),
         }
     }
 
-    /// Runs when idle, so that it does not delay the start.
+    /// Refreshes the models after the first prompt, so that it does not delay the start.
     fn after_work(&mut self) {
-        if !std::mem::replace(&mut self.worked, true)
+        if !std::mem::replace(&mut self.has_worked, true)
             && let Some(refresh) = self.runtime.refresh_models()
         {
             self.background.spawn(refresh);
@@ -212,14 +212,14 @@ impl Server {
         if ends_work {
             self.work_ended();
         }
-        // The next model call is prepared before there is an idle moment.
+        // Output is written when the executor is idle, and preparing the next model call comes first.
         if is_result {
             self.output.write_now();
         }
         Ok(())
     }
 
-    /// Writes an event if the client wants it.
+    /// Writes an event if the client subscribed to it.
     fn send(&mut self, mut event: Event) -> io::Result<()> {
         if let Event::ToolConfirm { id, hint, .. } = &mut event {
             *hint = self.confirming.hint(id, &self.runtime);
@@ -231,30 +231,30 @@ impl Server {
     }
 
     fn work_ended(&mut self) {
-        if std::mem::take(&mut self.unfinished) {
-            self.told_end = Some(self.output.mark());
+        if std::mem::take(&mut self.is_unfinished) {
+            self.reported_end = Some(self.output.mark());
         }
     }
 
-    /// A reader that has gone away is a normal end, and no loss if the end of all work was reported
-    /// before; a full disk is a failure.
+    /// Returns how to exit after `error`. A closed pipe is a normal end if the end of all work was
+    /// written before; other errors, such as a full disk, are failures.
     fn reader_gone(&self, error: io::Error) -> io::Result<Exit> {
         if error.kind() != io::ErrorKind::BrokenPipe {
             return Err(error);
         }
-        let is_done = !self.unfinished && self.queue.is_empty();
-        let is_told = self
-            .told_end
+        let is_done = !self.is_unfinished && self.queue.is_empty();
+        let is_reported = self
+            .reported_end
             .is_some_and(|end| self.output.has_written(end));
-        Ok(match is_done && is_told {
+        Ok(match is_done && is_reported {
             true => Exit::Finished,
             false => Exit::ReaderGone,
         })
     }
 
-    fn pass_on(&mut self, notice: ExtensionNotice) -> io::Result<()> {
+    fn forward(&mut self, notice: ExtensionNotice) -> io::Result<()> {
         if let ExtensionNotice::Problem(problem) = &notice {
-            // When even standard error is gone, nobody can be warned.
+            // If standard error is closed, there is nowhere else to report it.
             let _ = writeln!(zot_terminal::stderr(), "{problem}");
         }
         match wire::notice(notice) {
@@ -278,7 +278,7 @@ impl Server {
                 mentions,
                 budget,
             } => {
-                // Attached only now: earlier work may have changed the files.
+                // Not when it was queued: earlier work may have changed the files.
                 let (text, images) = match mentions {
                     true => self.runtime.with_mentions(text, images),
                     false => (text, images),
@@ -308,15 +308,15 @@ impl Server {
         match started {
             Ok(stream) => {
                 self.running = Some(stream);
-                self.unfinished = true;
-                self.aborted = false;
+                self.is_unfinished = true;
+                self.is_aborted = false;
                 self.succeed(id, command, data)
             }
             Err(busy) => self.refuse(id, command, "busy", busy.to_string()),
         }
     }
 
-    fn answer(
+    fn respond(
         &mut self,
         frame: Option<Result<CommandFrame, RequestRefused>>,
     ) -> io::Result<Option<Exit>> {
@@ -324,8 +324,8 @@ impl Server {
             return Ok(None);
         };
         if let Some(token) = &self.token {
-            if let Some(refused) = refusal(token, &frame) {
-                self.output.push(&refused)?;
+            if let Some(response) = token_refusal(token, &frame) {
+                self.output.push(&response)?;
                 return Ok(Some(Exit::BadToken));
             }
             self.token = None;
@@ -342,8 +342,8 @@ impl Server {
         Ok(None)
     }
 
-    /// Ends running work in good order and writes what the reader still accepts. A signal cuts this
-    /// short.
+    /// Ends running work in good order and writes what the reader still accepts, unless a signal
+    /// arrives first.
     async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
@@ -363,14 +363,14 @@ impl Server {
             };
             let _ = timeout(SIGNAL_GRACE, ending).await;
             if exit != Exit::ReaderGone {
-                // Not written in time, or not at all: the exit code says why.
+                // The exit code reports the reason, even if the output cannot be written.
                 let _ = timeout(FLUSH_TIME, self.output.flush()).await;
             }
             Ok(exit)
         };
         tokio::select! {
             exit = work => exit,
-            // The first signal tells best why the process ends.
+            // The first signal is the reason for the exit.
             signal = signals.next() => Ok(match exit {
                 Exit::Signalled(_) => exit,
                 _ => Exit::Signalled(signal),
@@ -387,16 +387,16 @@ impl Server {
             let notice = tokio::select! {
                 () = &mut closing => break,
                 notice = runtime.next_notice() => notice,
-                // A failure is reported when the rest is written.
+                // A failure is reported when the rest is flushed.
                 written = self.output.drive(), if is_read => {
                     is_read = written.is_ok();
                     continue;
                 }
             };
-            let _ = self.pass_on(notice);
+            let _ = self.forward(notice);
         }
         while let Some(notice) = runtime.take_notice() {
-            let _ = self.pass_on(notice);
+            let _ = self.forward(notice);
         }
     }
 
@@ -404,16 +404,15 @@ impl Server {
     async fn read_to_end(&mut self) {
         if let Some(mut stream) = self.running.take() {
             while let Some(event) = stream.next().await {
-                // Only a serialisation bug fails here, and nobody is left to report it to.
+                // Only a bug in serialisation can fail here, and the server ends anyway.
                 let _ = self.report(event);
             }
         }
     }
 }
 
-/// Whether commands that start work are waiting whose output a client that has stopped reading will
-/// miss.
-async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
+/// Returns whether the input holds commands that start work, whose output the client will miss.
+async fn has_more_work(input: &mut Input) -> io::Result<bool> {
     loop {
         while let Some(line) = input.take_line() {
             let is_work = |frame: &CommandFrame| {
@@ -436,7 +435,7 @@ async fn is_asked_for_more(input: &mut Input) -> io::Result<bool> {
     }
 }
 
-/// Waits for the next event of the running job, for ever if none runs.
+/// Waits for the next event of the running job, forever if none runs.
 async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
     match running {
         Some(stream) => stream.next().await,
@@ -461,14 +460,17 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
     }
 }
 
-/// Returns the answer to a first line without the token.
-fn refusal(token: &Token, frame: &Result<CommandFrame, RequestRefused>) -> Option<Response<()>> {
+/// Returns the response to a first line without the right token.
+fn token_refusal(
+    token: &Token,
+    frame: &Result<CommandFrame, RequestRefused>,
+) -> Option<Response<()>> {
     let (id, command, error) = match frame {
         Ok(CommandFrame {
             id,
-            command: command @ Command::Hello { token: shown, .. },
+            command: command @ Command::Hello { token: sent, .. },
         }) => {
-            if token.matches(shown.as_deref().unwrap_or_default()) {
+            if token.matches(sent.as_deref().unwrap_or_default()) {
                 return None;
             }
             (id, command.name(), "invalid token")

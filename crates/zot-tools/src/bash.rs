@@ -125,7 +125,7 @@ impl BashTool {
             // cause.
             let directory = walls.root().display();
             text.push_str(&format!(
-                "  (confined to {directory} and $TMPDIR; the user can lift this with /unjail)"
+                "  (confined to {directory} and $TMPDIR; only the user can lift this)"
             ));
         }
         Ok(ToolOutput::error(text))

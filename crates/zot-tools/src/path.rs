@@ -24,7 +24,7 @@ pub enum PathError {
     #[error("path contains a NUL character")]
     ContainsNul,
     #[error(
-        "{}{} is outside of the directory zot is confined to, {}; the user can lift this with /unjail",
+        "{}{} is outside of the directory zot is confined to, {}; only the user can lift this",
         path.display(), leading_to(target), directory.display()
     )]
     Outside {

@@ -11,10 +11,10 @@ import { card, names, pageTest, until } from './setup.js';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PHONE = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true };
 
-/** All rules of axe on the page as it is; what they complain about is the message. */
+/** Checks all rules of axe on the current page; the message lists the violations. */
 async function check(page, view) {
   const session = await page.context().newCDPSession(page);
-  // Not a script of the page, whose content policy stays as it is.
+  // Not a script of the page, whose content policy stays unchanged.
   await session.send('Runtime.evaluate', { expression: AXE });
   await session.detach();
   const broken = await page.evaluate(async () => {
@@ -36,7 +36,7 @@ for (const colorScheme of ['light', 'dark']) {
     await check(page, 'help');
     await page.keyboard.press('Escape');
     await server.stop();
-    await page.getByText('The server does not answer').waitFor();
+    await page.getByText('The server does not respond').waitFor();
     await check(page, 'gone');
     await server.start();
   });
@@ -68,7 +68,7 @@ for (const colorScheme of ['light', 'dark']) {
     await page.locator('#filter-states button').first().click();
     await check(page, 'a filter');
     await page.getByLabel('Filter by text').fill('nothing has this');
-    await page.getByRole('heading', { name: 'No agent fits the filters' }).waitFor();
+    await page.getByRole('heading', { name: 'No agent matches the filters' }).waitFor();
     await check(page, 'nothing fits');
     fleet.end();
   });

@@ -1,4 +1,4 @@
-// What runs, what waits, who comes first, and what can be searched for.
+// Running tools, approvals, the order of agents, and searches.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ pageTest('shows what a running tool was called with', async ({ server, open }) =
   assert.equal(await doing.isVisible(), false);
 
   agent.tool('edit', { content: 'x'.repeat(30_000), path: 'src/main.rs' });
-  // All at once says more than its beginning.
+  // The complete arguments replace their beginning.
   agent.send({ type: 'tool_call', id: agent.call, name: 'edit', args: { content: 'x'.repeat(30_000), path: 'src/main.rs' } });
   await until(async () => (await doing.textContent()).startsWith('src/main.rs  content=xxx'), 'the path comes first');
   assert.ok((await doing.textContent()).length < 300);
@@ -52,11 +52,11 @@ pageTest('is known to a page that comes later, and in a replay', async ({ server
   await until(async () => (await server.snapshot()).agents[0]?.tools === 2, 'the server knows');
   const page = await open();
   await until(async () => (await card(page, 'builder').locator('.doing').textContent()) === 'fn main  path=src', 'what runs');
-  // The call before is over, but can be found.
+  // The previous call is over, but can be found.
   await filter(page, 'cargo compiling');
   await page.getByText('1 of 1', { exact: true }).waitFor();
   await filter(page, 'nothing');
-  await page.getByRole('heading', { name: 'No agent fits the filters' }).waitFor();
+  await page.getByRole('heading', { name: 'No agent matches the filters' }).waitFor();
   await filter(page, '');
 
   const path = join(server.directory, 'log.jsonl');
@@ -95,7 +95,7 @@ pageTest('shows what waits for approval, and since when', async ({ server, open 
   await shown.getByText('rm -r build', { exact: true }).waitFor();
   agent.result('');
 
-  // What would change is shown beside the arguments.
+  // What would change is shown next to the arguments.
   agent.tool('edit', { path: 'notes.txt', edits: [{ oldText: 'milk', newText: 'oat milk' }] });
   agent.confirm('edit', { path: 'notes.txt', edits: [] }, '-buy milk\n+buy oat milk');
   await shown.getByText('waiting for approval: edit').waitFor();
@@ -143,7 +143,7 @@ pageTest('orders by attention, and moves nothing without need', async ({ server,
   agents.failed.fail('broken');
   await order(page, ['failed', 'first', 'second', 'third', 'idle', 'done']);
   assert.equal(await page.getByRole('combobox', { name: 'Sort' }).inputValue(), 'attention');
-  // Work that goes on moves no card, whatever it is.
+  // Progress moves no card.
   agents.third.tool('bash', { command: 'ls' });
   agents.first.write('text');
   await card(page, 'third').getByText('running bash').waitFor();
@@ -174,7 +174,7 @@ pageTest('no card moves while the pointer does', async ({ server, open }) => {
   two.fail('broken');
   await server.agent('three');
   await card(page, 'two').getByText('failed').waitFor();
-  // New ones come at the end.
+  // New ones are added at the end.
   await order(page, ['one', 'two', 'three']);
   await page.evaluate(() => clearInterval(globalThis.moving));
   await order(page, ['two', 'one', 'three']);
@@ -214,7 +214,7 @@ pageTest('filters over words and what tools did, live', async ({ server, open })
   await order(page, ['one']);
   await filter(page, 'translate');
   await order(page, ['one']);
-  // While the filter stands, agents come and go with what they say.
+  // While a filter is set, agents appear and disappear with their text.
   await filter(page, 'lookahead');
   await order(page, []);
   one.tool('grep', { pattern: 'lookahead' });
@@ -230,7 +230,7 @@ pageTest('filters over words and what tools did, live', async ({ server, open })
   await order(page, []);
   await filter(page, 'thinking');
   await order(page, ['one']);
-  // A failure is a word as well.
+  // Errors can be searched as well.
   await filter(page, 'overloaded');
   two.end();
   one.fail('http 529: overloaded');

@@ -14,10 +14,10 @@ pageTest('200 agents at once', async ({ server, open }) => {
   await until(async () => (await page.locator('#total-agents').textContent()) === String(AGENTS), 'all are counted');
   assert.equal((await names(page)).length, AGENTS);
   fleet.run(1000);
-  // Those that cannot be seen are left alone: nobody has drawn anything into them.
+  // Invisible cards are not drawn.
   const drawn = await page.locator('.card .source').evaluateAll((sources) => sources.filter((one) => one.textContent).length);
   assert.ok(drawn > 0 && drawn < AGENTS / 2, `${drawn} drawn`);
-  // But they are up to date as soon as they can.
+  // They are up to date as soon as they are visible.
   await page.locator('.card').last().scrollIntoViewIfNeeded();
   await until(async () => (await page.locator('.card').last().locator('.source').textContent()) === 'zot', 'the last one is drawn');
   await page.getByLabel('Filter by text').fill('/work/refactor');
@@ -28,7 +28,7 @@ pageTest('200 agents at once', async ({ server, open }) => {
   await until(async () => /done (\d+)/.test(await page.locator('#filter-states').textContent()), 'they leave');
 });
 
-/** Far above what it takes, for machines that do other things as well; what it takes is in BENCHMARKS.md. */
+/** Far above the usual figure, which is in BENCHMARKS.md, for busy machines. */
 const PATIENT_P95 = 120;
 
 test('frames stay short with 200 agents', { skip: whatIsMissing() || false, timeout: 90_000 }, async () => {

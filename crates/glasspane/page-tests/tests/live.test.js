@@ -96,7 +96,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
   await page.getByLabel('Filter by text').fill('alpha grep');
   await expect(['gamma']);
   await page.getByLabel('Filter by text').fill('nothing fits');
-  await page.getByRole('heading', { name: 'No agent fits the filters' }).waitFor();
+  await page.getByRole('heading', { name: 'No agent matches the filters' }).waitFor();
   await page.getByRole('button', { name: 'Clear the filters' }).click();
   await expect(['alpha', 'beta', 'gamma']);
 
@@ -129,10 +129,10 @@ pageTest('can be held still', async ({ server, open }) => {
   await page.getByRole('button', { name: 'Pause' }).click();
   agent.write('two');
   await until(async () => (await server.snapshot()).agents[0].last_text === 'one two', 'the server knows');
-  // Two beats of the feed.
+  // Two intervals of the feed.
   await page.waitForTimeout(300);
   assert.equal(await text.textContent(), 'one ');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('one two').waitFor();
 });
 
@@ -145,7 +145,7 @@ pageTest('goes on where it was after a lost connection', async ({ server, open }
   await page.getByText('before').waitFor();
   wire.cut();
   await page.getByText('disconnected').waitFor();
-  await page.getByText('The server does not answer').waitFor();
+  await page.getByText('The server does not respond').waitFor();
   agent.write('meanwhile ');
   await until(async () => (await server.snapshot()).agents[0].last_text === 'before meanwhile ', 'the server knows');
   wire.mend();
@@ -163,7 +163,7 @@ pageTest('survives a restart of the server', async ({ server, open }) => {
   agent.write('still to be seen');
   await page.getByText('still to be seen').waitFor();
   await server.stop('SIGKILL');
-  await page.getByText('The server does not answer').waitFor();
+  await page.getByText('The server does not respond').waitFor();
   await page.getByText('still to be seen').waitFor();
   await server.start();
   await page.getByText('live', { exact: true }).waitFor();

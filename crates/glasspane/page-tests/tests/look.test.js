@@ -32,7 +32,7 @@ pageTest('fits a phone', async ({ server, open }) => {
   await detail.waitFor({ state: 'hidden' });
 });
 
-/** Text colours against what they stand on, by the formula of WCAG 2. */
+/** The contrast of text with its background, by the formula of WCAG 2. */
 function contrasts() {
   const channel = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const luminance = (colour) => {
@@ -64,7 +64,7 @@ pageTest('is light or dark as the system, or as chosen', async ({ server, open }
   assert.equal(await ground(light), 'rgb(243, 245, 248)');
   assert.equal(await ground(dark), 'rgb(13, 16, 21)');
   for (const page of [light, dark]) assert.deepEqual(await page.evaluate(contrasts), []);
-  // The system may change its mind.
+  // The theme of the system may change.
   await light.emulateMedia({ colorScheme: 'dark' });
   await until(async () => (await ground(light)) === 'rgb(13, 16, 21)', 'it follows');
   await light.getByRole('button', { name: 'Theme: auto' }).click();

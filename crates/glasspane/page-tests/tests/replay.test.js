@@ -36,7 +36,7 @@ pageTest('replays the log it was started with', async ({ open }) => {
   assert.equal(await position(page), 1000);
   const cost = await page.locator('#total-cost').textContent();
 
-  // Back: what had not happened yet is not there.
+  // Going back removes what had not happened yet.
   await scrub(page, 5);
   await until(async () => (await names(page)).length < 6, 'agents that have not come yet are gone');
   await scrub(page, 1000);

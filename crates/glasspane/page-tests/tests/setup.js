@@ -1,4 +1,4 @@
-// What every test file starts from: one browser, a server for each test.
+// The setup of every test file: one browser, a server for each test.
 
 import { after, before, test } from 'node:test';
 import { Server, launchBrowser, openPage, whatIsMissing } from '../harness.js';
@@ -17,8 +17,8 @@ after(async () => {
 });
 
 /**
- * A test with a server and a way to open its page. After it, no page may have reported a problem or
- * asked anybody else for anything.
+ * A test with a server and a function that opens its page. Afterwards, no page may have reported a problem
+ * or contacted another server.
  */
 export function pageTest(name, run, ...flags) {
   test(name, { skip: missing || false, timeout: PATIENCE }, async () => {

@@ -1,4 +1,4 @@
-// The page's tracker, which a replay runs on, against the server's.
+// Compares the tracker of the page, which a replay uses, with that of the server.
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { until } from './setup.js';
 const TYPES = ['agent_start', 'agent_end', 'turn_start', 'turn_end', 'message_start', 'message_update', 'message_end',
   'tool_execution_start', 'tool_execution_update', 'tool_execution_end', 'approval_request', 'approval_end', 'retry', 'notice', 'error', 'unknown'];
 
-/** Arguments of calls: whole, in pieces, odd. */
+/** Arguments of calls: complete, in deltas, invalid. */
 const ARGUMENTS = ['{"command":"ls', ' -l","timeout":60}', '{"content":"fn main() {}\\n\\ttwo","path":"src/main.rs"}',
   '{"command":["bash","-lc","cargo test"],"n":[1,{"a":"}"}]}', '{"command":"a\\u001b[2J\\u202eb\\ud83d\\ude00\\ud800c\\u12',
   '["a","b"]', '"quoted \\"text\\""', '{}', '{ "x" : null , "Path":"p q" }', '{nonsense}', `/bin/bash -lc 'echo '\\''hi'\\'''`, `bash -lc 'a' 'b'`, `{"query":"${'long '.repeat(80)}"}`];
 
-/** Records in any order, lawful or not. */
+/** Records in any order, valid or not. */
 function wildRecords(seed, count) {
   const chance = random(seed);
   const pick = (list) => list[Math.floor(chance() * list.length)];
@@ -54,7 +54,7 @@ function wildRecords(seed, count) {
   return records;
 }
 
-/** What both must agree on. Ids are the server's own. */
+/** The fields that must be equal. The server assigns its own ids. */
 function essence(agent) {
   const names = ['label', 'source', 'status', 'since_ms', 'started_ms', 'turns', 'tools', 'tool_errors', 'errors', 'unknown', 'violation_count', 'usage'];
   const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
@@ -69,7 +69,7 @@ function essence(agent) {
   return told;
 }
 
-/** The server gives the agents of a log ids of its own, so parents are compared by their place in the list. */
+/** The server assigns its own ids to the agents of a log, so parents are compared by their position in the list. */
 function essences(agents) {
   const ids = agents.map((agent) => agent.id);
   return agents.map((agent) => ({ ...essence(agent), parent: ids.indexOf(agent.parent) }));
@@ -108,7 +108,7 @@ test('the timeline never changes what it has shown', () => {
       before.forEach(({ status, tool, start, end }, index) => {
         const now = segments[index];
         assert.deepEqual([now.status, now.tool, now.start], [status, tool, start], `seed ${seed}, record ${record.seq}`);
-        // What is open may end; what has ended stays so.
+        // An open span may end; an ended one does not change.
         if (end !== null) assert.equal(now.end, end);
       });
       shown.set(record.agent, segments.map((segment) => ({ ...segment })));
@@ -118,8 +118,8 @@ test('the timeline never changes what it has shown', () => {
 
 const skip = whatIsMissing() || false;
 
-test('a lawful log gives the same states in the page and in the server', { skip }, () => check(makeRecords(9, 60)));
+test('a valid log yields the same states in the page and in the server', { skip }, () => check(makeRecords(9, 60)));
 
 for (const seed of [1, 2, 3]) {
-  test(`so does any other: ${seed}`, { skip }, () => check(wildRecords(seed, 1500)));
+  test(`and so does any other log: ${seed}`, { skip }, () => check(wildRecords(seed, 1500)));
 }

@@ -1,4 +1,4 @@
-// What can be searched for, without a browser.
+// Searches, without a browser.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,20 +11,20 @@ test('is bounded, and forgets the oldest', () => {
   assert.ok(words.size <= 16 * 1024, `${words.size}`);
   assert.equal(words.has('number-4999.'), true);
   assert.equal(words.has('number-1.'), false);
-  // What was found once is not, when it is forgotten.
+  // Dropped text is no longer found.
   assert.equal(words.has('number-4970.'), true);
   for (let number = 0; number < 200; number += 1) words.add('y'.repeat(200));
   assert.equal(words.has('number-4970.'), false);
   words.add('z'.repeat(1_000_000));
   assert.ok(words.size <= 16 * 1024);
-  // Among very many agents each keeps less.
+  // With very many agents, each keeps less.
   words.limit(20_000);
   assert.ok(words.size <= 4096, `${words.size}`);
   for (let number = 0; number < 100; number += 1) words.has(`word ${number}`);
   assert.ok(words.known.size <= 16);
 });
 
-test('finds what streams, wherever it is split', () => {
+test('finds streamed text, wherever it is split', () => {
   const text = Array.from({ length: 900 }, (_, number) => `word-${number}`).join(' ');
   const words = new Words();
   for (let at = 0; at < text.length; at += 7) words.extend(text.slice(at, at + 7));
@@ -34,7 +34,7 @@ test('finds what streams, wherever it is split', () => {
   assert.ok(words.size < text.length * 1.2, 'the whole is not kept twice');
 });
 
-test('looks at each piece once', () => {
+test('searches each piece once', () => {
   const words = new Words();
   let looks = 0;
   const piece = { length: 1, includes: () => { looks += 1; return false; } };

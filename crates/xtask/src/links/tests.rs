@@ -3,7 +3,7 @@ use super::{anchors, problems, relative_targets};
 #[test]
 fn targets_are_found_in_prose_only() {
     let text = "See [a](docs/a.md), [b](b.md#part \"title\") and ![c](c.png).\n\
-                [web](https://example.com/x) [mail](mailto:a@b.c) [here](#part)\n\
+                [web](https://example.com/x) [mail](mailto:a@b.c) [here](#part) [later]({{url}})\n\
                 `[code](no.md)` [after](d.md)\n\
                 ```\n[fenced](no.md)\n```\n\
                 [label]: e.md\n";

@@ -83,7 +83,7 @@ fn a_frame_that_does_not_round_trip_is_reported() {
     );
     check(
         r#"< {"type": "turn_start", "step": -1}"#,
-        "does not fit the schema",
+        "does not match the schema",
     );
 }
 
@@ -99,7 +99,7 @@ fn a_command_missing_from_the_schema_is_reported() {
     assert!(
         found
             .iter()
-            .any(|complaint| complaint.contains("does not fit the schema")),
+            .any(|complaint| complaint.contains("does not match the schema")),
         "{found:?}"
     );
 }

@@ -389,7 +389,7 @@ fn the_index_of_many_memories_is_built_at_the_start() {
     few.prepare(log, &stop);
     assert!(!few.0.hard.has_index());
 
-    many_memories(directory.path(), 20_000);
+    many_memories(directory.path(), 10_000);
     let many = service(directory.path());
     // Concurrent searches and stores see everything.
     let store = &many.0;
@@ -402,12 +402,12 @@ fn the_index_of_many_memories_is_built_at_the_start() {
                     tag: String::new(),
                 };
                 store.hard.store(&[memory]).unwrap();
-                let found = store.hard.search("word19999", Wanted::Best(1)).unwrap();
+                let found = store.hard.search("word9999", Wanted::Best(1)).unwrap();
                 assert_eq!(found.len(), 1);
             });
         }
     });
-    assert_eq!(store.hard.count().unwrap(), 20_004);
+    assert_eq!(store.hard.count().unwrap(), 10_004);
     for writer in 0..4 {
         let found = store.hard.search(&format!("new{writer}"), Wanted::Best(2));
         assert_eq!(found.unwrap().len(), 1);

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::serve::{BindError, ServeOptions, Socket, serve};
+use crate::serve::{BindError, SERVICE_ENDING_TIME, ServeOptions, Socket, serve};
 use crate::service::AnyService;
 use crate::stack::Stack;
 
@@ -52,6 +52,7 @@ pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunEr
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
             max_connections,
+            ending_time: SERVICE_ENDING_TIME,
             log,
         };
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));

@@ -460,3 +460,24 @@ fn truncated_files_are_reported_and_repaired() {
     assert_eq!(code, 1);
     assert!(errors.contains("not repaired"), "{errors}");
 }
+
+#[test]
+fn every_service_has_a_version_and_help_under_its_own_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let version = Command::new(BINARY).arg("--version").output().unwrap();
+    let version = text(&version.stdout).strip_prefix("zino ").unwrap();
+    for service in ["daemon", "rtr", "agr", "sys", "exc", "mem", "ctx"] {
+        let name = format!("zino-{service}");
+        let program = directory.path().join(&name);
+        symlink(BINARY, &program).unwrap();
+        let run = |argument: &str| Command::new(&program).arg(argument).output().unwrap();
+        let shown = run("--version");
+        assert_eq!(text(&shown.stdout), format!("{name} {version}"));
+        let help = run("--help");
+        let (code, help, _) = code_and_output(&help);
+        assert_eq!(code, 0);
+        let usage = format!("Usage: zino {service}");
+        assert!(help.contains(&usage), "{help}");
+        assert!(help.contains("--config"), "{help}");
+    }
+}

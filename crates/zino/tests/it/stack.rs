@@ -25,6 +25,9 @@ use zot_wire::zino::{Frame, Request};
 /// Longer than anything here takes.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Short, so that the test of an endless request need not wait long.
+const ENDING_TIME: Duration = Duration::from_millis(500);
+
 pub(crate) struct Stack {
     directory: TempDir,
     pub(crate) config: Config,
@@ -90,6 +93,7 @@ impl Stack {
         let options = ServeOptions {
             max_frame_bytes: MAX_FRAME_BYTES,
             max_connections: 64,
+            ending_time: ENDING_TIME,
             log: log(kind),
         };
         let stop = self.stop.clone();

@@ -1,7 +1,7 @@
 //! Requests on the sockets of the real binary, and the files it leaves.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -502,32 +502,31 @@ fn an_idle_connection_does_not_delay_the_end() {
 }
 
 /// A request that does not finish in time ends with the service.
-#[test]
-fn an_endless_request_does_not_keep_the_service_alive() {
-    let installation = Installation::new(UNREACHABLE, "");
-    let mut process = installation.start(Executor);
-    let run =
-        json!({ "type": "execute", "executor": "bash", "code": "echo $$ >running; sleep 60" });
-    let mut running = installation.begin(Executor, &run);
-    let mut program = 0;
-    eventually("the program runs", || {
-        let pid = fs::read_to_string(installation.path("running")).unwrap_or_default();
-        program = pid.trim().parse().unwrap_or(0);
-        program != 0
-    });
+#[tokio::test]
+async fn an_endless_request_does_not_keep_the_service_alive() {
+    let mut stack = crate::stack::Stack::new(UNREACHABLE, "");
+    stack.config.exc.timeout = 60.0;
+    let stack = stack.with_executor();
+    let mark = stack.path("running");
+    let code = format!("echo $$ >{0}.new; mv {0}.new {0}; sleep 60", mark.display());
+    let run = json!({ "type": "execute", "executor": "bash", "code": code });
+    let _running = stack
+        .begin::<zot_wire::zino::executor::Request>(Executor, run)
+        .await;
+    crate::stack::until("the program runs", || mark.exists()).await;
+    let program = fs::read_to_string(&mark).unwrap().trim().parse().unwrap();
+    assert!(testkit::process::is_running(program));
     let asked = Instant::now();
-    process.signal(Signal::TERM);
-    assert!(process.wait().success());
+    stack.end().await;
     assert!(
         asked.elapsed() < Duration::from_secs(10),
         "{:?}",
         asked.elapsed()
     );
-    eventually("the program is gone", || {
+    crate::stack::until("the program is gone", || {
         !testkit::process::is_running(program)
-    });
-    let mut rest = Vec::new();
-    let _ = running.read_to_end(&mut rest);
+    })
+    .await;
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What `zot` is started for.
+//! Decides what the command line starts: a subcommand, one prompt or the chat.
 
 use std::env;
 use std::io::{self, IsTerminal as _};
@@ -227,7 +227,7 @@ impl Arguments {
     /// Returns the words of the command line and what is piped in.
     fn prompt(&self) -> Result<PromptDraft, Failure> {
         let stdin = match self.streams.no_stdin {
-            true => StandardInput::LeaveAlone,
+            true => StandardInput::Ignore,
             false => StandardInput::Read,
         };
         prompt_input::read(&self.words, stdin)

@@ -13,7 +13,7 @@ use zot_sdk::sessions::{self, FindError};
 
 use super::Arguments;
 use crate::failure::Failure;
-use crate::prompt_input::stdin_speaks;
+use crate::prompt_input::stdin_is_ready;
 use crate::sessions_command::{self, Columns};
 use crate::warn;
 
@@ -196,7 +196,7 @@ fn read_number() -> io::Result<Option<usize>> {
     let mut byte = [0];
     // The standard handle would read ahead.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    while line.len() < MAX_SESSION_NUMBER_BYTES && (is_terminal || stdin_speaks()?) {
+    while line.len() < MAX_SESSION_NUMBER_BYTES && (is_terminal || stdin_is_ready()?) {
         if stdin.read(&mut byte)? == 0 || byte[0] == b'\n' {
             break;
         }

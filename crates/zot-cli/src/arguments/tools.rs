@@ -1,4 +1,4 @@
-//! The flags about tools: which the model has, and what they may do.
+//! The flags about tools: which ones the model gets, and what they may do.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Values of flags.
+//! Parsers and checks of flag values.
 
 use std::fs;
 use std::io;
@@ -9,12 +9,12 @@ use zot_sdk::ReasoningEffort;
 
 use crate::failure::Failure;
 
-/// A path that may be empty, as scripts pass it whose variable is not set.
+/// Returns a parser for a path, which may be empty: scripts pass variables that are not set.
 pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// The efforts there are, and the empty one, which says nothing.
+/// Returns a parser for reasoning efforts; an empty value means not given.
 pub(super) fn efforts() -> PossibleValuesParser {
     let known = ReasoningEffort::ALL.map(|effort| match effort {
         ReasoningEffort::None => PossibleValue::new("none").alias("off"),
@@ -40,19 +40,19 @@ pub(super) fn trim_names(names: &mut Vec<String>) {
     names.retain(|name| !name.is_empty());
 }
 
-/// An amount that a budget can mean: `nan` would never be reached.
+/// Parses an amount of money; a budget of `nan` would never be reached.
 pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
-        _ => Err("give an amount in US dollars, such as 0.50".to_owned()),
+        _ => Err("expected an amount in US dollars, such as 0.50".to_owned()),
     }
 }
 
-/// Says what is wrong with the directory of `--cwd`, before anything looks for files in it.
+/// Checks that the directory of `--cwd` can be used.
 pub(super) fn check_directory(path: &Path) -> Result<(), Failure> {
     let problem = match fs::metadata(path) {
         Ok(found) if !found.is_dir() => "is not a directory".to_owned(),
-        // Looking at what is in it takes the permission to enter it.
+        // Needs the permission to enter the directory.
         Ok(_) => match fs::metadata(path.join(".")) {
             Ok(_) => return Ok(()),
             Err(error) => format!("cannot be entered: {error}"),
@@ -61,7 +61,7 @@ pub(super) fn check_directory(path: &Path) -> Result<(), Failure> {
         Err(error) => format!("cannot be used: {error}"),
     };
     Err(Failure::usage(format!(
-        "the directory of --cwd, {}, {problem}",
+        "--cwd: {} {problem}",
         path.display()
     )))
 }

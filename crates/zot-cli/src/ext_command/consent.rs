@@ -1,14 +1,14 @@
-//! Asks for confirmation before something the user may not have meant.
+//! Asks for confirmation before something that cannot be undone or grants permissions.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::failure::Failure;
 
-/// Whether the user has agreed already.
+/// Whether the user has already agreed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     Given,
-    /// Ask in a terminal. A script that runs this has decided.
+    /// Ask in a terminal; scripts are not asked.
     Ask,
 }
 
@@ -20,14 +20,14 @@ impl Consent {
         }
     }
 
-    /// Fails with `refusal` if the user can be asked and does not say yes.
+    /// Fails with `refusal` if the user can be asked and does not agree.
     pub(super) async fn obtain(self, question: &str, refusal: &str) -> Result<(), Failure> {
         if self == Self::Given || !io::stdin().is_terminal() {
             return Ok(());
         }
         let mut stderr = zot_terminal::stderr();
         let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
-        // In a thread, so that Ctrl-C still works.
+        // In a thread, so that Ctrl-C works meanwhile.
         let answer = tokio::task::spawn_blocking(|| {
             let mut answer = String::new();
             io::stdin().read_line(&mut answer).map(|_| answer)

@@ -8,7 +8,7 @@ use zot_sdk::extensions::store::{OnConflict, Origin, Store};
 use super::consent::Consent;
 use super::permissions;
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::print_line;
 use crate::text::{note, one_line};
 
 pub(super) async fn run(
@@ -27,16 +27,16 @@ pub(super) async fn run(
     }
     consent.obtain("install it?", "not installed").await?;
     let manifest = staged.manifest().clone();
-    let place = staged.install(on_conflict)?;
-    say(format_args!(
+    let directory = staged.install(on_conflict)?;
+    print_line(format_args!(
         "{} {} installed in {}",
         manifest.name,
         one_line(&manifest.version),
-        place.display()
+        directory.display()
     ))?;
     if !manifest.enabled {
         note(format_args!(
-            "its manifest disables it: `zot ext enable {}` changes that",
+            "its manifest disables it: run `zot ext enable {}` to use it",
             manifest.name
         ));
     }

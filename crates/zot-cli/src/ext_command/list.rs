@@ -13,7 +13,7 @@ use zot_terminal::Print;
 
 use super::permissions;
 use crate::failure::Failure;
-use crate::output::{Format, print, say_pretty_json};
+use crate::output::{Format, print, print_pretty_json};
 use crate::text::{one_line, write_table};
 
 const HEADINGS: [&str; 7] = [
@@ -34,7 +34,7 @@ pub(super) async fn run(
     let list = extensions::list(workspace, starting).await;
     match format {
         Format::Text => print(|output| write(output, &list))?,
-        Format::Json => say_pretty_json(&as_json(&list))?,
+        Format::Json => print_pretty_json(&as_json(&list))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,7 +43,7 @@ fn write(output: &mut dyn Print, list: &ExtensionList) -> io::Result<()> {
     if list.found.is_empty() && list.broken.is_empty() {
         return writeln!(
             output,
-            "no extensions; `zot ext install` installs one, `zot ext new` makes one"
+            "there are no extensions: `zot ext install` installs one, `zot ext new` creates one"
         );
     }
     let mut rows = vec![HEADINGS.map(str::to_owned)];

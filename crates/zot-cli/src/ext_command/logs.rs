@@ -30,7 +30,7 @@ pub(super) fn run(
         Until::Interrupted => ExtensionLog::open_or_wait(workspace, name)?,
     };
     if !log.exists() {
-        note(format_args!("{name} has written nothing yet"));
+        note(format_args!("{name} has not written anything yet"));
     }
     let mut output = zot_terminal::stdout();
     match lines {

@@ -8,25 +8,25 @@ use zot_sdk::extensions::{
     self, Enforcement, EnforcementStatus, ExecPermission, Manifest, Permissions,
 };
 
-/// Describes in one line which of an extension's permissions this system enforces.
+/// Describes in one line which limits of an extension this system enforces.
 pub(super) fn enforcement(manifest: &Manifest) -> Option<String> {
     manifest.permissions.as_ref()?;
     let mut enforced = Vec::new();
-    let mut words = Vec::new();
+    let mut parts = Vec::new();
     for (part, status) in restrictions(&extensions::enforcement(manifest)) {
         match status {
             EnforcementStatus::NotRequested => {}
             EnforcementStatus::Enforced => enforced.push(part),
-            lacking => words.push(format!("{part} {lacking}")),
+            lacking => parts.push(format!("{part} {lacking}")),
         }
     }
     if !enforced.is_empty() {
-        words.insert(0, format!("enforced: {}", enforced.join(", ")));
+        parts.insert(0, format!("enforced: {}", enforced.join(", ")));
     }
-    Some(words.join("; "))
+    Some(parts.join("; "))
 }
 
-/// As [`enforcement`], as JSON; null for full access.
+/// Returns [`enforcement`] as JSON; null for full access.
 pub(super) fn enforcement_as_json(manifest: &Manifest) -> Value {
     if manifest.permissions.is_none() {
         return Value::Null;
@@ -46,7 +46,7 @@ pub(super) fn enforcement_as_json(manifest: &Manifest) -> Value {
     Value::Object(parts)
 }
 
-/// The parts that a manifest restricts.
+/// Returns the parts that a manifest can restrict.
 fn restrictions(enforcement: &Enforcement) -> [(&'static str, &EnforcementStatus); 4] {
     [
         ("files", &enforcement.files),
@@ -61,7 +61,7 @@ pub(super) fn summary(permissions: Option<&Permissions>) -> String {
     let Some(permissions) = permissions else {
         return "full access".to_owned();
     };
-    let parts: Vec<String> = asked_for(permissions)
+    let parts: Vec<String> = requested(permissions)
         .into_iter()
         .map(|(what, value)| match value.as_str() {
             "yes" => what.to_owned(),
@@ -69,13 +69,13 @@ pub(super) fn summary(permissions: Option<&Permissions>) -> String {
         })
         .collect();
     if parts.is_empty() {
-        "nothing beyond itself".to_owned()
+        "nothing beyond its own files".to_owned()
     } else {
         parts.join("; ")
     }
 }
 
-/// Describes permissions line by line, for a user who has to decide.
+/// Describes permissions line by line, for a user who has to grant them.
 pub(super) fn details(permissions: Option<&Permissions>) -> Vec<String> {
     let Some(permissions) = permissions else {
         return vec![
@@ -83,21 +83,21 @@ pub(super) fn details(permissions: Option<&Permissions>) -> Vec<String> {
                 .to_owned(),
         ];
     };
-    let asked = asked_for(permissions);
+    let asked = requested(permissions);
     if asked.is_empty() {
-        return vec!["asks for nothing beyond its own directory and its data".to_owned()];
+        return vec!["requests nothing beyond its own directory and data".to_owned()];
     }
-    let mut lines = vec!["asks for".to_owned()];
+    let mut lines = vec!["requests".to_owned()];
     let asked = asked.into_iter();
     lines.extend(asked.map(|(what, value)| format!("  {what:<8} {value}")));
     lines
 }
 
-fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
+fn requested(permissions: &Permissions) -> Vec<(&'static str, String)> {
     let mut asked = Vec::new();
     let mut list = |what, names: &[String]| {
         if !names.is_empty() {
-            asked.push((what, shown(names)));
+            asked.push((what, quoted(names)));
         }
     };
     list("read", &permissions.fs_read);
@@ -110,13 +110,13 @@ fn asked_for(permissions: &Permissions) -> Vec<(&'static str, String)> {
         ExecPermission::Anything(true) => asked.push(("exec", "any program".to_owned())),
         ExecPermission::Anything(false) => {}
         ExecPermission::Only(programs) if programs.is_empty() => {}
-        ExecPermission::Only(programs) => asked.push(("exec", shown(programs))),
+        ExecPermission::Only(programs) => asked.push(("exec", quoted(programs))),
     }
     asked
 }
 
 /// Joins names, quoting those with unusual characters so that none can be misread.
-fn shown(names: &[String]) -> String {
+fn quoted(names: &[String]) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "/._-+@$~".contains(character);
     let shown: Vec<String> = names
@@ -131,7 +131,7 @@ fn shown(names: &[String]) -> String {
     shown.join(", ")
 }
 
-/// The permissions as JSON, as in the manifest; null for full access.
+/// Returns the permissions as in the manifest; null for full access.
 pub(super) fn as_json(permissions: Option<&Permissions>) -> Value {
     let Some(permissions) = permissions else {
         return Value::Null;

@@ -11,7 +11,7 @@ use zot_sdk::extensions::{ExaminationReport, examine};
 use zot_terminal::Print;
 
 use crate::failure::{FAILED, Failure};
-use crate::output::{Format, print, say_pretty_json};
+use crate::output::{Format, print, print_pretty_json};
 use crate::text::one_line;
 
 pub(super) async fn run(
@@ -22,13 +22,13 @@ pub(super) async fn run(
     let directory = std::path::absolute(path)?;
     let mut found = |finding: &Finding| {
         if format == Format::Text {
-            // Written as it is found: a tool may take a minute.
+            // Printed immediately: a tool may take a minute.
             let _ = print(|output| write_finding(output, finding));
         }
     };
     let report = examine(&directory, tool_timeout, &mut found).await;
     match format {
-        Format::Json => say_pretty_json(&as_json(&report))?,
+        Format::Json => print_pretty_json(&as_json(&report))?,
         Format::Text => print(|output| write_summary(output, &report))?,
     }
     Ok(match report.passed() {

@@ -1,4 +1,4 @@
-//! Asks for a key in the terminal, and offers a page in the browser as well.
+//! Asks for a key in the terminal; a page in the browser accepts it as well.
 
 use zot_sdk::credentials::Credentials;
 use zot_sdk::login;
@@ -15,7 +15,7 @@ pub(super) async fn ask(
     providers: Vec<String>,
     arguments: &LoginArguments,
 ) -> Result<(), Failure> {
-    // If no page can be served, the key can still be typed.
+    // If the page cannot be served, the key can still be typed.
     let page = KeyPage::open(providers.clone()).ok();
     let url = page.as_ref().map(KeyPage::url);
     let served = async {
@@ -27,7 +27,7 @@ pub(super) async fn ask(
     let mut prompt = KeyPrompt::open()?;
     let mut browsers = Vec::new();
     let typed = async {
-        let offer = |browsers: &mut Vec<_>| {
+        let open_page = |browsers: &mut Vec<_>| {
             if let Some(url) = &url {
                 browsers.extend(arguments.open_in_browser(url));
             }
@@ -41,18 +41,18 @@ pub(super) async fn ask(
             prompt
                 .print("Type or paste the key; it is not shown. Enter stores it, esc cancels.")?;
         }
-        let mut asking = Asking {
+        let mut dialog = KeyDialog {
             prompt: &mut prompt,
-            offer: &mut || offer(&mut browsers),
+            open_page: &mut || open_page(&mut browsers),
         };
-        let provider = asking.provider(credentials, &providers).await?;
+        let provider = dialog.provider(credentials, &providers).await?;
         for _ in 0..MAX_KEY_ATTEMPTS {
             let label = format!("key of {provider}: ");
-            let key = asking.entered(&label, Echo::Hidden).await?;
+            let key = dialog.entered(&label, Echo::Hidden).await?;
             let kept = credentials.keep_checked(&provider, key.reveal(), arguments.probe());
-            match asking.unless_cancelled(kept).await? {
+            match dialog.unless_cancelled(kept).await? {
                 Ok(kept) => return Ok(kept),
-                Err(refused) => asking.prompt.print(&refused.to_string())?,
+                Err(refused) => dialog.prompt.print(&refused.to_string())?,
             }
         }
         Err(KeyPageError::TooManyAttempts.into())
@@ -66,13 +66,13 @@ pub(super) async fn ask(
     Ok(write_line(kept?)?)
 }
 
-/// The prompt, and what opens the page in a browser.
-struct Asking<'a> {
+/// A prompt in the terminal that can also open the page in a browser.
+struct KeyDialog<'a> {
     prompt: &'a mut KeyPrompt,
-    offer: &'a mut dyn FnMut(),
+    open_page: &'a mut dyn FnMut(),
 }
 
-impl Asking<'_> {
+impl KeyDialog<'_> {
     /// Asks for the provider, unless there is only one.
     async fn provider(
         &mut self,
@@ -90,7 +90,7 @@ impl Asking<'_> {
             if providers.iter().any(|known| known == name) {
                 return Ok(name.to_owned());
             }
-            self.prompt.print("That is not one of these providers.")?;
+            self.prompt.print("Enter one of these providers.")?;
         }
     }
 
@@ -99,16 +99,16 @@ impl Asking<'_> {
         loop {
             match self.prompt.next().await? {
                 KeyPromptEvent::Entered(entered) => return Ok(entered),
-                KeyPromptEvent::PageRequested => (self.offer)(),
+                KeyPromptEvent::PageRequested => (self.open_page)(),
                 other => return Err(ending(&other)),
             }
         }
     }
 
-    /// Waits for `work`, which esc and signals still end; other keys are ignored.
+    /// Waits for `work`; esc and signals cancel it, other keys are ignored.
     async fn unless_cancelled<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = std::pin::pin!(work);
-        self.prompt.ask("asking the provider … ", Echo::Hidden)?;
+        self.prompt.ask("checking the key … ", Echo::Hidden)?;
         loop {
             tokio::select! {
                 done = &mut work => return Ok(done),
@@ -125,11 +125,11 @@ fn ending(event: &KeyPromptEvent) -> Failure {
     match event {
         KeyPromptEvent::Signal(signal) => Failure::new(
             FailureKind::Ended(signal.exit_code()),
-            "the login was interrupted: nothing was kept",
+            "the login was interrupted: nothing was stored",
         ),
         _ => Failure::new(
             FailureKind::Ended(EndSignal::Interrupted.exit_code()),
-            "the login was cancelled: nothing was kept",
+            "the login was cancelled: nothing was stored",
         ),
     }
 }

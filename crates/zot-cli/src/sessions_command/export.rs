@@ -9,7 +9,7 @@ use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, ExportFormat, IfExists};
 
 use crate::failure::Failure;
-use crate::output::{Format, say, say_json};
+use crate::output::{Format, print_json, print_line};
 use crate::warn;
 
 #[derive(Args)]
@@ -51,11 +51,11 @@ impl Kind {
 }
 
 pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
-    let wanted = arguments.format.map(Kind::format);
+    let chosen = arguments.format.map(Kind::format);
     let Some(path) = &arguments.output else {
-        return print(workspace, &arguments.id, wanted);
+        return print(workspace, &arguments.id, chosen);
     };
-    let format = wanted.or_else(|| ExportFormat::of_path(path));
+    let format = chosen.or_else(|| ExportFormat::of_path(path));
     let format = format.unwrap_or(ExportFormat::Portable);
     let if_exists = match arguments.force {
         true => IfExists::Replace,
@@ -64,18 +64,18 @@ pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     let report = sessions::export_to_file(workspace, &arguments.id, format, path, if_exists)?;
     warn(report.warning().as_slice());
     match arguments.json {
-        true => say_json(&json!({
+        true => print_json(&json!({
             "path": report.path,
             "bytes": report.bytes,
             "messages_with_paths": report.messages_with_paths,
         }))?,
-        false => say(report)?,
+        false => print_line(report)?,
     }
     Ok(())
 }
 
-fn print(workspace: &Workspace, id: &str, wanted: Option<ExportFormat>) -> Result<(), Failure> {
-    let format = wanted.unwrap_or(ExportFormat::Portable);
+fn print(workspace: &Workspace, id: &str, chosen: Option<ExportFormat>) -> Result<(), Failure> {
+    let format = chosen.unwrap_or(ExportFormat::Portable);
     let exported = sessions::export(workspace, id, format)?;
     let bytes = &exported.bytes;
     let written = match format {
@@ -91,8 +91,8 @@ pub(super) fn import(workspace: &Workspace, file: &Path, format: Format) -> Resu
     let report = sessions::import(workspace, file)?;
     warn(&report.findings);
     match format {
-        Format::Json => say_json(&json!({ "id": report.id, "path": report.path }))?,
-        Format::Text => say(report)?,
+        Format::Json => print_json(&json!({ "id": report.id, "path": report.path }))?,
+        Format::Text => print_line(report)?,
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use zot_terminal::Print;
 use super::ListArguments;
 use super::table::{self, Align, shortened, shortened_path};
 use crate::failure::Failure;
-use crate::output::{print, say, say_json};
+use crate::output::{print, print_json, print_line};
 
 const MAX_SHOWN_TITLE: usize = 60;
 const MAX_PATH: usize = 32;
@@ -19,7 +19,7 @@ const MAX_MODEL: usize = 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Columns {
     Here,
-    /// With a number to pick it by.
+    /// With a number to choose it by.
     Numbered,
     /// With its directory.
     Everywhere,
@@ -29,14 +29,14 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
     let scope = arguments.scope();
     let summaries = sessions::list(workspace, scope)?;
     if arguments.json {
-        return say_json(&summaries);
+        return print_json(&summaries);
     }
     if summaries.is_empty() {
-        let place = match scope {
+        let location = match scope {
             Scope::Everywhere => String::new(),
             Scope::Here => format!(" in {}", workspace.cwd.display()),
         };
-        return say(format_args!("there are no sessions{place} yet"));
+        return print_line(format_args!("there are no sessions{location} yet"));
     }
     let columns = match scope {
         Scope::Everywhere => Columns::Everywhere,
@@ -90,7 +90,7 @@ pub(super) fn write_table(
     table::write(output, &headings, &rows)
 }
 
-/// When a session last changed, in UTC as in the files.
+/// Returns the time of the last change, in UTC as in the files.
 pub(super) fn minute(summary: &Summary) -> String {
     summary.modified.strftime("%Y-%m-%d %H:%M").to_string()
 }

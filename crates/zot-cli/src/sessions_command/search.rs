@@ -11,7 +11,7 @@ use zot_terminal::Print;
 
 use super::list::{minute, title};
 use crate::failure::{FAILED, Failure};
-use crate::output::{Format, print, say_json};
+use crate::output::{Format, print, print_json};
 
 pub(super) fn run(
     workspace: &Workspace,
@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let found = sessions::search(workspace, query, scope)?;
     match format {
-        Format::Json => say_json(&as_json(&found, limit))?,
+        Format::Json => print_json(&as_json(&found, limit))?,
         Format::Text => print(|output| write(output, &found, limit))?,
     }
     Ok(match found.is_empty() {

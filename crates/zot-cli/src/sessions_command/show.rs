@@ -10,7 +10,7 @@ use zot_terminal::Print;
 
 use super::table::shortened;
 use crate::failure::Failure;
-use crate::output::{Format, print, say_json};
+use crate::output::{Format, print, print_json};
 
 /// How much of a tool result is shown.
 const RESULT_LINES: usize = 6;
@@ -35,7 +35,7 @@ pub(super) fn run(
     if format == Format::Json {
         let mut value = describe(&shown.session);
         value["path"] = json!(shown.path);
-        return say_json(&value);
+        return print_json(&value);
     }
     print(|output| write(output, &shown, extent))
 }

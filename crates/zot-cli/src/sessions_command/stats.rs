@@ -7,7 +7,7 @@ use zot_sdk::sessions::{Statistics, Totals, statistics};
 use super::ListArguments;
 use super::table::{self, Align};
 use crate::failure::Failure;
-use crate::output::{print, say_json};
+use crate::output::{print, print_json};
 
 const HEADINGS: [(&str, Align); 8] = [
     ("MODEL", Align::Left),
@@ -27,7 +27,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
         let models = models.map(|(model, totals)| (model.clone(), as_json(totals)));
         let mut value = as_json(&total);
         value["models"] = Value::Object(models.collect());
-        return say_json(&value);
+        return print_json(&value);
     }
     let models = by_model.iter();
     let mut rows: Vec<_> = models.map(|(model, totals)| row(model, totals)).collect();

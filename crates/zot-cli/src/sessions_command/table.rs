@@ -60,7 +60,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Returns `text`, or its end if it is too long: the end of a path tells more than its beginning.
+/// Returns `text`, or its end if it is too long: the end of a path is more specific.
 pub(super) fn shortened_path(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

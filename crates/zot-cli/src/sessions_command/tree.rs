@@ -6,7 +6,7 @@ use zot_sdk::sessions::{self, ForkPoint, TreeNode};
 
 use super::ListArguments;
 use crate::failure::Failure;
-use crate::output::{Format, print, say, say_json};
+use crate::output::{Format, print, print_json, print_line};
 use crate::warn;
 
 pub(super) fn fork(
@@ -19,13 +19,13 @@ pub(super) fn fork(
     let report = sessions::fork(workspace, id, point)?;
     warn(&report.findings);
     match format {
-        Format::Json => say_json(&json!({
+        Format::Json => print_json(&json!({
             "id": report.id,
             "path": report.path,
             "parent": report.parent,
             "fork_point": report.messages,
         }))?,
-        Format::Text => say(report)?,
+        Format::Text => print_line(report)?,
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &ListArguments) -> Result<()
     let tree = sessions::tree(workspace, arguments.scope())?;
     if arguments.json {
         let roots: Vec<Value> = tree.roots.iter().map(as_json).collect();
-        return say_json(&roots);
+        return print_json(&roots);
     }
     print(|output| write!(output, "{tree}"))
 }

@@ -8,7 +8,7 @@ use zot_sdk::Workspace;
 use zot_sdk::sessions::{self, FileOutcome, IfChanged, UndoReport};
 
 use crate::failure::{FAILED, Failure};
-use crate::output::{print, say_json};
+use crate::output::{print, print_json};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -34,7 +34,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     let (session, prompts) = (arguments.session.as_deref(), arguments.prompts as usize);
     let report = sessions::undo(workspace, session, prompts, if_changed)?;
     match arguments.json {
-        true => say_json(&value(&report))?,
+        true => print_json(&value(&report))?,
         false => print(|output| write!(output, "{report}"))?,
     }
     Ok(match report.is_complete() {

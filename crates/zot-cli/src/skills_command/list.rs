@@ -8,16 +8,16 @@ use zot_terminal::Print;
 
 use super::as_json;
 use crate::failure::Failure;
-use crate::output::{Format, print, say_json};
+use crate::output::{Format, print, print_json};
 use crate::text::{one_line, write_table};
 use crate::warn;
 
-/// How much of a description fits on the line of its skill.
+/// How many characters of a description are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
 pub(super) fn run(list: &SkillList, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
-        return say_json(&list_as_json(list));
+        return print_json(&list_as_json(list));
     }
     print(|output| write(output, &list.found))?;
     warn(&list.problems);
@@ -28,7 +28,7 @@ fn write(output: &mut dyn Print, found: &[FoundSkill]) -> io::Result<()> {
     let mut rows = vec![["NAME", "TOKENS", "FROM", "OFFERED", "DESCRIPTION"].map(str::to_owned)];
     for FoundSkill { skill, hidden_by } in found {
         let offered = match (hidden_by, skill.source) {
-            (Some(winner), _) => format!("no: {} has one", winner.as_str()),
+            (Some(winner), _) => format!("no, hidden by {}", winner.as_str()),
             (None, SkillSource::BuiltIn) => "always".to_owned(),
             (None, _) => "--with-skills".to_owned(),
         };

@@ -8,7 +8,7 @@ use zot_terminal::Print;
 
 use super::as_json;
 use crate::failure::Failure;
-use crate::output::{Format, print, say_json};
+use crate::output::{Format, print, print_json};
 
 pub(super) fn run(shown: &ShownSkill, format: Format) -> Result<(), Failure> {
     match format {
@@ -16,7 +16,7 @@ pub(super) fn run(shown: &ShownSkill, format: Format) -> Result<(), Failure> {
         Format::Json => {
             let mut object = as_json(&shown.skill);
             object["body"] = json!(shown.body);
-            say_json(&object)
+            print_json(&object)
         }
     }
 }
@@ -34,7 +34,7 @@ fn write(output: &mut dyn Print, shown: &ShownSkill) -> io::Result<()> {
         if !allowed.patterns().is_empty() {
             writeln!(
                 output,
-                "not enforced: what stands in parentheses in {}",
+                "not enforced: the part in parentheses of {}",
                 allowed.patterns().join(", ")
             )?;
         }

@@ -5,7 +5,7 @@ use testkit::{Wire, Zot, poll_until};
 
 use crate::support::{Session, assert_no_error, kinds, of_kind, streamed_text};
 
-/// Sends `abort` and returns what the turn still had to say, its response left out.
+/// Sends `abort` and returns the remaining frames of the turn, without the response.
 fn abort(zot: &mut Zot) -> Vec<Value> {
     zot.send(json!({"id": "abort", "type": "abort"}));
     let mut frames = zot.collect_until(|frame| frame["type"] == "done");
@@ -67,7 +67,7 @@ fn in_the_middle_of_text() {
     }
 }
 
-/// How many kinds come before `usage`.
+/// Returns how many kinds come before `usage`.
 fn frames_before_end(frames: &[Value]) -> usize {
     let kinds = kinds(frames);
     let usage = kinds.iter().position(|&kind| kind == "usage");
@@ -176,7 +176,7 @@ fn a_second_abort_is_harmless() {
 }
 
 #[test]
-fn only_the_running_prompt_is_hit() {
+fn only_the_running_prompt_is_aborted() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.prompt("1", "slow:500:20");
     session.zot.prompt("2", "say:3");

@@ -1,5 +1,5 @@
-//! What our protocol has beyond the original's: recorded sessions of our own, one test each.
-//! `UPDATE_FIXTURES=1` shows what a run gives now, beside the recording.
+//! What our protocol adds to the original's: our own recorded sessions, one test each.
+//! `UPDATE_FIXTURES=1` writes the current output next to the recording.
 
 mod extensions;
 
@@ -28,7 +28,7 @@ fn replay(name: &str, arguments: &[&str]) {
     fixtures().check(&workdir, Pace::Steady, &zot.finish().transcript);
 }
 
-/// Waits for the last frame a command causes before someone has to say something.
+/// Waits for the last frame a command causes before the client has to act.
 fn wait_until_quiet(zot: &mut Zot, line: &str) -> Result<(), &'static str> {
     let command: Value = serde_json::from_str(line).unwrap_or_default();
     let refused = |frame: &Value| frame["type"] == "response" && frame["success"] == false;
@@ -118,9 +118,9 @@ fn hello_lists_the_capabilities_and_failures_have_codes() {
     }
 }
 
-/// Also of errors that are not about too many requests.
+/// Also for errors other than too many requests.
 #[test]
-fn the_wait_a_provider_names_is_told() {
+fn the_wait_a_provider_asks_for_is_reported() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
         for (status, code) in [
@@ -143,9 +143,9 @@ fn the_wait_a_provider_names_is_told() {
     }
 }
 
-/// A conversation is taken to another process: the provider sees the same bytes it would have seen.
+/// The provider sees the same bytes as without the change of process.
 #[test]
-fn a_conversation_goes_on_in_another_process() {
+fn a_conversation_continues_in_another_process() {
     for wire in Wire::BOTH {
         // The usual prompt names the working directory, which another machine does not share.
         let start = || {
@@ -208,7 +208,7 @@ fn a_steering_message_is_delivered_after_the_running_call_and_the_rest_is_skippe
 }
 
 #[test]
-fn a_steering_message_after_the_last_call_makes_the_prompt_go_on() {
+fn a_steering_message_after_the_last_call_continues_the_prompt() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.prompt("1", "slow:4:40");
     session.zot.event("text_delta");
@@ -233,7 +233,7 @@ fn a_busy_agent_can_refuse_a_prompt() {
 }
 
 #[test]
-fn a_confirmation_that_does_not_come_counts_as_no() {
+fn a_missing_confirmation_counts_as_no() {
     let mut session = Session::start_with(Wire::OpenAi, |command| {
         command.arguments(["--no-yolo", "--confirm-timeout", "0"])
     });
@@ -253,7 +253,7 @@ fn the_end_of_input_refuses_what_waits_for_a_confirmation() {
     let mut session = Session::start_with(Wire::OpenAi, |command| {
         command.arguments(["--confirm=bash"])
     });
-    // Not named, so not asked about.
+    // Not named, so not confirmed.
     let frames = session.zot.turn("0", "tool:read:{\"path\": \"a.txt\"}");
     assert!(of_kind(&frames, "tool_confirm").is_empty());
     session
@@ -268,7 +268,7 @@ fn the_end_of_input_refuses_what_waits_for_a_confirmation() {
 }
 
 #[test]
-fn budgets_end_a_prompt_and_keep_what_was_said() {
+fn budgets_end_a_prompt_and_keep_its_messages() {
     let mut session = Session::start(Wire::Anthropic);
     let budgeted = |fields: Value, message: &str| {
         let mut command = json!({"id": "b", "type": "prompt", "message": message});
@@ -314,7 +314,7 @@ fn budgets_end_a_prompt_and_keep_what_was_said() {
 
 #[test]
 fn the_budget_of_the_process_outlasts_a_prompt() {
-    // Anthropic tells what a request counts for before the answer begins.
+    // Anthropic reports the input tokens before the response starts.
     let mut session = Session::start_with(Wire::Anthropic, |command| {
         command.arguments(["--max-tokens", "150"])
     });
@@ -323,7 +323,7 @@ fn the_budget_of_the_process_outlasts_a_prompt() {
         let frames = session.zot.turn(id, "say:1");
         assert_eq!(of_kind(&frames, "error")[0]["code"], "budget");
     }
-    // The second was cut off while it answered, the third not even asked.
+    // The second was aborted during its response, the third was never started.
     assert_eq!(session.server.requests().len(), 2);
 
     let mut session = Session::start_with(Wire::OpenAi, |command| {
@@ -348,7 +348,7 @@ fn a_client_that_wants_no_deltas_gets_none() {
 }
 
 #[test]
-fn a_client_that_asks_is_told_of_requests_that_are_sent_again() {
+fn a_client_can_subscribe_to_retries() {
     for wire in Wire::ALL {
         let mut session = Session::start(wire);
         let frames = session.zot.turn("1", "errthen:503:1");
@@ -376,7 +376,7 @@ fn a_client_that_asks_is_told_of_requests_that_are_sent_again() {
     }
 }
 
-/// The model writes its call as text; clients see what they always see.
+/// The model writes its call as text; clients see the usual events.
 #[test]
 fn a_model_without_native_calls_uses_tools_through_its_text() {
     let mut session = Session::start_with(Wire::OpenAi, |command| {
@@ -397,7 +397,7 @@ fn a_model_without_native_calls_uses_tools_through_its_text() {
 }
 
 #[test]
-fn doctor_says_what_would_be_contacted_and_contacts_nothing() {
+fn doctor_shows_the_hosts_without_contacting_them() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let run = |arguments: &[&str]| {
         ZotCommand::new(binary(), &workdir)

@@ -1,4 +1,4 @@
-//! `ZOTCORE_RPC_TOKEN`: nobody talks to zot before a good `hello`.
+//! `ZOTCORE_RPC_TOKEN`: nothing works before a valid `hello`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ fn start() -> Session {
 }
 
 #[test]
-fn the_right_token_opens_the_door_once() {
+fn the_right_token_is_needed_only_once() {
     let mut session = start();
     let hello = session
         .zot
@@ -66,7 +66,7 @@ fn an_empty_token_is_none() {
 }
 
 #[test]
-fn a_token_that_is_no_text_does_not_open_the_door() {
+fn a_token_that_is_not_utf8_is_an_error() {
     let token = OsStr::from_bytes(b"s3cret\xff");
     let mut session = Session::start_with(Wire::OpenAi, |zot| zot.env("ZOTCORE_RPC_TOKEN", token));
     session.zot.send(json!({"id": "1", "type": "ping"}));
@@ -78,11 +78,11 @@ fn a_token_that_is_no_text_does_not_open_the_door() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nobody_who_looks_at_the_process_sees_the_token() {
+fn the_token_cannot_be_seen_from_outside_the_process() {
     let mut session = start();
     let hello = json!({"id": "0", "type": "hello", "token": "s3cret"});
     assert_eq!(session.zot.call(hello)["success"], true);
-    // Root may read it whatever the process does; another user cannot at all.
+    // Root may read it whatever the process does; other users never can.
     let environment = std::fs::read(format!("/proc/{}/environ", session.zot.pid()));
     if let Ok(environment) = environment {
         let shown = String::from_utf8_lossy(&environment);

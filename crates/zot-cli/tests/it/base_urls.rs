@@ -19,7 +19,7 @@ const WIRES: [(Wire, &str, &str); 4] = [
     (Wire::Gemini, "/v1beta", "/models/"),
 ];
 
-/// What is added to the origin, and the path of the server below which it must end up.
+/// The suffix of the origin, and the server's path that the request must reach.
 fn spellings(version: &str) -> Vec<(String, String)> {
     let mut spellings = vec![
         (String::new(), version.to_owned()),
@@ -144,7 +144,7 @@ fn doctor_shows_where_requests_go() {
     }
 }
 
-/// Which keys are set, what else is said, and what the server must get.
+/// The keys that are set, further arguments, and what the server must receive.
 type Case = (
     &'static [(&'static str, &'static str)],
     &'static [&'static str],
@@ -153,7 +153,7 @@ type Case = (
 );
 
 #[test]
-fn the_key_that_is_there_chooses_the_wire() {
+fn the_available_key_selects_the_wire() {
     const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", "anthropic-canary");
     const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "openai-canary");
     const GROQ: (&str, &str) = ("GROQ_API_KEY", "groq-canary");
@@ -168,7 +168,7 @@ fn the_key_that_is_there_chooses_the_wire() {
             Some("anthropic-canary"),
         ),
         (&[], &[], Wire::OpenAi, None),
-        // The key of somebody else is not sent to a server that was named for another purpose.
+        // The key of one provider is not sent to the server of another.
         (&[GROQ], &[], Wire::OpenAi, None),
         (
             &[OPENAI, ANTHROPIC],

@@ -14,7 +14,7 @@ fn run(wire: Wire, arguments: &[&str], stdin: &str) -> Finished {
         .run(stdin)
 }
 
-/// A run without a server and without any credential.
+/// Runs zot without a server and without credentials.
 fn run_alone(arguments: &[&str], stdin: &str) -> Finished {
     let workdir = Workdir::new("work");
     ZotCommand::new(binary(), &workdir)
@@ -200,7 +200,7 @@ fn help_and_version_need_nothing() {
     assert!(version.stdout.starts_with("zot "));
 }
 
-/// As in the original: only who asks for a limit has one.
+/// As in the original, there is no limit unless a flag sets one.
 #[test]
 fn steps_have_no_limit_unless_one_is_given() {
     let prompt = "loop:130:read:{\"path\":\"a.txt\"}";
@@ -223,7 +223,7 @@ fn steps_have_no_limit_unless_one_is_given() {
     assert!(ended.stderr.contains("budget"), "{}", ended.stderr);
 }
 
-/// A budget that can never be reached, or a command taken for a prompt, would cost money.
+/// A budget that can never be reached, or a command that becomes a prompt, would cost money.
 #[test]
 fn mistakes_that_could_cost_money_are_refused() {
     for arguments in [
@@ -241,7 +241,7 @@ fn mistakes_that_could_cost_money_are_refused() {
 }
 
 #[test]
-fn a_doubtful_answer_is_named_on_standard_error() {
+fn a_doubtful_answer_causes_a_warning() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     for (prompt, doubt) in [("length", "cut off"), ("empty", "no answer")] {
         let run = ZotCommand::new(binary(), &workdir)

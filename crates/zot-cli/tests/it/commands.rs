@@ -1,4 +1,4 @@
-//! Every command of the protocol, answered as documented.
+//! Every command of the protocol and its documented response.
 
 use serde_json::{Value, json};
 use testkit::Wire;

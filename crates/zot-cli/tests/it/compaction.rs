@@ -1,4 +1,4 @@
-//! Summaries, asked for, needed, failed and aborted.
+//! Compactions: requested, automatic, failed and aborted.
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, Wire, Workdir, ZotCommand, poll_until};
@@ -49,7 +49,7 @@ fn compact_leaves_a_summary_and_the_tail() {
 fn a_failed_compaction_changes_nothing() {
     for word in ["COMPACT-ERR", "COMPACT-EMPTY"] {
         let mut session = Session::start(Wire::OpenAi);
-        // The oldest message is sure to be summarised.
+        // The oldest message is always summarised.
         for (id, prompt) in [("1", word), ("2", "a"), ("3", "b"), ("4", "c")] {
             session.zot.turn(id, prompt);
         }
@@ -110,7 +110,7 @@ fn a_conversation_that_does_not_fit_is_compacted_once_and_retried() {
 }
 
 #[test]
-fn a_conversation_that_never_fits_is_given_up() {
+fn a_conversation_that_never_fits_is_an_error() {
     for wire in Wire::BOTH {
         let mut session = with_history(wire);
         let frames = session.zot.turn("4", "overflow:9:say:3");
@@ -123,7 +123,7 @@ fn a_conversation_that_never_fits_is_given_up() {
 #[test]
 fn a_conversation_near_the_limit_is_compacted_before_it_overflows() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
-    // The catalog's models are far too large for a test.
+    // The context windows of the catalog's models are too large for a test.
     let models = json!({"providers": {"openai": {"models": [{
         "id": "tiny", "name": "Tiny", "contextWindow": 1500, "maxTokens": 100,
     }]}}});

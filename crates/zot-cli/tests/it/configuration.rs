@@ -1,4 +1,4 @@
-//! `config.json`, `zot config`, and what wins.
+//! `config.json`, `zot config`, and their precedence.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,11 +8,11 @@ use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-struct Place {
+struct Setup {
     workdir: Workdir,
 }
 
-impl Place {
+impl Setup {
     fn new(user: &str, project: &str) -> Self {
         let workdir = Workdir::new("work");
         fs::create_dir_all(workdir.zot_home()).unwrap();
@@ -45,35 +45,35 @@ fn entry<'a>(listed: &'a Value, key: &str) -> &'a Value {
 }
 
 #[test]
-fn settings_are_set_shown_and_forgotten() {
-    let place = Place::new("", "");
-    let path = place.workdir.zot_home().join("config.json");
+fn settings_are_set_shown_and_unset() {
+    let setup = Setup::new("", "");
+    let path = setup.workdir.zot_home().join("config.json");
     assert_eq!(
-        place.run(&["config", "path"]).stdout,
+        setup.run(&["config", "path"]).stdout,
         format!("{}\n", path.display())
     );
-    assert_eq!(place.run(&["config", "get", "model"]).code, Some(1));
-    let set = place.run(&["config", "set", "model", "gpt-5"]);
+    assert_eq!(setup.run(&["config", "get", "model"]).code, Some(1));
+    let set = setup.run(&["config", "set", "model", "gpt-5"]);
     assert_eq!(set.code, Some(0), "{}", set.stderr);
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    assert_eq!(place.run(&["config", "get", "model"]).stdout, "gpt-5\n");
-    place.run(&["config", "set", "--project", "max_steps", "3"]);
+    assert_eq!(setup.run(&["config", "get", "model"]).stdout, "gpt-5\n");
+    setup.run(&["config", "set", "--project", "max_steps", "3"]);
     assert_eq!(
-        place.workdir.read(".zot/config.json").unwrap(),
+        setup.workdir.read(".zot/config.json").unwrap(),
         "{\n  \"max_steps\": 3\n}\n"
     );
-    let listed = place.settings();
+    let listed = setup.settings();
     assert_eq!(entry(&listed, "model")["source"], json!(path));
     assert_eq!(entry(&listed, "max_steps")["value"], 3);
     assert_eq!(
         entry(&listed, "tools"),
         &json!({"key": "tools", "value": null, "source": "default"})
     );
-    assert_eq!(place.run(&["config", "unset", "model"]).code, Some(0));
-    assert_eq!(place.run(&["config", "get", "model"]).code, Some(1));
+    assert_eq!(setup.run(&["config", "unset", "model"]).code, Some(0));
+    assert_eq!(setup.run(&["config", "get", "model"]).code, Some(1));
 
     for wrong in [
         &["config", "set", "modle", "x"][..],
@@ -81,7 +81,7 @@ fn settings_are_set_shown_and_forgotten() {
         &["config", "set", "--project", "extension_paths", "./x"],
         &["config", "get", "api_key"],
     ] {
-        let run = place.run(wrong);
+        let run = setup.run(wrong);
         assert_eq!(run.code, Some(2), "{wrong:?}");
         assert!(run.stderr.starts_with("zot: "), "{}", run.stderr);
     }
@@ -89,13 +89,13 @@ fn settings_are_set_shown_and_forgotten() {
 
 /// The environment wins over the project, the project over the user, a flag over all.
 #[test]
-fn the_nearest_word_counts() {
-    let place = Place::new(
+fn the_most_specific_setting_wins() {
+    let setup = Setup::new(
         r#"{"provider": "offline", "model": "nonsense"}"#,
         r#"{"provider": "offline", "model": "offline"}"#,
     );
     let state = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = place.command(arguments);
+        let mut command = setup.command(arguments);
         for (name, value) in variables {
             command = command.env(name, value);
         }
@@ -112,7 +112,7 @@ fn the_nearest_word_counts() {
         state(&["rpc"], &[]),
         (Some(0), json!("offline"), json!("offline"))
     );
-    // A model by variable; the project's provider does not have it.
+    // A variable names a model that the project's provider does not have.
     assert_eq!(state(&["rpc"], &[("ZOT_MODEL", "bogus")]).0, Some(2));
     let key = [
         ("OPENAI_API_KEY", "sk-none-none"),
@@ -122,7 +122,7 @@ fn the_nearest_word_counts() {
         state(&["rpc"], &key),
         (Some(0), json!("openai"), json!("gpt-6.1-sol"))
     );
-    // Whoever names a model on the command line means the provider that has it.
+    // A model on the command line selects its provider.
     let asked = state(&["rpc", "--model", "gpt-4o"], &key[..1]);
     assert_eq!(asked, (Some(0), json!("openai"), json!("gpt-4o")));
     let asked = state(&["rpc", "--provider", "openai"], &key[..1]);
@@ -139,13 +139,13 @@ fn a_broken_file_stops_everything_and_is_named() {
             ".zot/config.json, line 2: \"max_steps\" must be",
         ),
     ] {
-        let place = Place::new(user, project);
+        let setup = Setup::new(user, project);
         for arguments in [
             &["-p", "--provider", "offline", "hi"][..],
             &["rpc"],
             &["config", "list"],
         ] {
-            let run = place.run(arguments);
+            let run = setup.run(arguments);
             assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
             assert!(run.stderr.contains(expected), "{}", run.stderr);
         }
@@ -153,13 +153,13 @@ fn a_broken_file_stops_everything_and_is_named() {
 }
 
 #[test]
-fn limits_and_tools_of_the_files_are_kept() {
-    let place = Place::new(
+fn limits_and_tools_from_files_apply() {
+    let setup = Setup::new(
         r#"{"tools": ["read"], "max_steps": 2}"#,
         r#"{"tools": ["read", "bash"]}"#,
     );
     let server = ModelServer::start();
-    let run = place
+    let run = setup
         .command(&["--json", "--no-session", "loop:5:read:{\"path\":\"x\"}"])
         .model(&server, Wire::OpenAi)
         .run("");
@@ -168,18 +168,18 @@ fn limits_and_tools_of_the_files_are_kept() {
     assert_eq!(server.requests()[0].tool_names(), ["read"]);
 }
 
-/// A repository must not be able to harm who clones it.
+/// Cloning a repository must be harmless.
 #[test]
-fn a_project_starts_no_programs_and_is_warned_about() {
-    let place = Place::new(
+fn a_project_cannot_start_programs_and_causes_a_warning() {
+    let setup = Setup::new(
         "",
         r#"{"extension_paths": ["./evil"], "session": false, "modle": "x"}"#,
     );
-    place.workdir.write(
+    setup.workdir.write(
         "evil/extension.json",
         r#"{"name": "evil", "command": "./run"}"#,
     );
-    let run = place.run(&["-p", "--provider", "offline", "hello"]);
+    let run = setup.run(&["-p", "--provider", "offline", "hello"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for expected in [
         "\"extension_paths\" is ignored",
@@ -188,14 +188,14 @@ fn a_project_starts_no_programs_and_is_warned_about() {
     ] {
         assert!(run.stderr.contains(expected), "{}", run.stderr);
     }
-    assert!(place.workdir.zot_home().join("sessions").exists());
+    assert!(setup.workdir.zot_home().join("sessions").exists());
 }
 
 #[test]
 fn every_setting_is_in_the_document() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
     let document = fs::read_to_string(document).unwrap();
-    let listed = Place::new("", "").settings();
+    let listed = Setup::new("", "").settings();
     for setting in listed["settings"].as_array().unwrap() {
         let row = format!("\n| `{}` |", setting["key"].as_str().unwrap());
         assert!(document.contains(&row), "no row for {setting}");

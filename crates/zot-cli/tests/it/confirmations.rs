@@ -1,5 +1,5 @@
-//! `--no-yolo` and `--confirm` where nobody answers: single runs, and clients that have never heard
-//! of confirmations.
+//! `--no-yolo` and `--confirm` where nobody confirms: single runs, and clients that do not support
+//! confirmations.
 
 use serde_json::{Value, json};
 use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
@@ -8,7 +8,7 @@ use crate::support::{Session, binary, of_kind};
 
 const TOUCH: &str = "tool:bash:{\"command\": \"touch never\"}";
 
-/// A single run that calls a tool, and the requests that the model got.
+/// Runs a prompt that calls a tool, and returns the requests that the model got.
 fn single_run(arguments: &[&str]) -> (Finished, Vec<Value>, Workdir) {
     let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
     let ended = ZotCommand::new(binary(), &workdir)
@@ -22,7 +22,7 @@ fn single_run(arguments: &[&str]) -> (Finished, Vec<Value>, Workdir) {
 }
 
 #[test]
-fn single_runs_refuse_what_would_have_to_be_asked_about() {
+fn single_runs_refuse_calls_that_need_confirmation() {
     for arguments in [
         &["-p", "--no-yolo", TOUCH][..],
         &["--json", "--no-yolo", TOUCH],
@@ -40,7 +40,7 @@ fn single_runs_refuse_what_would_have_to_be_asked_about() {
             ended.stderr
         );
         assert!(ended.stderr.contains("refused"), "{}", ended.stderr);
-        // The model is told, and goes on.
+        // The model learns about it and continues.
         let result = requests[1]["messages"].as_array().unwrap().last().unwrap();
         assert_eq!(result["role"], "tool");
         let text = result["content"].to_string();
@@ -71,9 +71,9 @@ fn confirming(arguments: &[&str]) -> Session {
     Session::start_with(Wire::OpenAi, |command| command.arguments(arguments))
 }
 
-/// The call is refused in time, and the first event says how it would not have been.
+/// The call is refused after the timeout, and the first event explains how to confirm it.
 #[test]
-fn a_client_that_never_answers_is_not_left_hanging() {
+fn a_client_that_never_confirms_does_not_hang() {
     let mut session = confirming(&["--no-yolo", "--confirm-timeout", "1"]);
     for first in [true, false] {
         let frames = session.zot.turn("1", TOUCH);
@@ -92,11 +92,11 @@ fn a_client_that_never_answers_is_not_left_hanging() {
     assert!(!session.workdir.path().join("never").exists());
 }
 
-/// Whoever follows the hint is understood, and needs no other.
+/// A client that follows the hint gets no further hints.
 #[test]
 fn the_hint_is_a_command_that_works() {
     let mut session = confirming(&["--confirm"]);
-    // A hello without the capability, as old clients send it.
+    // Old clients send a hello without the capability.
     session.zot.call(json!({"id": "h", "type": "hello"}));
     session
         .zot
@@ -114,7 +114,7 @@ fn the_hint_is_a_command_that_works() {
 }
 
 #[test]
-fn a_client_that_knows_confirmations_gets_no_hint() {
+fn a_client_that_announced_confirmations_gets_no_hint() {
     for announcement in [
         json!({"id": "h", "type": "hello", "capabilities": ["confirm"]}),
         json!({"id": "h", "type": "hello", "capabilities": ["other", "confirm"]}),

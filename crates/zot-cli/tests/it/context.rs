@@ -1,5 +1,5 @@
-//! What the model is told besides the prompt: instructions, skills, templates, mentioned files.
-//! Checked by the requests that a model server receives.
+//! What requests contain besides the prompt: instructions, skills, templates, mentioned files.
+//! Checked on the requests that a model server receives.
 
 mod commands;
 mod instructions;
@@ -15,12 +15,12 @@ use testkit::{Finished, ModelServer, RecordedRequest, Wire, Workdir, ZotCommand}
 use crate::support::binary;
 
 /// A working directory and a model.
-struct Place {
+struct Project {
     server: ModelServer,
     workdir: Workdir,
 }
 
-impl Place {
+impl Project {
     fn new() -> Self {
         Self {
             server: ModelServer::start(),
@@ -53,7 +53,7 @@ impl Place {
             .run(stdin)
     }
 
-    /// Any other command of the program.
+    /// Runs any other subcommand.
     fn zot(&self, arguments: &[&str]) -> Finished {
         self.command(arguments).run("")
     }

@@ -1,4 +1,4 @@
-//! `zot doctor`: finds what is wrong, also when nothing else works.
+//! `zot doctor` finds problems even when nothing else works.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ fn all_is_well() {
 }
 
 #[test]
-fn each_thing_that_is_wrong_is_named_with_a_remedy() {
+fn every_problem_is_reported_with_a_fix() {
     for (file, content, name, expected) in [
         ("config.json", "{\n oops", "settings", "config.json, line 2"),
         ("providers.json", "{}", "providers", "providers.json"),
@@ -81,7 +81,7 @@ fn each_thing_that_is_wrong_is_named_with_a_remedy() {
 }
 
 #[test]
-fn places_and_programs_are_looked_at() {
+fn directories_and_programs_are_checked() {
     let workdir = Workdir::new("work");
     fs::create_dir_all(workdir.zot_home()).unwrap();
     fs::set_permissions(workdir.zot_home(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -94,7 +94,7 @@ fn places_and_programs_are_looked_at() {
     );
     assert_eq!(check(&report, "programs")["fix"], "install git");
 
-    // Without a key nothing but the stand-in works.
+    // Without a key only the stand-in works.
     let workdir = Workdir::new("work");
     let (code, report) = doctor(&workdir, &[], &[]);
     assert_eq!(code, Some(1));
@@ -112,6 +112,34 @@ fn places_and_programs_are_looked_at() {
     );
     let (code, _) = doctor(&workdir, &["--provider", "offline"], &[]);
     assert_eq!(code, Some(0));
+}
+
+/// Root ignores permissions, so files take the place of directories.
+#[test]
+fn a_home_that_cannot_be_written_is_a_problem() {
+    let workdir = Workdir::new("work");
+    workdir.write("file", b"");
+    let file = workdir.path().join("file");
+    let below = file.join("zot").display().to_string();
+    let (code, report) = doctor(&workdir, &[], &[KEY, ("ZOT_HOME", &below)]);
+    assert_eq!(code, Some(1), "{report:#}");
+    let home = check(&report, "home");
+    assert_eq!(home["state"], "problem", "{home}");
+    assert!(home["fix"].as_str().unwrap().contains("ZOT_HOME"), "{home}");
+
+    fs::create_dir_all(workdir.zot_home()).unwrap();
+    fs::write(workdir.zot_home().join("sessions"), "").unwrap();
+    let (code, report) = doctor(&workdir, &[], &[KEY]);
+    assert_eq!(code, Some(1), "{report:#}");
+    let found = check(&report, "home")["found"].as_str().unwrap();
+    assert!(found.contains("sessions cannot be written to"), "{found}");
+
+    let dangling = workdir.path().join("dangling");
+    std::os::unix::fs::symlink("/no/such/directory", &dangling).unwrap();
+    let dangling = dangling.display().to_string();
+    let (code, report) = doctor(&workdir, &[], &[KEY, ("ZOT_HOME", &dangling)]);
+    assert_eq!(code, Some(1), "{report:#}");
+    assert_eq!(check(&report, "home")["state"], "problem", "{report:#}");
 }
 
 #[test]
@@ -133,7 +161,7 @@ fn a_server_that_cannot_be_reached_is_a_problem() {
 }
 
 #[test]
-fn a_model_that_has_ended_is_named_with_what_to_use_instead() {
+fn a_discontinued_model_is_reported_with_its_successor() {
     let workdir = Workdir::new("work");
     let (_, report) = doctor(&workdir, &["--provider", "openai", "--model", "o1"], &[KEY]);
     let text = check(&report, "model").to_string();
@@ -141,7 +169,7 @@ fn a_model_that_has_ended_is_named_with_what_to_use_instead() {
         text.contains("ended on 2026-10-23; use gpt-6.1-sol"),
         "{text}"
     );
-    // A server of one's own may keep it.
+    // A custom server may still have it.
     let arguments = ["--provider", "openai", "--model", "o1", "--base-url"];
     let arguments = [&arguments[..], &["http://127.0.0.1:1/v1"]].concat();
     let (_, report) = doctor(&workdir, &arguments, &[KEY]);

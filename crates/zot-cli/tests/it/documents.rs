@@ -1,5 +1,5 @@
-//! The documents of the protocol against its types: every frame they show is one, and every
-//! command and event is shown. `scripts/doc-frames --check` tells whether zot really says so.
+//! The documents of the protocol against its types: every frame they show is valid, and every
+//! command and event is shown. `scripts/doc-frames --check` compares them with real output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,7 @@ fn json_values(document: &str) -> Vec<Value> {
     values_in(document, &read(document))
 }
 
-/// The values in the `json` fences of a text. A fence holds one or more, on any lines.
+/// Returns the values in the `json` fences of a text; a fence may hold several.
 fn values_in(document: &str, text: &str) -> Vec<Value> {
     let fences = text.split("\n```").skip(1).step_by(2);
     let bodies = fences.filter_map(|fence| fence.strip_prefix("json\n"));
@@ -42,7 +42,7 @@ fn values_in(document: &str, text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The `type`s that the schema knows in one of its definitions.
+/// Returns the `type`s in one definition of the schema.
 fn types(definition: &str) -> BTreeSet<String> {
     let schema = json_schema();
     let variants = schema["$defs"][definition]["oneOf"].as_array().unwrap();
@@ -95,7 +95,7 @@ fn is_command(frame: &Value) -> bool {
 }
 
 #[test]
-fn every_frame_shown_is_one() {
+fn every_frame_in_the_documents_is_valid() {
     let (commands, events) = (types("Command"), types("Event"));
     for document in DOCUMENTS {
         for value in json_values(document) {
@@ -120,7 +120,7 @@ fn every_frame_shown_is_one() {
     }
 }
 
-/// The words in the first column of the tables of error codes, and those that zot knows.
+/// Returns the error codes in the tables of the documents, and those that zot knows.
 #[test]
 fn every_error_code_is_listed() {
     let text = read("docs/rpc.md");

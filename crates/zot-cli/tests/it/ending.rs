@@ -1,4 +1,4 @@
-//! How the process ends when it is told to, and when nobody listens any more.
+//! How the process ends: on signals, and when its reader is gone.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::support::{Session, binary};
 /// How long zot may take to notice that its reader is gone.
 const READER_GONE: Duration = Duration::from_secs(5);
 
-/// How long a reader pretends to be asleep.
+/// How long a reader does not read.
 const OBSERVED: Duration = Duration::from_secs(3);
 
 const SIGNALS: [(Signal, i32); 2] = [(Signal::TERM, 143), (Signal::INT, 130)];
@@ -51,7 +51,7 @@ fn signals_end_the_running_command_too() {
 }
 
 #[test]
-fn a_signal_cuts_a_silent_model_short() {
+fn a_signal_ends_the_wait_for_a_silent_model() {
     let mut session = Session::start(Wire::Anthropic);
     session.zot.prompt("1", "hang");
     poll_until("the request arrives", || {
@@ -62,7 +62,7 @@ fn a_signal_cuts_a_silent_model_short() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_process() {
+fn closing_the_output_ends_the_process() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let command = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi);
     let (mut zot, stdout) = command.spawn_unread();
@@ -78,14 +78,14 @@ fn a_reader_that_goes_away_ends_the_process() {
 }
 
 #[test]
-fn a_reader_that_stops_reading_holds_the_model_back() {
+fn a_reader_that_stops_reading_pauses_the_model() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let command = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi);
     let (mut zot, stdout) = command.spawn_unread();
     zot.prompt("1", "say:400000");
     poll_until("the request arrives", || !server.requests().is_empty());
-    // The answer weighs more than 60 MB, of which pipes and sockets hold a tenth. Were zot to take
-    // the rest in, the server would be done with it well within this time.
+    // The response has more than 60 MB, of which pipes and sockets hold a tenth. If zot read
+    // the rest, the server would be finished well within this time.
     let deadline = Instant::now() + OBSERVED;
     while Instant::now() < deadline {
         assert_eq!(server.responses_in_progress(), 1, "zot read on");

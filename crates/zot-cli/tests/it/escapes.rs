@@ -10,10 +10,10 @@ use testkit::{
 
 use crate::support::binary;
 
-/// A title, a cleared screen, C1 controls, directions of writing, hidden letters, an overwritten line.
+/// A title, a cleared screen, C1 controls, text directions, hidden letters, an overwritten line.
 const HOSTILE: &str = "ab\u{1b}]0;PWNED\u{7}cd\u{1b}[2J\u{9b}31m\u{9d}0;PWNED\u{9c}ef\u{202e}\u{2066}\u{e0041}\u{85}gh";
 
-/// What is left of it to be read.
+/// The readable part of it.
 const SHOWN: &str = "abcdef····gh";
 
 struct Bench {
@@ -39,7 +39,7 @@ impl Bench {
             .arguments(arguments)
     }
 
-    /// Checks what a command shows at a terminal, where it must contain `shown` on either stream.
+    /// Checks that a command shows `shown` at a terminal, on either stream.
     fn shows(&self, arguments: &[&str], shown: &str) {
         check(arguments, self.command(arguments), shown);
     }
@@ -67,14 +67,14 @@ fn check(what: &[&str], command: ZotCommand, shown: &str) -> AtTerminal {
 }
 
 #[test]
-fn an_answer_is_cleaned_for_a_terminal_and_left_alone_in_a_pipe() {
+fn an_answer_is_filtered_for_a_terminal_and_unchanged_in_a_pipe() {
     let bench = Bench::new();
     let prompt = format!("raw:{HOSTILE}");
     let ended = check(&["-p"], bench.asking(&["-p", &prompt]), SHOWN);
     assert_eq!(ended.output, format!("{SHOWN}\n").as_bytes());
     let piped = bench.asking(&["-p", &prompt]).run("");
     assert_eq!(piped.stdout, format!("{HOSTILE}\n"));
-    // Split anywhere, in the middle of a character too.
+    // Split anywhere, even in the middle of a character.
     for size in [1, 2, 3, 7] {
         let prompt = format!("split:{size}:{prompt}");
         let ended = check(&["-p"], bench.asking(&["-p", &prompt]), SHOWN);
@@ -83,14 +83,14 @@ fn an_answer_is_cleaned_for_a_terminal_and_left_alone_in_a_pipe() {
 }
 
 #[test]
-fn a_carriage_return_of_an_answer_overwrites_nothing() {
+fn a_carriage_return_in_an_answer_overwrites_nothing() {
     let bench = Bench::new();
     let ended = run_at_terminal(bench.asking(&["-p", "raw:evil\rgood"]).into_command());
     assert_eq!(ended.output, "evil·good\n".as_bytes());
 }
 
 #[test]
-fn events_at_a_terminal_say_the_same_escaped() {
+fn events_are_escaped_for_a_terminal() {
     let bench = Bench::new();
     let prompt = format!("raw:{HOSTILE}");
     let ended = run_at_terminal(bench.asking(&["--json", &prompt]).into_command());
@@ -108,7 +108,7 @@ fn events_at_a_terminal_say_the_same_escaped() {
 }
 
 #[test]
-fn errors_of_servers_and_words_of_the_command_line_are_cleaned() {
+fn errors_of_servers_and_words_of_the_command_line_are_filtered() {
     let bench = Bench::new();
     let refused = format!("err:400:{HOSTILE}");
     check(&["err"], bench.asking(&["-p", &refused]), "ef····gh");
@@ -122,7 +122,7 @@ fn errors_of_servers_and_words_of_the_command_line_are_cleaned() {
     let flag = format!("--{HOSTILE}");
     bench.shows(&[&flag], SHOWN);
     bench.shows(&["sessions", &flag], SHOWN);
-    // These quote what they were given, in which everything is escaped.
+    // These quote their input, with everything escaped.
     for arguments in [
         ["-p", "x", "--model", HOSTILE],
         ["-p", "x", "--provider", HOSTILE],
@@ -147,7 +147,7 @@ fn errors_of_servers_and_words_of_the_command_line_are_cleaned() {
 }
 
 #[test]
-fn sessions_are_shown_cleaned() {
+fn shown_sessions_are_filtered() {
     let bench = Bench::new();
     let prompt = format!("raw:{HOSTILE}");
     assert_eq!(bench.asking(&["-p", &prompt]).run("").code, Some(0));
@@ -192,7 +192,7 @@ fn session_id(bench: &Bench) -> String {
 }
 
 #[test]
-fn logs_of_extensions_are_cleaned_and_raw_bytes_are_replaced() {
+fn logs_of_extensions_are_filtered_and_raw_bytes_are_replaced() {
     let bench = Bench::new();
     let raw = [HOSTILE.as_bytes(), b"\x9b31m\x90\xff end\n"].concat();
     bench.write_home("logs/ext-x.log", &raw);
@@ -207,7 +207,7 @@ fn logs_of_extensions_are_cleaned_and_raw_bytes_are_replaced() {
 }
 
 #[test]
-fn names_and_descriptions_in_a_project_are_cleaned() {
+fn names_and_descriptions_in_a_project_are_filtered() {
     let bench = Bench::new();
     let skill = format!(
         "---\nname: s\ndescription: {}\n---\nbody {HOSTILE}\n",
@@ -219,7 +219,7 @@ fn names_and_descriptions_in_a_project_are_cleaned() {
         .write(format!(".zot/skills/{HOSTILE}/SKILL.md"), "no front matter");
     bench.shows(&["skills", "list"], "abcdef···");
     bench.shows(&["skills", "show", "s"], &format!("body {SHOWN}"));
-    // A directory whose name is hostile, and what is found in it.
+    // A directory with a hostile name, and its content.
     let directory = bench.workdir.path().join(HOSTILE);
     fs::create_dir_all(directory.join(".zot/extensions").join(HOSTILE)).unwrap();
     fs::write(directory.join("AGENTS.md"), "instructions").unwrap();
@@ -253,7 +253,7 @@ fn names_and_descriptions_in_a_project_are_cleaned() {
 }
 
 #[test]
-fn models_and_settings_are_cleaned() {
+fn models_and_settings_are_filtered() {
     let bench = Bench::new();
     let models = json!({"providers": {"mine": {"models": [{"id": HOSTILE}]}}});
     bench.write_home("models.json", models.to_string());
@@ -269,7 +269,7 @@ fn models_and_settings_are_cleaned() {
 }
 
 #[test]
-fn a_cassette_is_shown_cleaned() {
+fn a_shown_cassette_is_filtered() {
     let bench = Bench::new();
     let path = bench.workdir.path().join("c.jsonl");
     let recorded = bench

@@ -15,7 +15,7 @@ use crate::support::{Session, of_kind};
 use support::{Example, Need, invoke, results};
 
 #[test]
-fn hello_has_the_agent_greet() {
+fn hello_makes_the_agent_greet() {
     let example = Example::new("hello", &[]);
     fs::copy(hello_program(), example.directory().join("hello")).unwrap();
     let mut session = example.start();
@@ -49,7 +49,7 @@ fn hello_program() -> PathBuf {
 }
 
 #[test]
-fn hello_py_has_the_agent_greet() {
+fn hello_py_makes_the_agent_greet() {
     let example = Example::new("hello-py", &[Need::Python]);
     let mut session = example.start();
     let commands = session.zot.call(json!({"id": 1, "type": "get_commands"}));
@@ -129,7 +129,7 @@ fn weather_is_a_tool_and_a_command() {
     example.end(session);
 }
 
-/// The recording compares every request: the tool has to say the same as when it was made.
+/// The replay compares every request, so the tool has to return the recorded text.
 #[test]
 fn weather_runs_on_its_recording() {
     let example = Example::new("weather", &[Need::Python]);
@@ -150,7 +150,7 @@ fn weather_runs_on_its_recording() {
 }
 
 #[test]
-fn notes_are_kept_and_shown() {
+fn notes_are_stored_and_shown() {
     let example = Example::new("notes", &[Need::Jq]);
     let mut session = example.start();
     assert_eq!(invoke(&mut session, "notes", "")["display"], "no notes yet");
@@ -173,9 +173,9 @@ fn notes_are_kept_and_shown() {
     example.end(session);
 }
 
-/// All of them at once: no name of a command or tool is taken twice.
+/// All of them together: no name of a command or tool is used twice.
 #[test]
-fn examples_live_together() {
+fn examples_work_together() {
     let names = ["hello-py", "clock", "weather", "guard", "todo", "notes"];
     let needs = [Need::Python, Need::Node, Need::Jq];
     let example = Example::new("hello-py", &needs);
@@ -184,7 +184,7 @@ fn examples_live_together() {
             command.argument("--ext").argument(example.sibling(name))
         })
     });
-    // The first question waits for all of them.
+    // The first request waits for all of them.
     invoke(&mut session, "notes", "");
     let commands = session.zot.call(json!({"id": 1, "type": "get_commands"}));
     let mut commands: Vec<&str> = commands["data"]["commands"]

@@ -1,4 +1,4 @@
-//! The clients in `examples/rpc`, which rely on what `docs/rpc.md` says.
+//! The clients in `examples/rpc`, which rely on `docs/rpc.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -17,7 +17,7 @@ enum Client {
 }
 
 impl Client {
-    /// All there are. Fails where this machine lacks what one of them needs.
+    /// Returns all clients; fails if this machine lacks what one of them needs.
     fn all() -> Vec<Self> {
         let all = vec![Self::Go, Self::Node, Self::Python, Self::Shell];
         for client in &all {
@@ -59,7 +59,7 @@ impl Client {
         found.is_ok_and(|output| output.status.success())
     }
 
-    /// One run of the client.
+    /// Runs the client once.
     fn command(self, machine: &Machine, prompt: &str, approval: Approval) -> ZotCommand {
         let workdir = &machine.workdir;
         let client = match self {
@@ -102,7 +102,7 @@ fn go_client() -> Option<&'static Path> {
         .get_or_init(|| {
             Command::new("go").arg("version").output().ok()?;
             let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-            // Tests run side by side, in processes of their own: none may see a half-written file.
+            // Tests run in parallel processes: none may see a half-written file.
             let built = directory.join(format!("rpc-client-{}", std::process::id()));
             let output = go(&["build", "-o", built.to_str().unwrap(), "."]);
             assert!(output.status.success(), "{output:?}");
@@ -148,7 +148,7 @@ fn clients_print_the_answer() {
         let finished = client.run(&machine, "say:3", Approval::No);
         assert_eq!(finished.code, Some(0), "{client:?}: {}", finished.stderr);
         assert_eq!(finished.stdout, "alpha beta gamm \n");
-        // What other readers take for the end of a line, and what they may cut in two.
+        // Characters that other readers take for line ends, and some they may cut in two.
         let finished = client.run(&machine, "raw:a\u{2028}b\u{85}c \u{1f98a}", Approval::No);
         assert_eq!(
             finished.stdout, "a\u{2028}b\u{85}c \u{1f98a}\n",
@@ -158,7 +158,7 @@ fn clients_print_the_answer() {
 }
 
 #[test]
-fn clients_answer_an_approval_as_the_option_says() {
+fn clients_answer_confirmations_as_the_option_says() {
     for client in Client::all() {
         for (approval, runs, said) in [
             (Approval::Yes, true, "allowed: bash: touch made\n"),
@@ -206,7 +206,7 @@ fn an_interrupt_aborts_the_prompt_and_not_zot() {
         poll_until("the tool runs", || made.exists());
         running.signal(Signal::INT);
         let finished = running.finish();
-        // A client whose zot was ended says so, and has another code.
+        // A client whose zot was killed reports it with another exit code.
         assert_eq!(finished.code, Some(130), "{client:?}: {}", finished.stderr);
 
         let machine = Machine::new();

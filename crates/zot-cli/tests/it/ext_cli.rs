@@ -34,7 +34,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// A place with a home, a project and extensions.
+/// A home, a project and extensions.
 pub(crate) struct Bench(pub(crate) Workdir);
 
 impl Bench {
@@ -58,7 +58,7 @@ impl Bench {
         ended.stdout
     }
 
-    /// What it wrote to standard error.
+    /// Fails with `code`; returns standard error.
     pub(crate) fn fail(&self, code: i32, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.code, Some(code), "{arguments:?}: {}", ended.stdout);
@@ -69,7 +69,7 @@ impl Bench {
         self.0.zot_home().join("extensions")
     }
 
-    /// What is in the directory of installed extensions, hidden files included.
+    /// Returns the names in the directory of installed extensions, including hidden files.
     pub(crate) fn store(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.installed()) else {
             return Vec::new();

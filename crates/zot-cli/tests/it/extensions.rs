@@ -1,4 +1,4 @@
-//! Extensions, seen from both of their sides: by a client of `zot rpc`, and by the extension.
+//! Extensions, seen by a client of `zot rpc` and by the extension itself.
 
 mod ending;
 mod failures;
@@ -47,7 +47,7 @@ impl Extended {
         }
     }
 
-    /// Runs a prompt that calls a tool; says whether the call failed and what came of it.
+    /// Runs a prompt that calls a tool; returns whether the call failed, and its result.
     fn call(&mut self, tool: &str, arguments: Value) -> (bool, String) {
         let frames = self.zot.turn("c", &format!("tool:{tool}:{arguments}"));
         result_of(&frames)
@@ -61,7 +61,7 @@ impl Extended {
         testkit::poll_until(text, || self.log(name).contains(text));
     }
 
-    /// The names of the tools that were offered in each request.
+    /// Returns the names of the tools offered in each request.
     fn offered(&self) -> Vec<Vec<String>> {
         let requests = self.server.requests();
         let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
@@ -69,21 +69,21 @@ impl Extended {
     }
 }
 
-/// Whether the first call failed, and the text of its result.
+/// Returns whether the first call failed, and the text of its result.
 fn result_of(frames: &[Value]) -> (bool, String) {
     let result = of_kind(frames, "tool_result")[0];
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     (result["is_error"] == true, text.to_owned())
 }
 
-/// An extension that is asked before events of these kinds and does `steps`, by event.
+/// Returns an extension that intercepts these events and does `steps` for each.
 fn guard(name: &str, steps: Value) -> ScriptedExtension {
     let kinds: Vec<&String> = steps.as_object().unwrap().keys().collect();
     let subscribe = json!({"type": "subscribe", "events": [], "intercept": kinds});
     ScriptedExtension::new(name, [subscribe]).script("intercept", steps)
 }
 
-/// The answer of an interceptor.
+/// Returns the response of an interceptor.
 fn verdict(fields: Value) -> Value {
     let mut answer = fields;
     answer["type"] = json!("event_intercept_response");

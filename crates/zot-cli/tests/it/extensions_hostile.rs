@@ -1,10 +1,10 @@
-//! Extensions that flood, stall, lie, crash and cling to life, each beside one that works: whatever
-//! they do, zot and the neighbour go on, and nothing of them is left.
+//! Extensions that flood, stall, lie, crash and refuse to exit, each beside one that works: whatever
+//! they do, zot and the other extension continue, and nothing is left behind.
 
-mod answers;
 mod floods;
 mod frames;
-mod lives;
+mod lifetimes;
+mod responses;
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,18 +15,18 @@ use testkit::{Finished, ModelServer, Wire, Workdir, Zot, ZotCommand, poll_until,
 
 use crate::support::{assert_no_error, binary, of_kind};
 
-/// What an extension may add to zot's memory, whatever it does.
+/// The most memory an extension may cost zot, whatever it does.
 const MAX_GROWTH: u64 = 64 * 1024 * 1024;
 
-/// The log and the one before it.
+/// The log and its predecessor.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
-/// A prompt with a tool call, on a busy machine. The first one may have to wait for an extension
+/// The time for a prompt with a tool call, on a busy machine. The first one may have to wait for an extension
 /// that does not get ready.
 const PROMPTLY: Duration = Duration::from_secs(2);
 const FIRST_PROMPT: Duration = Duration::from_secs(5);
 
-/// The program that misbehaves.
+/// Returns the program that misbehaves.
 fn hostile_extension() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests
@@ -56,7 +56,7 @@ impl Attack {
         Self::start_with(behaviour, |_| {})
     }
 
-    /// Starts both, with the manifest of the hostile one adapted.
+    /// Starts both, after changing the manifest of the hostile one.
     fn start_with(behaviour: &str, adapt: impl FnOnce(&mut Value)) -> Self {
         let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
         let marker = workdir.path().display().to_string();
@@ -65,7 +65,7 @@ impl Attack {
                 "name": name,
                 "version": "1",
                 "exec": hostile_extension(),
-                // Tells the processes of this test from all others.
+                // Identifies the processes of this test.
                 "args": [behaviour, marker],
             }));
             workdir.write(format!("{name}/extension.json"), manifest.to_string());
@@ -96,7 +96,7 @@ impl Attack {
         }
     }
 
-    /// Zot answers, prompts included, and the neighbour's tool does.
+    /// Checks that zot and the tool of the other extension still work.
     fn goes_on(&mut self) {
         let limit = if self.prompts == 0 {
             FIRST_PROMPT
@@ -117,7 +117,7 @@ impl Attack {
         assert!(whole < limit, "ping and prompt took {whole:?}");
     }
 
-    /// Has the model call the hostile tool and returns what it got.
+    /// Has the model call the hostile tool and returns the result.
     fn bad(&mut self) -> String {
         self.call("bad")
     }
@@ -135,7 +135,7 @@ impl Attack {
         self.zot.turn(&format!("p{}", self.prompts), message)
     }
 
-    /// Calls the hostile tool, waits until that has the call, and aborts.
+    /// Calls the hostile tool, waits until it has the call, and aborts.
     fn abort_bad(&mut self) -> String {
         self.prompts += 1;
         self.zot.prompt("aborted", "tool:bad:{}");
@@ -156,12 +156,12 @@ impl Attack {
         String::from_utf8_lossy(&[older, newer].concat()).into_owned()
     }
 
-    /// Waits until the log says so.
+    /// Waits until the log contains `remark`.
     fn logs(&self, remark: &str) {
         poll_until(remark, || self.log().contains(remark));
     }
 
-    /// Ends zot by closing its input. Nothing is left then, and nothing cost too much.
+    /// Ends zot by closing its input, and checks its processes and its memory.
     fn end(self) -> Finished {
         self.assert_bounded();
         let (finished, workdir) = self.finish();
@@ -189,7 +189,7 @@ impl Attack {
     }
 }
 
-/// The processes of this test that are still there.
+/// Returns the processes of this test that are still running.
 fn left(workdir: &Workdir) -> Vec<u32> {
     process::with_command_line(&format!(" {}", workdir.path().display()))
 }

@@ -1,4 +1,4 @@
-//! `--fallback`, and what errors say about who else could be asked.
+//! `--fallback`, and the alternatives that errors name.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::{ModelServer, Reply, Wire, Workdir, ZotCommand};
 
 use crate::support::{binary, kinds, of_kind};
 
-/// A first provider and two others, each on a wire of its own.
+/// A first provider and two others, each with its own wire.
 struct Three {
     workdir: Workdir,
     first: ModelServer,
@@ -47,9 +47,9 @@ impl Three {
     }
 }
 
-/// The last words of the prompt decide what each server does.
+/// The last word of the prompt decides what each server does.
 #[test]
-fn the_turn_goes_on_elsewhere() {
+fn the_turn_continues_with_the_fallback() {
     for (first, second) in [
         (Wire::OpenAi, Wire::Anthropic),
         (Wire::Anthropic, Wire::Gemini),
@@ -92,10 +92,10 @@ fn the_turn_goes_on_elsewhere() {
     }
 }
 
-/// Thinking, calls and results of the first provider go to the second one's wire, and the text that
+/// Thinking, calls and results of the first provider are sent on the second one's wire, and the text that
 /// broke off is part of the answer.
 #[test]
-fn what_was_said_is_kept_across_wires() {
+fn partial_answers_are_kept_across_wires() {
     for (first_wire, second_wire) in [
         (Wire::Anthropic, Wire::OpenAi),
         (Wire::OpenAi, Wire::Anthropic),
@@ -171,16 +171,16 @@ fn a_fallback_is_recorded_and_replayed() {
     assert_eq!(without_times(&again.stdout), without_times(&run.stdout));
     assert_eq!(three.second.requests().len(), 1, "nobody was asked");
 
-    // What is configured for real runs does not disturb a replay.
+    // A configured fallback does not affect a replay.
     let configured = replay(&["--json", "--fallback", "second", "go"]);
     assert_eq!(configured.code, Some(0), "{}", configured.stderr);
     assert!(
-        configured.stderr.contains("not used"),
+        configured.stderr.contains("is ignored"),
         "{}",
         configured.stderr
     );
 
-    // A recording of a replay is the recording.
+    // Recording a replay gives the same recording.
     let copied = replay(&["--json", "--record", "copy.cassette", "go"]);
     assert_eq!(copied.code, Some(0), "{}", copied.stderr);
     let copy = fs::read_to_string(three.workdir.path().join("copy.cassette")).unwrap();
@@ -194,7 +194,7 @@ fn a_fallback_is_recorded_and_replayed() {
 }
 
 #[test]
-fn an_error_names_who_failed_and_who_could_be_asked() {
+fn an_error_names_the_failed_provider_and_alternatives() {
     let three = Three::new(ModelServer::start(), Wire::OpenAi, Wire::Anthropic);
     let mut rpc = three.zot(&["rpc"]).env("GROQ_API_KEY", "gsk-test").spawn();
     let frames = rpc.turn("1", "err:503:down");
@@ -208,7 +208,7 @@ fn an_error_names_who_failed_and_who_could_be_asked() {
 }
 
 #[test]
-fn a_fallback_that_cannot_be_is_refused_at_the_start() {
+fn an_impossible_fallback_is_refused_at_the_start() {
     let three = Three::new(ModelServer::start(), Wire::OpenAi, Wire::Anthropic);
     for (wrong, expected) in [
         (

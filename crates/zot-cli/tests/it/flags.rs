@@ -1,4 +1,4 @@
-//! Flags and their combinations as the original takes them, against the real binary.
+//! Flags and their combinations, as in the original.
 
 mod resume;
 
@@ -9,10 +9,10 @@ use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-/// What a run did.
+/// The outcome of a run.
 struct Ran {
     ended: Finished,
-    /// The bodies of the requests that reached the model.
+    /// The bodies of the requests to the model.
     requests: Vec<Value>,
     workdir: Workdir,
 }
@@ -42,7 +42,7 @@ impl Ran {
     }
 }
 
-/// The texts of the user's messages in a request of the OpenAI wire.
+/// Returns the texts of the user's messages in a request on the OpenAI wire.
 fn user_texts(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().into_iter().flatten();
     messages
@@ -72,7 +72,7 @@ fn run(arguments: &[&str]) -> Ran {
     run_in(Workdir::with_files("work"), arguments, "")
 }
 
-/// What a row of the table is checked for.
+/// The check of a row in the table.
 type Check = fn(&Ran) -> bool;
 
 fn prints(ran: &Ran) -> bool {
@@ -149,7 +149,7 @@ fn the_last_mode_counts() {
 }
 
 #[test]
-fn of_a_repeated_flag_the_last_counts() {
+fn the_last_of_a_repeated_flag_counts() {
     check_table(&[
         (&["-p", "-p", "hi"], prints),
         (
@@ -263,7 +263,7 @@ fn session_flags_have_an_order() {
 }
 
 #[test]
-fn flags_that_take_away_win() {
+fn flags_that_remove_something_win() {
     check_table(&[
         (
             &["-p", "--no-tools", "--tools", "read", "hi"],
@@ -341,7 +341,7 @@ fn words_around_flags_are_one_prompt() {
 }
 
 #[test]
-fn an_empty_provider_key_or_address_is_none() {
+fn an_empty_provider_key_or_address_counts_as_missing() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let ended = ZotCommand::new(binary(), &workdir)
         .arguments(["-p", "--provider", "", "--model", "", "--api-key", ""])
@@ -359,7 +359,7 @@ fn an_empty_provider_key_or_address_is_none() {
             .values()
             .any(|value| value.contains("from-the-environment"))
     );
-    // Without an address it is the provider's own, and without anything the usual advice.
+    // Without an address the provider's own is used, and without a key the usual error.
     let ended = ZotCommand::new(binary(), &workdir)
         .arguments([
             "-p",
@@ -397,7 +397,7 @@ fn the_version_has_a_short_flag_of_either_case() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_worked_in_is_named() {
+fn an_unusable_working_directory_is_reported() {
     for (directory, problem) in [
         ("/no/such/directory", "does not exist"),
         ("missing", "does not exist"),
@@ -429,7 +429,7 @@ fn a_directory_that_cannot_be_worked_in_is_named() {
 }
 
 #[test]
-fn mistakes_are_still_told() {
+fn mistakes_are_still_reported() {
     for arguments in [
         &["-p", "--bogus", "hi"][..],
         &["-p", "--reasoning", "hard", "hi"],

@@ -1,7 +1,7 @@
-//! The order of functions in the release program is about functions that exist.
+//! The function order of the release program names functions that exist.
 //!
-//! `function-order.ld` is made by `scripts/function-order` and checked in. A function that was
-//! renamed or removed since costs idle memory and nothing else, so nobody would notice.
+//! `function-order.ld` is written by `scripts/function-order` and committed. A function that was
+//! renamed or removed since only costs idle memory, so nobody would notice.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader};
 
 use crate::support::binary;
 
-/// Some functions are not in a debug build, and small changes need no new order.
+/// Some functions are missing in a debug build, and small changes need no new order.
 const MIN_KNOWN_PERCENT: usize = 90;
 
 const ORDER: &str = include_str!("../../function-order.ld");
@@ -42,7 +42,7 @@ fn name_in_order(line: &str) -> Option<&str> {
     Some(section.strip_prefix("unlikely.").unwrap_or(section))
 }
 
-/// Replaces what another compiler would write differently by `*`, as `scripts/function-order` does.
+/// Replaces compiler-specific parts with `*`, as `scripts/function-order` does.
 fn without_hashes(symbol: &str) -> String {
     let is_hash = |at: usize| {
         let hash = symbol.as_bytes().get(at + 3..at + 20).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Peers that stall, flood, vanish or are something else than a pipe.
+//! Peers that stall, flood, vanish or are not pipes.
 
 mod endless;
 mod flood;
-mod places;
+mod paths;
 mod signals;
 mod streams;
 
@@ -13,10 +13,10 @@ use testkit::{ModelServer, Signal, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-/// How long zot may take to end once it has to.
+/// How long zot may take to exit.
 pub(crate) const ENDING: Duration = Duration::from_secs(5);
 
-/// A `zot` whose standard streams the test chose; killed when dropped.
+/// A `zot` with chosen standard streams; killed when dropped.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
@@ -24,7 +24,7 @@ impl Process {
         Self(command.spawn().expect("start the zot binary"))
     }
 
-    /// Waits for the end; fails the test after `limit`.
+    /// Waits for the exit; fails the test after `limit`.
     pub(crate) fn wait(&mut self, limit: Duration) -> ExitStatus {
         let deadline = Instant::now() + limit;
         loop {
@@ -41,7 +41,7 @@ impl Process {
         rustix::process::kill_process(pid, signal).expect("send a signal to zot");
     }
 
-    /// What was written to a piped standard error.
+    /// Returns what was written to a piped standard error.
     pub(crate) fn stderr(&mut self) -> String {
         let stderr = self.0.stderr.take().expect("standard error is piped");
         std::io::read_to_string(stderr).expect("read standard error")
@@ -55,14 +55,14 @@ impl Drop for Process {
     }
 }
 
-/// `zot rpc` with standard error piped and the other streams still to choose.
+/// Returns `zot rpc` with standard error piped and the other streams unset.
 pub(crate) fn rpc(server: &ModelServer, workdir: &Workdir) -> Command {
     let mut command = ZotCommand::rpc(binary(), workdir, server, Wire::OpenAi).into_command();
     command.stderr(Stdio::piped());
     command
 }
 
-/// `zot -p` or `zot --json` without input, standard output still to choose.
+/// Returns `zot -p` or `zot --json` without input and with standard output unset.
 pub(crate) fn one_shot(server: &ModelServer, workdir: &Workdir, arguments: [&str; 2]) -> Command {
     let mut command = ZotCommand::new(binary(), workdir)
         .model(server, Wire::OpenAi)

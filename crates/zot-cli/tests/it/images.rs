@@ -1,4 +1,4 @@
-//! Images in the chat, in a terminal that the test plays.
+//! Images in the chat, in a terminal that the test simulates.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -31,7 +31,7 @@ struct Played {
 }
 
 impl Played {
-    /// Starts zot in it, and asks it about an image.
+    /// Starts zot in it with a prompt about an image.
     fn open(variables: &[(&str, &str)], prompt: &str) -> Self {
         let workdir = Workdir::with_files("work");
         let mut command = Command::new(binary());
@@ -77,7 +77,7 @@ impl Played {
         let keyboard = File::from(keyboard);
         let written = Arc::new(Mutex::new(Vec::new()));
         let (mut screen, sink) = (keyboard.try_clone().unwrap(), Arc::clone(&written));
-        // Ends when nobody has the terminal any more.
+        // Ends when the terminal is closed.
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = screen.read(&mut bytes) {
@@ -131,9 +131,9 @@ impl Drop for Played {
 }
 
 #[test]
-fn a_terminal_that_says_it_has_sixels_gets_them() {
+fn a_terminal_that_supports_sixels_gets_them() {
     let mut terminal = Played::open(&[], "what is on @halves.jpg ?");
-    // It answers late, and in pieces: the image and what comes after it wait for that.
+    // The terminal responds late and in pieces; the image and everything after it wait.
     let written = terminal.wait_for("what is on");
     assert!(written.contains("\u{1b}[c"), "{written:?}");
     assert!(!written.contains("\u{1b}[16t"), "{written:?}");
@@ -145,7 +145,7 @@ fn a_terminal_that_says_it_has_sixels_gets_them() {
     assert!(!before.contains("stand-in"), "{before:?}");
     let written = terminal.wait_for("stand-in");
     assert_eq!(written.matches(SIXEL).count(), 1);
-    // What draws the screen anew draws the image anew.
+    // Redrawing the screen redraws the image.
     terminal.send("\u{f}");
     terminal.wait_for_times(SIXEL, 2);
     terminal.send("typed");
@@ -156,7 +156,7 @@ fn a_terminal_that_says_it_has_sixels_gets_them() {
 }
 
 #[test]
-fn a_terminal_without_images_has_their_description() {
+fn a_terminal_without_images_gets_a_description() {
     let mut terminal = Played::open(&[], "what is on @halves.jpg ?");
     terminal.wait_for("\u{1b}[c");
     terminal.send("\u{1b}[?62;22c");
@@ -167,7 +167,7 @@ fn a_terminal_without_images_has_their_description() {
 }
 
 #[test]
-fn a_damaged_image_is_described_and_the_chat_goes_on() {
+fn a_damaged_image_is_described_and_the_chat_continues() {
     let mut terminal = Played::open(&[], "");
     terminal.wait_for("\u{1b}[c");
     terminal.send("\u{1b}[?62;4c");
@@ -183,7 +183,7 @@ fn a_damaged_image_is_described_and_the_chat_goes_on() {
 }
 
 #[test]
-fn kitty_gets_a_photograph_in_its_own_format() {
+fn kitty_gets_a_photograph_in_its_format() {
     let terminal = Played::open(&[("TERM", "xterm-kitty")], "what is on @halves.jpg ?");
     let written = terminal.wait_for("stand-in");
     assert!(written.contains("\u{1b}_Ga=t,f=100,q=2,i="), "{written:?}");
@@ -191,7 +191,7 @@ fn kitty_gets_a_photograph_in_its_own_format() {
     terminal.leave();
 }
 
-/// Ends tmux, whatever the test came to.
+/// Ends tmux, even if the test fails.
 struct TmuxServer(PathBuf);
 
 impl Drop for TmuxServer {
@@ -201,7 +201,7 @@ impl Drop for TmuxServer {
     }
 }
 
-/// The real tmux, in a terminal that says it is kitty.
+/// The real tmux, in a terminal that claims to be kitty.
 #[test]
 fn kitty_around_tmux_gets_the_image_and_tmux_the_text() {
     need_tmux();

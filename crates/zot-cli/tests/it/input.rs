@@ -1,4 +1,4 @@
-//! Lines as clients really write them: long, broken, cut apart, oddly ended.
+//! Lines as clients really write them: long, broken, split, with odd line ends.
 
 use serde_json::{Value, json};
 use testkit::Wire;
@@ -23,7 +23,7 @@ fn assert_answers(session: &mut Session) {
 }
 
 #[test]
-fn a_line_of_17_mebibytes_is_refused_and_reading_goes_on() {
+fn a_line_of_17_mebibytes_is_refused_and_reading_continues() {
     let mut session = start();
     let padding = "x".repeat(17 << 20);
     session.zot.send_line(&format!(

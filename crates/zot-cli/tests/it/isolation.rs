@@ -1,4 +1,4 @@
-//! What tools leave behind, and what confined ones reach.
+//! What tools leave behind, and what confined tools can reach.
 #![cfg(target_os = "linux")]
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
@@ -34,12 +34,12 @@ fn bash(script: &str) -> String {
     format!("tool:bash:{}", json!({ "command": script }))
 }
 
-/// Numbers that no other run of a test uses at the same time.
+/// Returns a number that no other running test uses.
 fn marker(case: usize) -> String {
     format!("86{case:03}.{}", std::process::id())
 }
 
-/// Starts a command that leaves processes behind and goes on itself.
+/// Starts a command that leaves processes behind and keeps running.
 fn with_orphans(jailed: bool, marker: &str) -> Session {
     let mut session = session(jailed);
     let script = format!("{}\necho started; sleep 300", orphans(marker));
@@ -100,9 +100,9 @@ fn a_command_leaves_no_process_behind() {
     }
 }
 
-/// Even a process that may raise the limit again gets no dump.
+/// Even a process that may raise the limit again cannot be dumped.
 #[test]
-fn a_dump_of_zot_cannot_be_made() {
+fn zot_cannot_be_dumped() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.turn("1", "say:1");
     let pid = session.zot.pid();

@@ -1,15 +1,15 @@
-//! `--jail` in every mode without a terminal.
+//! `--jail` in every mode except the chat.
 
 use serde_json::Value;
 use testkit::{Finished, Workdir, ZotCommand};
 
 use crate::support::{binary, of_kind};
 
-struct Place {
+struct Project {
     workdir: Workdir,
 }
 
-impl Place {
+impl Project {
     /// A working directory with a file beside it.
     fn new() -> Self {
         let workdir = Workdir::new("work");
@@ -25,7 +25,7 @@ impl Place {
         command.run("")
     }
 
-    /// The results of the tools that a prompt makes the stand-in call.
+    /// Returns the results of the tools that the stand-in calls for a prompt.
     fn results(&self, arguments: &[&str], prompt: &str) -> Vec<(bool, String)> {
         let all = [&["--json", "--provider", "offline"], arguments, &[prompt]].concat();
         let finished = self.run(&all, &[]);
@@ -44,11 +44,11 @@ impl Place {
 const READ_BESIDE: &str = r#"call read {"path": "../beside.txt"}"#;
 
 #[test]
-fn files_beside_the_working_directory_are_out_of_reach() {
-    let place = Place::new();
-    let free = place.results(&[], READ_BESIDE);
+fn files_outside_the_working_directory_are_out_of_reach() {
+    let project = Project::new();
+    let free = project.results(&[], READ_BESIDE);
     assert!(free[0].0 && free[0].1.contains("a secret"), "{free:?}");
-    let held = place.results(&["--jail"], READ_BESIDE);
+    let held = project.results(&["--jail"], READ_BESIDE);
     assert!(!held[0].0, "{held:?}");
     assert!(
         held[0].1.contains("is outside of the directory"),
@@ -62,7 +62,7 @@ fn files_beside_the_working_directory_are_out_of_reach() {
         ("run: t=$(mktemp) && echo x > $t && mv $t moved.txt", true),
     ];
     for (prompt, expected) in commands {
-        let results = place.results(&["--jail"], prompt);
+        let results = project.results(&["--jail"], prompt);
         if results[0].1.contains("cannot be confined here") {
             assert!(!results[0].0, "{results:?}");
             continue;
@@ -70,22 +70,24 @@ fn files_beside_the_working_directory_are_out_of_reach() {
         assert_eq!(results[0].0, expected, "{prompt}: {results:?}");
         assert!(!results[0].1.contains("a secret"), "{results:?}");
     }
-    let beside = std::fs::read(place.workdir.parent().join("beside.txt")).unwrap();
+    let beside = std::fs::read(project.workdir.parent().join("beside.txt")).unwrap();
     assert_eq!(beside, b"a secret\n");
 }
 
 #[test]
-fn a_setting_and_a_variable_jail_as_well() {
-    let place = Place::new();
+fn a_setting_and_a_variable_jail_too() {
+    let project = Project::new();
     let print = ["-p", "--provider", "offline", READ_BESIDE];
-    assert!(place.run(&print, &[]).stdout.contains("a secret"));
-    let held = place.run(&print, &[("ZOT_JAIL", "true")]);
+    assert!(project.run(&print, &[]).stdout.contains("a secret"));
+    let held = project.run(&print, &[("ZOT_JAIL", "true")]);
     assert!(!held.stdout.contains("a secret"), "{}", held.stdout);
-    place.workdir.write(".zot/config.json", r#"{"jail": true}"#);
-    let held = place.run(&print, &[]);
+    project
+        .workdir
+        .write(".zot/config.json", r#"{"jail": true}"#);
+    let held = project.run(&print, &[]);
     assert!(!held.stdout.contains("a secret"), "{}", held.stdout);
     assert!(
-        place
+        project
             .run(&print, &[("ZOT_JAIL", "false")])
             .stdout
             .contains("a secret")
@@ -93,11 +95,11 @@ fn a_setting_and_a_variable_jail_as_well() {
 }
 
 #[test]
-fn the_pipe_tells_that_it_is_jailed_and_else_nothing_new() {
-    let place = Place::new();
+fn the_pipe_reports_the_jail_and_nothing_else_new() {
+    let project = Project::new();
     let state = |arguments: &[&str]| {
         let all = [&["rpc", "--provider", "offline"], arguments].concat();
-        let command = ZotCommand::new(binary(), &place.workdir).arguments(&all);
+        let command = ZotCommand::new(binary(), &project.workdir).arguments(&all);
         let finished = command.run("{\"type\":\"get_state\",\"id\":\"1\"}\n");
         let lines = finished.stdout.lines();
         lines
@@ -111,12 +113,12 @@ fn the_pipe_tells_that_it_is_jailed_and_else_nothing_new() {
 
 #[test]
 fn no_temporary_directory_is_left_behind() {
-    let place = Place::new();
-    let temporary = place.workdir.parent().join("temporary");
+    let project = Project::new();
+    let temporary = project.workdir.parent().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
     let prompt = "run: echo kept > $TMPDIR/file && mkdir $HOME/more";
     let arguments = ["-p", "--provider", "offline", "--jail", prompt];
-    let finished = place.run(&arguments, &[("TMPDIR", temporary.to_str().unwrap())]);
+    let finished = project.run(&arguments, &[("TMPDIR", temporary.to_str().unwrap())]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }

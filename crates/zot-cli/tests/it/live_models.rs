@@ -8,7 +8,7 @@ use testkit::{Workdir, ZotCommand, poll_until};
 use crate::support::binary;
 use crate::support::website::Website;
 
-/// A provider with one model that no catalog has; it answers everything else with a refusal.
+/// Returns a provider with one model that no catalog has; it refuses everything else.
 fn provider() -> Website {
     Website::start(|asked| match asked.target.as_str() {
         "/v1/models" => (
@@ -46,7 +46,7 @@ fn lists(provider: &Website) -> usize {
 }
 
 #[test]
-fn a_model_that_the_provider_lists_can_be_used_from_then_on() {
+fn a_model_listed_by_the_provider_can_be_used_afterwards() {
     let provider = provider();
     let workdir = place(&provider);
     let state = |model: &str| {
@@ -97,7 +97,7 @@ fn a_model_that_the_provider_lists_can_be_used_from_then_on() {
 }
 
 #[test]
-fn a_long_run_asks_beside_its_work_and_a_short_one_never() {
+fn only_long_runs_ask_for_models_in_the_background() {
     let provider = provider();
     let workdir = place(&provider);
     let cache = workdir.zot_home().join("models-cache.json");
@@ -125,7 +125,7 @@ fn a_long_run_asks_beside_its_work_and_a_short_one_never() {
     rpc.finish();
     assert_eq!(lists(&provider), 1);
 
-    // What was written six hours ago is asked for again.
+    // A list that is six hours old is requested again.
     let text = fs::read_to_string(&cache).unwrap();
     let mut record: Value = serde_json::from_str(&text).unwrap();
     let fetched = &mut record["providers"]["openai"]["fetched_at"];
@@ -137,7 +137,7 @@ fn a_long_run_asks_beside_its_work_and_a_short_one_never() {
 }
 
 #[test]
-fn providers_that_do_not_answer_are_named() {
+fn providers_that_do_not_respond_are_named() {
     let provider = Website::start(|_| (401, "{}".to_owned()));
     let workdir = place(&provider);
     let listed = zot(&workdir, &["--list-models", "--refresh"]).run("");

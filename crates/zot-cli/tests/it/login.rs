@@ -1,4 +1,4 @@
-//! `zot login`, `zot logout`, `zot auth status`, and what becomes of a login.
+//! `zot login`, `zot logout`, `zot auth status`, and how logins are used.
 
 mod keys;
 mod oauth;
@@ -28,7 +28,7 @@ fn auth_file(workdir: &Workdir) -> Value {
     serde_json::from_str(&text.unwrap_or_else(|_| "{}".to_owned())).unwrap()
 }
 
-/// The address that `zot` prints after `label`.
+/// Returns the address that `zot` prints after `label`.
 fn printed_address(zot: &Zot, label: &str) -> String {
     let found = || {
         let lines = zot.lines();

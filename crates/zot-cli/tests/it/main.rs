@@ -1,5 +1,5 @@
-//! The `zot` binary from the outside: recorded sessions of the original, then what the
-//! specification asks for, theme by theme.
+//! The `zot` binary from the outside: recorded sessions of the original, and the
+//! requirements of the specification by topic.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,9 +9,9 @@
 
 mod aborting;
 mod additions;
-mod answers;
 mod authentication;
 mod base_urls;
+mod closed_readers;
 mod command_line;
 mod commands;
 mod compaction;
@@ -19,6 +19,7 @@ mod completions;
 mod configuration;
 mod confirmations;
 mod context;
+mod custom_models;
 mod doctor;
 mod documents;
 mod ending;
@@ -36,19 +37,18 @@ mod images;
 mod input;
 mod isolation;
 mod jail;
-mod kept_for_the_provider;
-mod leaving_readers;
 mod live_models;
 mod login;
-mod models_of_ones_own;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;
 mod preserved_thinking;
+mod provider_data;
 mod queueing;
 mod recorded;
 mod refused_images;
 mod replay;
+mod responses;
 mod sessions;
 mod special_files;
 mod standard_input;

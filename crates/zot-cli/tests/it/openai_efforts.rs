@@ -1,4 +1,4 @@
-//! Reasoning efforts on OpenAI's wires: only to models that take one, and only values they know,
+//! Reasoning efforts on OpenAI's wires: only for models that accept one, and only accepted values,
 //! against a server that refuses what OpenAI refuses.
 
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn sent(server: &ModelServer) -> Value {
 }
 
 #[test]
-fn a_model_is_sent_the_nearest_effort_that_it_knows() {
+fn the_nearest_supported_effort_is_sent() {
     let server = ModelServer::strict();
     for (model, wanted, expected, is_told) in [
         ("gpt-5", "minimal", json!("minimal"), false),
@@ -62,7 +62,7 @@ fn a_model_is_sent_the_nearest_effort_that_it_knows() {
 }
 
 #[test]
-fn an_effort_that_is_refused_is_left_out_once_and_for_all() {
+fn a_refused_effort_is_not_sent_again() {
     let refusal = json!({"error": {"message": "`reasoning_effort` must be one of `none` or `default`",
         "type": "invalid_request_error"}});
     let server = ModelServer::with_script([
@@ -101,7 +101,7 @@ fn an_effort_that_is_refused_is_left_out_once_and_for_all() {
 }
 
 #[test]
-fn openrouter_has_a_field_of_its_own() {
+fn openrouter_has_its_own_field() {
     let server = ModelServer::start();
     let run = ask(
         &server,

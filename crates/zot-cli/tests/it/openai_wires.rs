@@ -1,4 +1,4 @@
-//! The provider `openai` asks each model on the wire it belongs on, against a server that refuses
+//! The provider `openai` uses the right wire for each model, against a server that refuses
 //! what OpenAI refuses.
 
 use std::fs;
@@ -56,7 +56,7 @@ fn the_model_chooses_the_wire() {
 }
 
 #[test]
-fn the_user_has_the_last_word_on_the_wire() {
+fn the_users_choice_of_wire_wins() {
     let (workdir, server) = (Workdir::new("work"), ModelServer::start());
     let asked = |model: &str, further: &[&str]| {
         let run = openai(&workdir, "-p", &server.origin())
@@ -92,7 +92,7 @@ fn the_user_has_the_last_word_on_the_wire() {
     assert!(other.stderr.contains("--wire"), "{}", other.stderr);
 }
 
-/// Chat completions are what a server is known for that only its address is known of.
+/// If only the address of a server is known, it is asked for chat completions.
 #[test]
 fn without_a_model_another_server_is_asked_for_chat_completions_first() {
     let (workdir, server) = (Workdir::new("work"), ModelServer::strict());
@@ -101,7 +101,7 @@ fn without_a_model_another_server_is_asked_for_chat_completions_first() {
         .run("");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(wires(&server), [Wire::OpenAi]);
-    // With tools this server refuses the default model there, and says where it belongs.
+    // With tools this server refuses the default model there, and names the other wire.
     let run = openai(&workdir, "-p", &server.origin())
         .arguments(["--no-session", "say:1"])
         .run("");
@@ -128,13 +128,13 @@ fn a_server_without_responses_is_asked_for_chat_completions() {
         zot.turn("1", "one");
         zot.turn("2", "two");
         assert_eq!(zot.finish().stderr, "");
-        // It is not tried again.
+        // The wire is not tried again.
         assert_eq!(
             wires(&server),
             [Wire::OpenAiResponses, Wire::OpenAi, Wire::OpenAi]
         );
     }
-    // A model that is missing is no reason to ask elsewhere.
+    // A missing model is not tried on the other wire.
     let missing =
         r#"{"error":{"message":"The model `gpt-5.4` does not exist","code":"model_not_found"}}"#;
     let server = ModelServer::with_script([Reply::status(404, missing)]);
@@ -147,7 +147,7 @@ fn a_server_without_responses_is_asked_for_chat_completions() {
 }
 
 #[test]
-fn an_address_with_its_operation_is_used_as_it_is() {
+fn an_address_with_its_operation_is_used_unchanged() {
     let workdir = Workdir::new("work");
     for (operation, wire) in [
         ("/v1/chat/completions", Wire::OpenAi),
@@ -200,7 +200,7 @@ fn a_conversation_moves_between_the_wires() {
     };
     answered(&session);
 
-    // Taken up again with either.
+    // Resumed with either.
     for (model, wire) in [
         ("gpt-5.6", Wire::OpenAiResponses),
         ("gpt-4.1", Wire::OpenAi),
@@ -211,7 +211,7 @@ fn a_conversation_moves_between_the_wires() {
         assert_eq!(last(&server).wire, wire);
         answered(&session);
     }
-    // As it was last held: a resumed session keeps its model and with it the wire.
+    // A resumed session keeps its model and therefore the wire.
     let mut zot = start(&[]);
     set_model(&mut zot, "gpt-5.5");
     drop(zot.finish());
@@ -227,7 +227,7 @@ fn a_conversation_moves_between_the_wires() {
 }
 
 #[test]
-fn another_model_may_be_at_another_address_and_on_another_wire() {
+fn another_model_may_have_another_address_and_wire() {
     let (workdir, first, second) = (
         Workdir::new("work"),
         ModelServer::start(),
@@ -257,7 +257,7 @@ fn another_model_may_be_at_another_address_and_on_another_wire() {
     assert_eq!(ended.stderr, "");
 }
 
-/// What `models.json` says of the provider's wire holds for all its models.
+/// The wire of a provider in `models.json` applies to all its models.
 #[test]
 fn a_wire_for_all_models_of_openai() {
     let (workdir, server) = (Workdir::new("work"), ModelServer::start());
@@ -285,7 +285,7 @@ fn a_wire_for_all_models_of_openai() {
 }
 
 #[test]
-fn fallbacks_have_wires_of_their_own() {
+fn fallbacks_have_their_own_wires() {
     let (workdir, server) = (Workdir::new("work"), ModelServer::strict());
     fs::create_dir_all(workdir.zot_home()).unwrap();
     let models = json!({"providers": {"openai": {"baseUrl": server.origin()}}});
@@ -300,7 +300,7 @@ fn fallbacks_have_wires_of_their_own() {
 }
 
 #[test]
-fn a_recording_goes_on_across_the_wires() {
+fn a_recording_continues_across_wires() {
     let (workdir, server) = (Workdir::new("work"), ModelServer::strict());
     let cassette = workdir.path().join("c.jsonl");
     let mut zot = openai(&workdir, "rpc", &server.origin())

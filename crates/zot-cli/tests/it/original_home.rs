@@ -1,4 +1,4 @@
-//! A home that the original zot has left behind: every front end starts in it, and nothing in it is
+//! A home directory of the original zot: every front end starts in it, and nothing in it is
 //! lost.
 
 mod credentials;
@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 
 const SESSION: &str = "0f8a2c1e-5d1b-4a77-9a55-3b8f3c0d9e21";
 
-/// Copies the home of the original to where `workdir` expects one; its provider is `server`.
+/// Copies the home of the original to the home of `workdir`; its provider is `server`.
 fn install(server: &ModelServer, workdir: &Workdir) {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/original");
     let home = workdir.zot_home();
@@ -34,7 +34,7 @@ fn install(server: &ModelServer, workdir: &Workdir) {
     let session = session_file(workdir);
     let text = fs::read_to_string(&session).unwrap();
     fs::write(&session, text.replace("@CWD@", &cwd)).unwrap();
-    // The only thing that is not the original's: a server that is there.
+    // The only change to the original's files: a server that exists.
     let providers = json!({"providers": {"openai": {
         "wire": "openai",
         "baseUrl": server.url(Wire::OpenAi),
@@ -134,7 +134,7 @@ fn every_front_end_starts() {
             assert!(run.stdout.contains(part), "{arguments:?}: {}", run.stdout);
         }
     }
-    // What is set to nothing is not set.
+    // An empty value is not set.
     for key in ["provider", "model", "reasoning", "theme"] {
         let run = home.run(&["config", "get", key]);
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{key}");
@@ -153,7 +153,7 @@ fn every_front_end_starts() {
 }
 
 #[test]
-fn the_chat_starts_and_its_session_goes_on() {
+fn the_chat_starts_and_continues_a_session() {
     let terminal = Terminal::open_prepared("", "-c", install);
     let screen = terminal.wait_for("Two lines.");
     assert!(screen.contains("what is in cat.png"), "{screen}");
@@ -170,7 +170,7 @@ fn the_chat_starts_and_its_session_goes_on() {
 }
 
 #[test]
-fn a_session_is_resumed_with_the_model_it_was_switched_to_and_copied_with_its_title() {
+fn a_resumed_session_keeps_its_model_and_a_copy_its_title() {
     let home = Home::new();
     let resumed = home.run(&["-p", "--resume", SESSION, "say:1"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
@@ -213,7 +213,7 @@ fn a_session_is_resumed_with_the_model_it_was_switched_to_and_copied_with_its_ti
 }
 
 #[test]
-fn a_setting_is_changed_and_everything_else_stays_as_the_original_wrote_it() {
+fn changing_a_setting_keeps_everything_else_as_the_original_wrote_it() {
     let home = Home::new();
     let before = home.file("config.json");
     let set = home.run(&["config", "set", "theme", "dark"]);
@@ -227,7 +227,7 @@ fn a_setting_is_changed_and_everything_else_stays_as_the_original_wrote_it() {
     assert_eq!(changed["quick_model_shortcuts"][0]["model"], "gpt-5");
     assert_eq!(changed["temperature"], 0.7);
 
-    // A project's file may be the original's as well.
+    // The project's file may be the original's, too.
     fs::create_dir_all(home.workdir.path().join(".zot")).unwrap();
     home.workdir.write(".zot/config.json", before);
     let run = home.run(&["-p", "--no-session", "say:1"]);
@@ -235,7 +235,7 @@ fn a_setting_is_changed_and_everything_else_stays_as_the_original_wrote_it() {
 }
 
 #[test]
-fn a_provider_that_the_original_calls_otherwise_is_found() {
+fn a_provider_is_found_under_the_originals_name() {
     let home = Home::new();
     home.write(
         "auth.json",

@@ -1,5 +1,5 @@
-//! Thinking of Anthropic's models: asked for in the form a model takes, replayed only behind the
-//! conversation it was made in.
+//! Thinking of Anthropic's models: requested in the form a model accepts, replayed only behind the
+//! conversation it belongs to.
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, RecordedRequest, Wire, Workdir, Zot, ZotCommand};
@@ -35,7 +35,7 @@ impl Fixture {
             .spawn()
     }
 
-    /// Two prompts that are thought about; the first takes two steps.
+    /// Runs two prompts with thinking; the first takes two steps.
     fn think(&self) {
         let mut zot = self.open(&["--model", MODEL]);
         let call = r#"think:one:tool:read:{"path":"sample.txt"}"#;
@@ -47,7 +47,7 @@ impl Fixture {
         self.server.reset();
     }
 
-    /// What the only request since the last look replayed.
+    /// Returns what the only request since the last check replayed.
     fn replayed_once(&self) -> usize {
         let requests = self.server.requests();
         assert_eq!(requests.len(), 1, "nothing was refused");
@@ -82,7 +82,7 @@ fn a_resumed_session_replays_thinking_behind_the_same_prefix() {
 }
 
 #[test]
-fn another_prefix_leaves_thinking_out() {
+fn thinking_is_dropped_behind_another_prefix() {
     for flags in [
         ["--system-prompt", "Another one."],
         ["--append-system-prompt", "And this."],
@@ -95,14 +95,14 @@ fn another_prefix_leaves_thinking_out() {
         let mut zot = fixture.open(&flags);
         assert_no_error(&zot.turn("3", "think:three:say:1"));
         assert_eq!(fixture.replayed_once(), 0, "{flags:?}");
-        // What was thought behind the new prefix goes on.
+        // Thinking behind the new prefix is kept.
         assert_no_error(&zot.turn("4", "say:1"));
         assert_eq!(fixture.replayed_once(), 1, "{flags:?}");
     }
 }
 
 #[test]
-fn switching_the_model_and_back_leaves_out_what_does_not_fit() {
+fn switching_the_model_and_back_drops_only_foreign_thinking() {
     let fixture = Fixture::new();
     fixture.think();
     let mut zot = fixture.open(&["--model", MODEL]);
@@ -115,7 +115,7 @@ fn switching_the_model_and_back_leaves_out_what_does_not_fit() {
 }
 
 #[test]
-fn a_compaction_leaves_thinking_out() {
+fn a_compaction_drops_thinking() {
     let fixture = Fixture::new();
     fixture.think();
     let mut zot = fixture.open(&["--model", MODEL]);
@@ -129,7 +129,7 @@ fn a_compaction_leaves_thinking_out() {
     assert_eq!(fixture.replayed_once(), 0);
     assert_no_error(&zot.turn("6", "say:1"));
     assert_eq!(fixture.replayed_once(), 1);
-    // And so it is after a restart.
+    // The same after a restart.
     zot.finish();
     let mut zot = fixture.open(&["--model", MODEL]);
     assert_no_error(&zot.turn("7", "say:1"));
@@ -137,7 +137,7 @@ fn a_compaction_leaves_thinking_out() {
 }
 
 #[test]
-fn a_transcript_that_is_moved_over_the_pipe_keeps_its_thinking() {
+fn a_transcript_moved_over_the_pipe_keeps_its_thinking() {
     let fixture = Fixture::new();
     fixture.think();
     let mut zot = fixture.open(&["--model", MODEL]);
@@ -151,13 +151,13 @@ fn a_transcript_that_is_moved_over_the_pipe_keeps_its_thinking() {
 }
 
 #[test]
-fn a_session_keeps_the_date_it_began_with() {
+fn a_session_keeps_its_first_date() {
     let fixture = Fixture::new();
     let mut zot = fixture.open(&["--model", MODEL]);
     assert_no_error(&zot.turn("1", "think:one:say:1"));
     let today = fixture.system();
     zot.finish();
-    // It began on another day.
+    // The session started on another day.
     let file = fixture.workdir.read("kept.jsonl").unwrap();
     let (meta, rest) = file.split_once('\n').unwrap();
     let mut meta: Value = serde_json::from_str(meta).unwrap();
@@ -170,7 +170,7 @@ fn a_session_keeps_the_date_it_began_with() {
     let mut zot = fixture.open(&["--model", MODEL]);
     assert_no_error(&zot.turn("2", "think:two:say:1"));
     assert!(fixture.system().contains("Current date: 2026-03-01\n"));
-    // Its first answer was made on the other date, this one was not.
+    // Its first answer has the other date, this one does not.
     assert_eq!(fixture.replayed_once(), 0);
     zot.finish();
     let mut zot = fixture.open(&["--model", MODEL]);
@@ -178,7 +178,7 @@ fn a_session_keeps_the_date_it_began_with() {
     assert!(fixture.system().contains("Current date: 2026-03-01\n"));
     assert_eq!(fixture.replayed_once(), 1);
 
-    // What begins after `clear` begins today, and stays on that day.
+    // After `clear` the conversation starts today and keeps that date.
     zot.call(json!({"id": "c", "type": "clear"}));
     assert_no_error(&zot.turn("4", "think:three:say:1"));
     assert_eq!(fixture.system(), today);
@@ -191,7 +191,7 @@ fn a_session_keeps_the_date_it_began_with() {
 }
 
 #[test]
-fn models_are_asked_to_think_in_the_form_they_take() {
+fn thinking_is_requested_in_the_form_each_model_accepts() {
     let fixture = Fixture::new();
     let models = json!({"providers": {"anthropic": {"models": [
         {"id": "house-only-adaptive", "thinking": "adaptive", "efforts": ["low"]},

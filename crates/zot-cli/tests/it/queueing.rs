@@ -1,4 +1,4 @@
-//! One thing at a time, in the order it was asked for.
+//! One command at a time, in the order received.
 
 use serde_json::{Value, json};
 use testkit::Wire;
@@ -57,7 +57,7 @@ fn not_busy_straight_after_done() {
 }
 
 #[test]
-fn reading_commands_answer_during_a_turn() {
+fn reading_commands_work_during_a_turn() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.prompt("1", "hangmid");
     session.zot.event("text_delta");
@@ -71,7 +71,7 @@ fn reading_commands_answer_during_a_turn() {
 }
 
 #[test]
-fn what_would_change_a_running_turn_is_refused() {
+fn changes_to_a_running_turn_are_refused() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.prompt("1", "hangmid");
     session.zot.event("text_delta");

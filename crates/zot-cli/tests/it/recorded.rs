@@ -1,4 +1,4 @@
-//! The recorded sessions, one test each. `UPDATE_FIXTURES=1` writes the `.ours.jsonl` files anew.
+//! The recorded sessions, one test each. `UPDATE_FIXTURES=1` rewrites the `.ours.jsonl` files.
 
 mod command_line;
 mod extensions;

@@ -1,11 +1,11 @@
-//! Images that a provider does not take: refused before they are sent, or left out afterwards.
+//! Images that a provider does not accept: refused before they are sent, or dropped afterwards.
 
 use serde_json::{Value, json};
 use testkit::{IMAGE_BASE64, ModelServer, Reply, Wire, ZotCommand};
 
 use crate::support::{Session, assert_no_error, binary, of_kind, streamed_text};
 
-/// What the providers say; the last says nothing about the reason.
+/// The errors of providers; the last one gives no reason.
 const REFUSALS: [(u16, &str); 4] = [
     (
         400,
@@ -36,7 +36,7 @@ fn last_request(server: &ModelServer) -> String {
 }
 
 #[test]
-fn a_refused_image_is_told_and_does_not_stay_in_the_way() {
+fn a_refused_image_is_reported_and_dropped() {
     for wire in Wire::ALL {
         for (status, body) in REFUSALS {
             let server = ModelServer::with_script([
@@ -67,9 +67,9 @@ fn a_refused_image_is_told_and_does_not_stay_in_the_way() {
     }
 }
 
-/// One that was accepted once is not blamed for what is wrong with a later request.
+/// An image that was accepted once is not blamed for the failure of a later request.
 #[test]
-fn images_that_were_accepted_stay() {
+fn accepted_images_stay() {
     for wire in Wire::ALL {
         let server = ModelServer::with_script([
             Reply::directive("say:1"),
@@ -90,7 +90,7 @@ fn images_that_were_accepted_stay() {
 }
 
 #[test]
-fn an_image_of_a_tool_result_is_left_out_too() {
+fn a_refused_image_of_a_tool_result_is_dropped_too() {
     for wire in Wire::ALL {
         let server = ModelServer::with_script([
             Reply::directive(r#"tool:read:{"path":"pic.png"}"#),
@@ -111,9 +111,9 @@ fn an_image_of_a_tool_result_is_left_out_too() {
     }
 }
 
-/// Another process that takes the session up is not refused again.
+/// Another process that resumes the session is not refused again.
 #[test]
-fn a_resumed_session_is_without_the_image() {
+fn a_resumed_session_has_no_refused_image() {
     for wire in Wire::BOTH {
         let server = ModelServer::with_script([
             Reply::status(400, REFUSALS[0].1),
@@ -140,9 +140,9 @@ fn a_resumed_session_is_without_the_image() {
     }
 }
 
-/// The bytes decide, whatever is declared.
+/// The bytes decide, not the declared type.
 #[test]
-fn what_an_image_is_declared_as_is_checked() {
+fn the_declared_type_of_an_image_is_checked() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
         let frames = send_image(&mut session, "1", "image/jpeg", IMAGE_BASE64);

@@ -1,4 +1,4 @@
-//! Recording a run and playing it again: the same bytes come out, but for times.
+//! Recording a run and replaying it: the output is the same except for times.
 
 mod cassette_command;
 mod example;
@@ -11,7 +11,7 @@ use testkit::{Finished, IMAGE_BASE64, ModelServer, Wire, Workdir, Zot, ZotComman
 
 use crate::support::{binary, of_kind};
 
-/// What a run is recorded from.
+/// The source of a recording.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Wire(Wire),
@@ -20,14 +20,14 @@ enum Source {
 
 const WIRES: [Source; 2] = [Source::Wire(Wire::OpenAi), Source::Wire(Wire::Anthropic)];
 
-/// A place for one run; each has its own, so that tools find the same files again.
-struct Place {
+/// The directory of one run; each has its own, so that tools find the same files again.
+struct Project {
     workdir: Workdir,
     /// The cassettes of a test outlive its runs.
     cassettes: PathBuf,
 }
 
-impl Place {
+impl Project {
     fn new(shelf: &Workdir) -> Self {
         Self {
             workdir: Workdir::with_files("work"),
@@ -58,7 +58,7 @@ impl Place {
             .argument(self.cassette())
     }
 
-    /// A line of output without times, durations and the place it was made in.
+    /// Returns a line of output without times, durations and the working directory.
     fn timeless(&self, line: &str) -> String {
         let path = self.workdir.path().display().to_string();
         let line = mask(line, "\"time\":\"", '"');
@@ -66,8 +66,8 @@ impl Place {
         mask(&line, "full output: ", ']').replace(&path, "<cwd>")
     }
 
-    /// What was said. The moment at which an abort is acknowledged is the client's doing, and how
-    /// a command's output comes in pieces is the system's.
+    /// Returns the comparable output. When an abort is acknowledged depends on the client, and how
+    /// the output of a command is split depends on the system.
     fn timeless_lines(&self, zot: &Zot) -> Vec<String> {
         let mut lines = zot.lines();
         lines.retain(|line| {
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// Cuts out what stands between `before` and the next `after`.
+/// Removes the text between `before` and the next `after`.
 fn mask(text: &str, before: &str, after: char) -> String {
     let mut pieces = text.split(before);
     let mut masked = pieces.next().unwrap_or_default().to_owned();
@@ -89,25 +89,25 @@ fn mask(text: &str, before: &str, after: char) -> String {
     masked
 }
 
-/// Holds a conversation over `zot rpc`, records it, replays it, and compares what was said.
+/// Records a conversation over `zot rpc`, replays it, and compares the output.
 fn same_again(source: Source, script: fn(&mut Zot)) {
     same_again_with(source, &[], script);
 }
 
 fn same_again_with(source: Source, flags: &[&str], script: fn(&mut Zot)) {
     let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-    let place = Place::new(&shelf);
-    let mut zot = place.recording(&["rpc"], source, &server).spawn();
+    let project = Project::new(&shelf);
+    let mut zot = project.recording(&["rpc"], source, &server).spawn();
     script(&mut zot);
-    let recorded = place.timeless_lines(&zot);
+    let recorded = project.timeless_lines(&zot);
     let recorded_state = state(&mut zot);
     assert_eq!(zot.finish().code, Some(0));
     drop(server);
 
-    let place = Place::new(&shelf);
-    let mut zot = place.replaying(&["rpc"]).arguments(flags).spawn();
+    let project = Project::new(&shelf);
+    let mut zot = project.replaying(&["rpc"]).arguments(flags).spawn();
     script(&mut zot);
-    let replayed = place.timeless_lines(&zot);
+    let replayed = project.timeless_lines(&zot);
     for (recorded, replayed) in recorded.iter().zip(&replayed) {
         assert_eq!(recorded, replayed, "{source:?}");
     }
@@ -298,52 +298,55 @@ fn another_model_and_a_cleared_transcript() {
 }
 
 #[test]
-fn the_model_of_a_server_of_ones_own() {
+fn the_model_of_a_custom_server() {
     let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-    let place = Place::new(&shelf);
-    // A window so small that the conversation is compacted again and again.
+    let project = Project::new(&shelf);
+    // A context window so small that the conversation is compacted repeatedly.
     let models = json!({"providers": {"openai": {"models": [{
         "id": "tiny", "name": "Tiny", "contextWindow": 1500, "maxTokens": 100,
         "priceInput": 3.0, "priceOutput": 7.5,
     }]}}});
-    std::fs::create_dir_all(place.workdir.zot_home()).unwrap();
-    let path = place.workdir.zot_home().join("models.json");
+    std::fs::create_dir_all(project.workdir.zot_home()).unwrap();
+    let path = project.workdir.zot_home().join("models.json");
     std::fs::write(path, models.to_string()).unwrap();
-    let mut zot = place
+    let mut zot = project
         .command(&["rpc", "--provider", "openai", "--base-url"])
         .argument(server.url(Wire::OpenAi))
         .arguments(["--api-key", "x", "--model", "tiny", "--record"])
-        .argument(place.cassette())
+        .argument(project.cassette())
         .spawn();
     let hold = |zot: &mut Zot| turns(zot, &["say:1"; 12]);
     hold(&mut zot);
-    let (lines, usage) = (place.timeless_lines(&zot), state(&mut zot)["usage"].clone());
+    let (lines, usage) = (
+        project.timeless_lines(&zot),
+        state(&mut zot)["usage"].clone(),
+    );
     assert!(lines.iter().any(|line| line.contains("compact_done")));
     assert!(usage["cost_usd"].as_f64() > Some(0.0));
     zot.finish();
 
     // No models.json here: the cassette knows the model.
-    let place = Place::new(&shelf);
-    let mut zot = place.replaying(&["rpc"]).spawn();
+    let project = Project::new(&shelf);
+    let mut zot = project.replaying(&["rpc"]).spawn();
     hold(&mut zot);
-    assert_eq!(place.timeless_lines(&zot), lines);
+    assert_eq!(project.timeless_lines(&zot), lines);
     assert_eq!(state(&mut zot)["usage"], usage);
 }
 
 fn one_shot(source: Source, flag: &str, prompt: &str) -> (Finished, Finished) {
     let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-    let place = Place::new(&shelf);
-    let recorded = place
+    let project = Project::new(&shelf);
+    let recorded = project
         .recording(&[flag, "--no-session", prompt], source, &server)
         .run("");
     drop(server);
-    let replay = Place::new(&shelf);
+    let replay = Project::new(&shelf);
     let replayed = replay.replaying(&[flag, "--no-session", prompt]).run("");
-    let lines = |place: &Place, ended: &Finished| -> Vec<String> {
+    let lines = |project: &Project, ended: &Finished| -> Vec<String> {
         let lines = ended.stdout.lines();
-        lines.map(|line| place.timeless(line)).collect()
+        lines.map(|line| project.timeless(line)).collect()
     };
-    assert_eq!(lines(&place, &recorded), lines(&replay, &replayed));
+    assert_eq!(lines(&project, &recorded), lines(&replay, &replayed));
     assert_eq!(recorded.code, replayed.code);
     assert_eq!(recorded.stderr, replayed.stderr);
     (recorded, replayed)
@@ -365,19 +368,21 @@ fn single_runs() {
 
 /// Records `prompts` with the offline model.
 fn offline_cassette(shelf: &Workdir, prompts: &[&str]) -> PathBuf {
-    let (place, server) = (Place::new(shelf), ModelServer::start());
-    let mut zot = place.recording(&["rpc"], Source::Offline, &server).spawn();
+    let (project, server) = (Project::new(shelf), ModelServer::start());
+    let mut zot = project
+        .recording(&["rpc"], Source::Offline, &server)
+        .spawn();
     turns(&mut zot, prompts);
     assert_eq!(zot.finish().code, Some(0));
-    place.cassette()
+    project.cassette()
 }
 
 #[test]
-fn a_request_that_differs_says_where() {
+fn a_differing_request_is_reported_with_the_difference() {
     let shelf = Workdir::new("shelf");
     offline_cassette(&shelf, &["hello", "read a.txt"]);
-    let place = Place::new(&shelf);
-    let mut zot = place.replaying(&["rpc"]).spawn();
+    let project = Project::new(&shelf);
+    let mut zot = project.replaying(&["rpc"]).spawn();
     zot.turn("1", "hello");
     let frames = zot.turn("2", "read b.txt");
     let expected = "exchange 2 differs from the recording at messages[2].content[0].text: \
@@ -386,7 +391,7 @@ fn a_request_that_differs_says_where() {
     assert_eq!(of_kind(&frames, "turn_end")[0]["error"], expected);
     assert_eq!(frames.last().unwrap()["type"], "done");
 
-    let mut zot = place.replaying(&["rpc"]).argument("--no-tools").spawn();
+    let mut zot = project.replaying(&["rpc"]).argument("--no-tools").spawn();
     let frames = zot.turn("1", "hello");
     let message = of_kind(&frames, "error")[0]["message"].as_str().unwrap();
     assert!(
@@ -395,7 +400,7 @@ fn a_request_that_differs_says_where() {
     );
 
     let by_order = ["--replay-mode", "by-order"];
-    let mut zot = place.replaying(&["rpc"]).arguments(by_order).spawn();
+    let mut zot = project.replaying(&["rpc"]).arguments(by_order).spawn();
     for prompt in ["anything", "something else"] {
         let frames = zot.turn("1", prompt);
         assert_eq!(of_kind(&frames, "error"), Vec::<&Value>::new());
@@ -406,16 +411,16 @@ fn a_request_that_differs_says_where() {
 }
 
 #[test]
-fn real_time_is_as_slow_as_it_was() {
+fn real_time_replays_at_the_recorded_speed() {
     let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-    let place = Place::new(&shelf);
+    let project = Project::new(&shelf);
     let wire = Source::Wire(Wire::OpenAi);
-    place
+    project
         .recording(&["-p", "--no-session", "slow:10:50"], wire, &server)
         .run("");
     let replay = |flags: &[&str]| {
         let started = std::time::Instant::now();
-        let command = place.replaying(&["-p", "--no-session", "slow:10:50"]);
+        let command = project.replaying(&["-p", "--no-session", "slow:10:50"]);
         assert_eq!(command.arguments(flags).run("").code, Some(0));
         started.elapsed().as_millis()
     };
@@ -434,9 +439,9 @@ fn real_time_is_as_slow_as_it_was() {
 fn a_replay_may_be_recorded_again() {
     let shelf = Workdir::new("shelf");
     let first = offline_cassette(&shelf, &["hello", "read a.txt"]);
-    let place = Place::new(&shelf);
+    let project = Project::new(&shelf);
     let second = shelf.path().join("second.cassette");
-    let mut zot = place
+    let mut zot = project
         .replaying(&["rpc"])
         .argument("--record")
         .argument(&second)
@@ -446,7 +451,7 @@ fn a_replay_may_be_recorded_again() {
     assert_eq!(bare(&first), bare(&second));
 }
 
-/// A cassette without what differs from run to run, deltas of one kind joined.
+/// Returns a cassette without what differs between runs, with deltas of one kind joined.
 fn bare(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().map(|line| {
@@ -477,7 +482,7 @@ fn bare(path: &Path) -> Vec<Value> {
 fn mistakes_on_the_command_line_exit_with_2() {
     let shelf = Workdir::new("shelf");
     let cassette = offline_cassette(&shelf, &["hello"]);
-    let place = Place::new(&shelf);
+    let project = Project::new(&shelf);
     let file = cassette.to_str().unwrap();
     let missing = shelf.path().join("missing").display().to_string();
     for (arguments, said) in [
@@ -513,7 +518,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
         ),
         (&["rpc", "--provider", "replai"], "replay"),
     ] {
-        let ended = place.command(arguments).run("");
+        let ended = project.command(arguments).run("");
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
         assert!(
             ended.stderr.contains(said),

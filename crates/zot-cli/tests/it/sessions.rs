@@ -1,4 +1,4 @@
-//! Session files: taken up again, shared, listed, crashed into.
+//! Session files: resumed, shared, listed, and damaged by crashes.
 
 mod commands;
 mod crashes;
@@ -14,13 +14,13 @@ use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-/// A home, a working directory and a model, for several runs one after the other.
-struct Place {
+/// A home, a working directory and a model, for several successive runs.
+struct Project {
     server: ModelServer,
     workdir: Workdir,
 }
 
-impl Place {
+impl Project {
     fn new() -> Self {
         Self {
             server: ModelServer::start(),
@@ -36,7 +36,7 @@ impl Place {
         self.zot().argument("-p").model(&self.server, Wire::OpenAi)
     }
 
-    /// A prompt in a session of its own, or as the flags say.
+    /// Runs a prompt, in a new session unless the flags say otherwise.
     fn prompt(&self, arguments: &[&str]) -> Finished {
         let ended = self.prompting().arguments(arguments).run("");
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
@@ -55,7 +55,7 @@ impl Place {
         serde_json::from_str(&ended.stdout).expect("a JSON value")
     }
 
-    /// The session files there are.
+    /// Returns the session files.
     fn files(&self) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let directories = fs::read_dir(self.workdir.zot_home().join("sessions"));
@@ -81,7 +81,7 @@ impl Place {
         files[0].clone()
     }
 
-    /// How many messages the model was given the last time.
+    /// Returns the number of messages in the last request.
     fn messages_sent(&self) -> usize {
         let request = self.server.requests().pop().expect("a request");
         let messages = request.body["messages"].as_array().unwrap();
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-/// The records of a session file, every line of which must be one.
+/// Returns the records of a session file; every line must be one.
 fn records(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.ends_with('\n'), "{text}");

@@ -1,5 +1,5 @@
-//! Pipes, devices, sockets and directories in place of files that zot opens by a path, and what is
-//! left of a run that was killed.
+//! Pipes, devices, sockets and directories in place of files that zot opens by path, and leftovers
+//! of a killed run.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,10 +16,10 @@ fn zot(workdir: &Workdir) -> ZotCommand {
     ZotCommand::new(binary(), workdir)
 }
 
-/// Makes something that is not a regular file.
+/// Creates something that is not a regular file.
 type Make = fn(&Path);
 
-/// What can stand in place of a file, and what it is called.
+/// What can be in place of a file, and its name in errors.
 const KINDS: [(&str, Make); 4] = [
     ("a named pipe", |path| {
         let made = std::process::Command::new("mkfifo").arg(path).status();
@@ -37,7 +37,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Runs `arguments` with the file at `path` being everything that a file is not; each is named.
+/// Runs `arguments` with everything but a regular file at `path`; each error names the kind.
 fn check(workdir: &Workdir, path: &Path, arguments: &[&str]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
@@ -57,7 +57,7 @@ fn check(workdir: &Workdir, path: &Path, arguments: &[&str]) {
 const OFFLINE: [&str; 4] = ["-p", "--provider", "offline", "hello"];
 
 #[test]
-fn settings_that_are_no_files_are_named() {
+fn settings_that_are_not_regular_files_are_reported() {
     let workdir = Workdir::new("work");
     let home = workdir.zot_home();
     fs::create_dir_all(&home).unwrap();
@@ -69,7 +69,7 @@ fn settings_that_are_no_files_are_named() {
 }
 
 #[test]
-fn sessions_that_are_no_files_are_named() {
+fn sessions_that_are_not_regular_files_are_reported() {
     let workdir = Workdir::new("work");
     let path = workdir.path().join("s.jsonl");
     let session = path.to_str().unwrap();
@@ -89,7 +89,7 @@ fn sessions_that_are_no_files_are_named() {
 }
 
 #[test]
-fn cassettes_and_manifests_that_are_no_files_are_named() {
+fn cassettes_and_manifests_that_are_not_regular_files_are_reported() {
     let workdir = Workdir::new("work");
     let path = workdir.path().join("tape");
     let tape = path.to_str().unwrap();
@@ -110,7 +110,7 @@ fn a_session_without_an_end_is_refused() {
     let workdir = Workdir::new("work");
     let path = workdir.path().join("s.jsonl");
     let file = fs::File::create(&path).unwrap();
-    // Sparse: it takes no room.
+    // Sparse: it takes no space.
     file.set_len(1 << 40).unwrap();
     let session = path.to_str().unwrap();
     let ended = zot(&workdir)
@@ -120,7 +120,7 @@ fn a_session_without_an_end_is_refused() {
     assert!(ended.stderr.contains("larger than"), "{}", ended.stderr);
 }
 
-/// The scratch directories in `temporary`.
+/// Returns the scratch directories in `temporary`.
 fn scratch(temporary: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(temporary).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -130,7 +130,7 @@ fn scratch(temporary: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_scratch_directory_of_a_killed_run_is_swept_and_that_of_a_running_one_stays() {
+fn only_the_scratch_directory_of_a_killed_run_is_removed() {
     let workdir = Workdir::new("work");
     let temporary = workdir.parent().join("tmp");
     fs::create_dir(&temporary).unwrap();
@@ -152,7 +152,7 @@ fn the_scratch_directory_of_a_killed_run_is_swept_and_that_of_a_running_one_stay
     killed.signal(testkit::Signal::KILL);
     killed.finish();
     assert_eq!(scratch(&temporary).len(), 2);
-    // A link of such a name leads elsewhere.
+    // A link with such a name leads elsewhere.
     let outside = workdir.parent().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("precious"), "x").unwrap();
@@ -167,12 +167,12 @@ fn the_scratch_directory_of_a_killed_run_is_swept_and_that_of_a_running_one_stay
 
 /// The one test that has to wait for the limit itself.
 #[test]
-fn a_pipe_whose_input_is_closed_and_whose_output_nobody_reads_ends() {
+fn rpc_ends_with_closed_input_and_unread_output() {
     let workdir = Workdir::new("work");
     let (mut rpc, unread) = zot(&workdir)
         .arguments(["rpc", "--provider", "offline"])
         .spawn_unread();
-    // More answers than a pipe holds, fewer than stop the reading of commands.
+    // More responses than a pipe holds, but not enough to pause reading.
     let id = "x".repeat(1000);
     for _ in 0..300 {
         rpc.send(json!({"id": id, "type": "ping"}));

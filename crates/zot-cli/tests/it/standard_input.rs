@@ -1,4 +1,4 @@
-//! What is piped into `-p` and `--json`, and what is left alone.
+//! Text piped into `-p` and `--json`.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use testkit::{ModelServer, PATIENCE, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-/// The prompts that reached the model.
+/// Returns the prompts that reached the model.
 fn prompts(server: &ModelServer) -> Vec<String> {
     let requests = server.requests().into_iter();
     let last = requests.filter_map(|request| {
@@ -29,14 +29,14 @@ fn command(server: &ModelServer, workdir: &Workdir, arguments: &[&str]) -> ZotCo
 }
 
 #[test]
-fn what_is_piped_in_goes_with_the_prompt() {
+fn piped_text_is_added_to_the_prompt() {
     let table: &[(&[&str], &str, &str)] = &[
         (&["-p", "why?"], "a log\n", "why?\n\na log\n"),
         (&["--json", "why?"], "a log\n", "why?\n\na log\n"),
         (&["-p"], "the prompt", "the prompt"),
         (&["-p", "why?"], "", "why?"),
         (&["-p", "why?"], " \n", "why?"),
-        // A dash is the place of it.
+        // It replaces a dash.
         (&["-p", "-"], "the prompt", "the prompt"),
         (&["-p", "why?", "-"], "a log", "why?\n\na log"),
         (
@@ -50,7 +50,7 @@ fn what_is_piped_in_goes_with_the_prompt() {
             "this:\n\na log\n\nwhy?",
         ),
         (&["-p", "this:", "-", "why?"], "", "this:\n\nwhy?"),
-        // Left alone.
+        // Ignored.
         (&["-p", "-n", "why?"], "a log", "why?"),
         (&["-p", "--no-stdin", "why?"], "a log", "why?"),
         (&["--json", "-n", "why?"], "a log", "why?"),
@@ -65,12 +65,12 @@ fn what_is_piped_in_goes_with_the_prompt() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_piped_text_is_reported() {
     for (arguments, part) in [
         (&["-p"][..], "no prompt"),
         (&["-p", "-"], "no prompt"),
         (&["-p", "-n"], "no prompt"),
-        (&["-p", "-n", "-"], "give one of them"),
+        (&["-p", "-n", "-"], "use only one of them"),
         (&["-p", "-", "x", "-"], "only once"),
     ] {
         let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
@@ -86,7 +86,7 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn a_silent_pipe_is_left_alone_and_that_is_said_once() {
+fn a_silent_pipe_is_ignored_with_one_warning() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     // Standard input stays open.
     let ended = command(&server, &workdir, &["-p", "why?"])
@@ -104,7 +104,7 @@ fn a_silent_pipe_is_left_alone_and_that_is_said_once() {
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 }
 
-/// Longer than zot waits for what is piped in unasked.
+/// Longer than zot waits for piped text.
 #[test]
 fn a_dash_waits_for_a_slow_producer() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
@@ -118,7 +118,7 @@ fn a_dash_waits_for_a_slow_producer() {
     assert_eq!(prompts(&server), ["why?\n\nlate text"]);
 }
 
-/// A loop of a shell that reads its lines from the standard input that zot shares.
+/// Runs a shell loop that reads its lines from the standard input it shares with zot.
 fn loop_over_three_lines(flag: &str) -> Vec<String> {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     workdir.write("list", "one\ntwo\nthree\n");
@@ -144,13 +144,13 @@ fn loop_over_three_lines(flag: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_while_read_loop_gets_every_line_with_no_stdin() {
+fn with_no_stdin_a_while_read_loop_gets_every_line() {
     assert_eq!(loop_over_three_lines("-n"), ["one", "two", "three"]);
     assert_eq!(loop_over_three_lines("--no-stdin"), ["one", "two", "three"]);
 }
 
-/// What docs/coming-from-zot.md warns of: the first run takes the lines as part of its prompt.
+/// As docs/coming-from-zot.md warns: the first run reads the lines as part of its prompt.
 #[test]
-fn without_it_the_first_run_takes_the_other_lines() {
+fn without_no_stdin_the_first_run_reads_the_other_lines() {
     assert_eq!(loop_over_three_lines("--jail"), ["one\n\ntwo\nthree\n"]);
 }

@@ -1,4 +1,4 @@
-//! What the tests of every theme start with.
+//! Helpers for all tests.
 
 pub(crate) mod website;
 
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use serde_json::Value;
 use testkit::{ModelServer, Wire, Workdir, Zot, ZotCommand};
 
-/// The program under test; `ZOT_UNDER_TEST` names another one, a release build for example.
+/// Returns the program under test; `ZOT_UNDER_TEST` names another one, such as a release build.
 pub(crate) fn binary() -> PathBuf {
     std::env::var_os("ZOT_UNDER_TEST")
         .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_zot")), PathBuf::from)
 }
 
-/// A `zot rpc` with a model to talk to and a place to work in. Dropped in this order.
+/// A `zot rpc` with a model server and a working directory. Dropped in this order.
 pub(crate) struct Session {
     pub(crate) zot: Zot,
     pub(crate) server: ModelServer,
@@ -44,25 +44,25 @@ impl Session {
     }
 }
 
-/// The `type` of each frame, deltas of one kind in a row counted once.
+/// Returns the `type` of each frame; consecutive deltas of one kind count once.
 pub(crate) fn kinds(frames: &[Value]) -> Vec<&str> {
     let mut kinds: Vec<&str> = frames.iter().filter_map(|f| f["type"].as_str()).collect();
     kinds.dedup_by(|next, last| next == last && matches!(*next, "text_delta" | "tool_use_args"));
     kinds
 }
 
-/// The frames of one type.
+/// Returns the frames of one type.
 pub(crate) fn of_kind<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
     frames.iter().filter(|f| f["type"] == kind).collect()
 }
 
-/// The text deltas joined.
+/// Returns the joined text deltas.
 pub(crate) fn streamed_text(frames: &[Value]) -> String {
     let deltas = of_kind(frames, "text_delta").into_iter();
     deltas.filter_map(|frame| frame["delta"].as_str()).collect()
 }
 
-/// The frames without their times, for comparing runs.
+/// Returns the frames without their times, for comparing runs.
 pub(crate) fn timeless(mut frames: Vec<Value>) -> Vec<Value> {
     for frame in &mut frames {
         if let Some(fields) = frame.as_object_mut() {

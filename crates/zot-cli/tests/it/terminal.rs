@@ -1,6 +1,5 @@
-//! The chat in a real terminal: tmux types, and the screen is read.
+//! The chat in a real terminal: tmux types and captures the screen.
 
-mod again;
 mod approvals;
 mod chips;
 mod first_words;
@@ -16,6 +15,7 @@ mod plain;
 mod progress;
 mod reading;
 mod resizing;
+mod restarting;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use crate::support::binary;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Fails where there is no tmux: a test that was left out must not look like one that has passed.
+/// Fails without tmux: a skipped test must not look like a passed one.
 pub(crate) fn need_tmux() {
     let found = Command::new("tmux").arg("-V").output();
     assert!(
@@ -36,27 +36,27 @@ pub(crate) fn need_tmux() {
     );
 }
 
-/// A terminal of its own with a shell in it, from which zot is started.
+/// A terminal with a shell, from which zot is started.
 pub(crate) struct Terminal {
     name: String,
     pub(crate) server: ModelServer,
     pub(crate) workdir: Workdir,
-    /// What zot was started with.
+    /// The command that started zot.
     pub(crate) command: String,
 }
 
 impl Terminal {
-    /// Opens one of 100×30 with zot in it.
+    /// Opens a terminal of 100×30 with zot in it.
     pub(crate) fn open(arguments: &str) -> Self {
         Self::open_with("", arguments)
     }
 
-    /// The same, with more variables.
+    /// Like `open`, with more variables.
     pub(crate) fn open_with(variables: &str, arguments: &str) -> Self {
         Self::open_prepared(variables, arguments, |_, _| {})
     }
 
-    /// The same, after `prepare` has made the home.
+    /// Like `open_with`, after `prepare` has set up the home.
     pub(crate) fn open_prepared(
         variables: &str,
         arguments: &str,
@@ -130,7 +130,7 @@ impl Terminal {
         self.tmux(&["send-keys", key]);
     }
 
-    /// The number of zot's process.
+    /// Returns the id of zot's process.
     pub(crate) fn process(&self) -> String {
         let tty = self.tmux(&["display-message", "-p", "#{pane_tty}"]);
         let tty = String::from_utf8_lossy(&tty.stdout).trim().to_owned();
@@ -145,13 +145,13 @@ impl Terminal {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
-    /// The screen with everything that has scrolled away.
+    /// Returns the screen with everything that has scrolled away.
     pub(crate) fn everything(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p", "-S", "-"]);
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Waits until zot is gone and the shell asks for more.
+    /// Waits until zot has exited and the shell shows its prompt.
     pub(crate) fn wait_for_shell(&self) {
         self.wait_until("the shell", |screen| screen.trim_end().ends_with("shell>"));
     }
@@ -204,7 +204,7 @@ fn a_conversation_with_a_tool_that_is_folded_and_unfolded() {
 }
 
 #[test]
-fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
+fn an_answer_is_stopped_and_the_queue_continues() {
     let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     terminal.wait_for("esc to stop");
@@ -219,7 +219,7 @@ fn an_answer_streams_is_stopped_and_the_queue_goes_on() {
 }
 
 #[test]
-fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
+fn suspending_restores_the_terminal_and_continuing_redraws() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_text("half a thought");
@@ -241,7 +241,7 @@ fn suspending_gives_the_terminal_back_and_continuing_takes_it_again() {
 }
 
 #[test]
-fn whatever_ends_it_the_terminal_is_as_before() {
+fn the_terminal_is_restored_whatever_ends_the_chat() {
     for end in ["C-d", "twice", "TERM"] {
         let terminal = Terminal::open("--provider offline; echo code=$?");
         terminal.wait_for("/help");
@@ -271,7 +271,7 @@ fn whatever_ends_it_the_terminal_is_as_before() {
 }
 
 #[test]
-fn a_call_waits_for_a_yes() {
+fn a_call_waits_for_confirmation() {
     let terminal = Terminal::open("--provider offline --no-yolo");
     terminal.wait_for("asks before tools");
     terminal.type_line("run: echo allowed > allowed.txt");
@@ -291,7 +291,7 @@ fn a_call_waits_for_a_yes() {
 }
 
 #[test]
-fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
+fn confirmations_are_turned_on_in_the_chat_and_one_tool_is_always_allowed() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/confirm on");
@@ -307,7 +307,7 @@ fn asking_is_switched_on_in_the_chat_and_one_call_is_allowed_for_good() {
 }
 
 #[test]
-fn two_calls_side_by_side_are_both_asked_about() {
+fn two_parallel_calls_are_both_confirmed() {
     let terminal = Terminal::open("MODEL --no-yolo");
     terminal.wait_for("asks before tools");
     terminal.type_line(
@@ -326,7 +326,7 @@ fn two_calls_side_by_side_are_both_asked_about() {
 }
 
 #[test]
-fn a_question_on_the_side_and_a_look_back() {
+fn a_side_question_and_the_transcript() {
     let terminal = Terminal::open("MODEL say:3");
     terminal.wait_for("context");
     terminal.type_line("/btw what is this?");
@@ -344,7 +344,7 @@ fn a_question_on_the_side_and_a_look_back() {
 }
 
 #[test]
-fn an_answer_of_the_terminal_is_not_typed_text() {
+fn a_response_of_the_terminal_is_not_typed_text() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     for text in ["\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\", "then text"] {
@@ -354,7 +354,7 @@ fn an_answer_of_the_terminal_is_not_typed_text() {
 }
 
 #[test]
-fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
+fn a_custom_theme_is_used_and_a_broken_one_explained() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let directory = terminal.workdir.zot_home().join("themes");
@@ -379,7 +379,7 @@ fn a_theme_of_the_user_is_taken_and_a_broken_one_explained() {
 }
 
 #[test]
-fn a_file_is_picked_and_history_outlives_the_chat() {
+fn a_file_is_picked_and_history_survives_the_chat() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_text("read @a.t");
@@ -418,7 +418,7 @@ fn without_a_terminal_it_says_what_to_do() {
 }
 
 #[test]
-fn sessions_are_forked_undone_exported_and_taken_up() {
+fn sessions_are_forked_undone_exported_and_resumed() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("write \"abc\" to made.txt");
@@ -446,9 +446,9 @@ fn sessions_are_forked_undone_exported_and_taken_up() {
     terminal.wait_for_shell();
 }
 
-/// Who interrupts a login does not interrupt the chat.
+/// Interrupting a login does not interrupt the chat.
 #[test]
-fn a_login_that_is_given_up_leads_back_to_the_chat() {
+fn a_cancelled_login_returns_to_the_chat() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/login openai");
@@ -456,7 +456,7 @@ fn a_login_that_is_given_up_leads_back_to_the_chat() {
     terminal.press("C-c");
     terminal.wait_for("login to openai cancelled");
     terminal.wait_for("❯");
-    // One that was not for the chat does not count as the first of two.
+    // An interrupt of the login does not count as the first of two.
     terminal.press("C-c");
     terminal.wait_for("ctrl+c again to leave");
     terminal.type_line("run: echo still here");
@@ -480,7 +480,7 @@ fn a_session_to_resume_is_picked() {
 }
 
 #[test]
-fn a_theme_that_was_chosen_is_there_next_time() {
+fn a_chosen_theme_is_stored() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/theme light");
@@ -495,7 +495,7 @@ fn a_theme_that_was_chosen_is_there_next_time() {
 }
 
 #[test]
-fn a_flood_of_bytes_ends_with_its_exit_status() {
+fn a_flood_of_bytes_is_shown_with_its_exit_status() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.type_line(r#"tool:bash:{"command":"head -c 3000000 /dev/urandom | cat -u; exit 4"}"#);
@@ -503,7 +503,7 @@ fn a_flood_of_bytes_ends_with_its_exit_status() {
     terminal.wait_until("rest", |screen| !screen.contains("esc to stop"));
     terminal.type_line("!head -c 20000000 /dev/urandom; exit 3");
     let screen = terminal.wait_for("╰ exit code 3");
-    // Every row of it is in its box.
+    // Every row is inside its box.
     let (_, printed) = screen.rsplit_once("╭ !  head").unwrap();
     let (printed, _) = printed.split_once("╰ exit code 3").unwrap();
     let mut rows = printed.lines().skip(1);
@@ -513,7 +513,7 @@ fn a_flood_of_bytes_ends_with_its_exit_status() {
 }
 
 #[test]
-fn what_is_added_is_green_and_what_is_removed_red_in_sixteen_colours() {
+fn diffs_are_green_and_red_in_sixteen_colours() {
     let terminal = Terminal::open_with("TERM=screen", "MODEL");
     terminal.wait_for("/help");
     std::fs::write(terminal.workdir.path().join("c.txt"), "old words\n").unwrap();

@@ -1,4 +1,4 @@
-//! Writing in the chat, and what can be done while it works, in a real terminal.
+//! Editing in the chat, also while it works, in a real terminal.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use testkit::Workdir;
 
 use crate::terminal::Terminal;
 
-/// A program of the user's, in a directory of its own.
+/// Creates a program of the user in its own directory.
 fn program(name: &str, script: &str) -> (Workdir, PathBuf) {
     let directory = Workdir::new("programs");
     let path = directory.path().join(name);
@@ -31,7 +31,7 @@ fn paste(terminal: &Terminal, text: &str, options: &[&str]) {
     terminal.tmux(&[&["paste-buffer"], options].concat());
 }
 
-/// The rows of the editor, without what is below it.
+/// Returns the rows of the editor.
 fn written(screen: &str) -> String {
     let start = screen.rfind('❯').unwrap_or(0);
     let rows: Vec<&str> = screen[start..].trim_end().lines().collect();
@@ -43,7 +43,7 @@ fn wait_for_written(terminal: &Terminal, text: &str) {
 }
 
 #[test]
-fn the_answer_goes_on_while_the_editor_has_the_terminal() {
+fn the_answer_continues_while_the_editor_is_open() {
     let script = "echo \"$1\" > started; until [ -e go ]; do sleep 0.05; done; \
                   printf 'and more\\n' >> \"$2\"";
     let (_directory, editor) = program("editor", script);
@@ -56,9 +56,9 @@ fn the_answer_goes_on_while_the_editor_has_the_terminal() {
     terminal.wait_until("the editor", |_| {
         terminal.workdir.read("started").as_deref() == Some("--wait\n")
     });
-    // An interrupt is the editor's business now.
+    // An interrupt goes to the editor now.
     signal("-INT", &terminal.process());
-    // The answer is written down although nobody sees it.
+    // The answer is stored although it is not visible.
     terminal.wait_until("the answer", |_| {
         let sessions = terminal.workdir.zot_home().join("sessions");
         let found = Command::new("grep")
@@ -95,7 +95,7 @@ fn an_editor_that_fails_changes_nothing() {
 fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
-    // Over many reads, with line ends of other systems.
+    // In many reads, with line ends of other systems.
     paste(
         &terminal,
         &"!touch a file\r\n".repeat(100_000),
@@ -115,9 +115,9 @@ fn a_paste_of_any_size_is_a_chip_and_runs_nothing() {
     terminal.wait_for("These are the requests I understand");
 }
 
-/// What a script types, or somebody ahead of a slow machine, is no paste.
+/// Lines typed by a script, or ahead of a slow machine, are not a paste.
 #[test]
-fn lines_that_come_in_one_go_are_prompts_of_their_own() {
+fn lines_that_arrive_together_are_separate_prompts() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.tmux(&[
@@ -138,7 +138,7 @@ fn lines_that_come_in_one_go_are_prompts_of_their_own() {
 }
 
 #[test]
-fn files_that_are_dropped_are_mentioned() {
+fn dropped_files_are_mentioned() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let place = terminal.workdir.path();
@@ -153,7 +153,7 @@ fn files_that_are_dropped_are_mentioned() {
 }
 
 #[test]
-fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
+fn a_shell_command_is_shown_and_sent_with_the_next_prompt() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.type_line("!echo begun; sleep 600 & echo $! > child; wait");
@@ -169,7 +169,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
     let state = String::from_utf8_lossy(&state.unwrap().stdout)
         .trim()
         .to_owned();
-    // Nobody may have taken note of its end yet.
+    // Its end may not have been noticed yet.
     assert!(state.is_empty() || state.starts_with('Z'), "{state}");
     terminal.type_line("!echo seen-by-the-model; exit 3");
     terminal.wait_for("╰ exit code 3");
@@ -183,7 +183,7 @@ fn a_command_is_shown_as_it_runs_and_told_with_the_next_prompt() {
 }
 
 #[test]
-fn an_interrupt_from_outside_is_that_of_the_key() {
+fn an_interrupt_signal_acts_like_the_key() {
     let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     let process = terminal.process();
@@ -200,7 +200,7 @@ fn an_interrupt_from_outside_is_that_of_the_key() {
 }
 
 #[test]
-fn what_waits_is_shown_and_taken_back() {
+fn queued_prompts_are_shown_and_can_be_taken_back() {
     let terminal = Terminal::open("MODEL slow:2000:5");
     terminal.wait_for("alpha beta");
     terminal.wait_for("tokens/s");
@@ -216,7 +216,7 @@ fn what_waits_is_shown_and_taken_back() {
 }
 
 #[test]
-fn what_is_waited_for_is_said() {
+fn the_chat_shows_what_it_waits_for() {
     let terminal = Terminal::open("MODEL");
     terminal.wait_for("/help");
     terminal.type_line("retryafter:2:say:3");

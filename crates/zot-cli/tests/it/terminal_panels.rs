@@ -5,7 +5,7 @@ use testkit::{InstalledExtension, ModelServer, ScriptedExtension, Wire, Workdir,
 
 use crate::terminal::Terminal;
 
-/// Shows its size and the last key. `k` makes it crash, `f` draw ten thousand times, `q` close.
+/// A panel that shows its size and the last key. `k` makes it crash, `f` draw ten thousand times, `q` close.
 const PROGRAM: &str = r#"
 import json, sys, os
 def say(**frame):
@@ -49,7 +49,7 @@ for line in sys.stdin:
         break
 "#;
 
-/// Extensions of these names, and the arguments that load them.
+/// Returns extensions with these names, and the arguments that load them.
 fn installed(names: &[&str]) -> (Workdir, Vec<InstalledExtension>, String) {
     let place = Workdir::with_files("panels");
     let mut arguments = String::from("--no-ext");
@@ -105,7 +105,7 @@ fn a_panel_is_opened_typed_into_resized_and_closed() {
     terminal.wait_until("the editor", |screen| {
         !screen.contains("│ size") && screen.contains("offline")
     });
-    // The user closes it: the extension is told.
+    // The extension learns that the user closed it.
     terminal.type_line("/board");
     terminal.wait_for("│ size 38x6");
     terminal.press("Escape");
@@ -120,7 +120,7 @@ fn a_panel_is_opened_typed_into_resized_and_closed() {
 }
 
 #[test]
-fn the_panel_of_an_extension_that_dies_is_taken_away() {
+fn the_panel_of_a_dead_extension_is_closed() {
     let (_place, _extensions, arguments) = installed(&["board"]);
     let terminal = Terminal::open(&format!("--provider offline {arguments}"));
     terminal.wait_for("/help");
@@ -133,7 +133,7 @@ fn the_panel_of_an_extension_that_dies_is_taken_away() {
 }
 
 #[test]
-fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
+fn an_answer_continues_behind_a_panel_and_a_question_is_on_top() {
     let (_place, _extensions, arguments) = installed(&["board", "other"]);
     let terminal = Terminal::open(&format!("MODEL --no-yolo {arguments}"));
     terminal.wait_for("/help");
@@ -154,7 +154,7 @@ fn an_answer_goes_on_behind_a_panel_and_a_question_comes_before_it() {
         terminal.workdir.read("asked.txt").as_deref() == Some("asked\n")
     });
     terminal.press("C-c");
-    // Two of them lie on each other.
+    // Two panels on top of each other.
     terminal.wait_until("no panel", |screen| !screen.contains("┌ Panel"));
     terminal.type_line("/other");
     terminal.wait_for("┌ Panel of other");
@@ -175,7 +175,7 @@ fn the_todo_list_of_the_original_works() {
     terminal.wait_for("/help");
     terminal.type_line("/todo");
     terminal.wait_for("│ > [ ] Water the plants");
-    // Its last line, so that all of it is drawn; it says itself what esc does.
+    // Its last line, so that all of it is drawn; it explains what esc does.
     let screen = terminal.wait_for("esc close");
     assert!(screen.contains("┌ Todos (0/1 done)"), "{screen}");
     assert!(
@@ -209,7 +209,7 @@ fn the_todo_list_of_the_original_works() {
     testkit::poll_until("all keys have arrived", || {
         panel_frames(&directory) == frames(&expected)
     });
-    // The keys are the chat's again, and the list is where it was.
+    // The keys go to the chat again, and the list is in its place.
     terminal.type_line("/todo");
     terminal.wait_for("│ > [ ] buy M");
     terminal.press("Escape");
@@ -218,7 +218,7 @@ fn the_todo_list_of_the_original_works() {
     terminal.wait_for_shell();
 }
 
-/// A client may name keys as it likes; the extension is told the names it knows.
+/// A client may use other names of keys; the extension gets the names it knows.
 #[test]
 fn the_todo_list_of_the_original_works_over_the_pipe() {
     let (workdir, server) = (Workdir::with_files("todo"), ModelServer::start());
@@ -237,7 +237,7 @@ fn the_todo_list_of_the_original_works_over_the_pipe() {
         assert_eq!(sent["success"], true, "{sent}");
     };
     press("rune", "a");
-    // As clients of earlier versions named them.
+    // The names of earlier clients.
     for (key, text) in [
         ("b", "b"),
         ("u", ""),
@@ -269,7 +269,7 @@ fn fixture(name: &str) -> std::path::PathBuf {
     std::path::Path::new(directory).join(name)
 }
 
-/// A copy of an extension among the fixtures: it writes beside itself.
+/// Returns a copy of an extension in the fixtures, because it writes to its own directory.
 fn copied(name: &str, parent: &std::path::Path) -> std::path::PathBuf {
     let directory = parent.join(name);
     std::fs::create_dir_all(&directory).unwrap();
@@ -287,7 +287,7 @@ fn frames(text: &str) -> Vec<serde_json::Value> {
     lines.collect()
 }
 
-/// What the extension was told of its panel, but for its size.
+/// Returns the events that the extension got for its panel, without its size.
 fn panel_frames(directory: &std::path::Path) -> Vec<serde_json::Value> {
     let told = std::fs::read_to_string(directory.join("frames.log")).unwrap_or_default();
     let told = frames(&told).into_iter();

@@ -1,4 +1,4 @@
-//! Whatever ends the chat, the terminal has the settings and modes it had before.
+//! Whatever ends the chat, the settings and modes of the terminal are restored.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,10 +20,10 @@ use crate::support::binary;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// zot on a terminal of which every byte is seen.
+/// zot on a terminal whose output is recorded.
 struct Screen {
     zot: Child,
-    /// Its other side; closed, the terminal is gone.
+    /// The other end; closing it closes the terminal.
     master: Option<File>,
     watcher: Option<JoinHandle<()>>,
     is_over: Arc<AtomicBool>,
@@ -129,7 +129,7 @@ impl Screen {
         self.master.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// As when its window is closed.
+    /// Closes the terminal, like its window.
     fn hang_up(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.watcher.take().unwrap().join().unwrap();
@@ -158,7 +158,7 @@ impl Screen {
     fn assert_restored(&self, how: &str) {
         let now = format!("{:?}", tcgetattr(&self.kept).unwrap());
         assert_eq!(now, self.before, "{how}");
-        // The last bytes may still be on their way through the terminal.
+        // The last bytes may still be in transit.
         let begun = Instant::now();
         while let Err(problem) = modes_after(&self.written()) {
             assert!(
@@ -178,7 +178,7 @@ impl Drop for Screen {
     }
 }
 
-/// What of the modes that were set is left.
+/// Returns the modes that are still set.
 fn modes_after(written: &str) -> Result<(), String> {
     let (mut modes, mut keyboards, mut is_styled) = (BTreeSet::new(), 0, false);
     let mut is_cursor_shown = true;
@@ -204,7 +204,7 @@ fn modes_after(written: &str) -> Result<(), String> {
 }
 
 #[test]
-fn whatever_ends_it_settings_and_modes_are_as_before() {
+fn settings_and_modes_are_restored_whatever_ends_the_chat() {
     type End = fn(&mut Screen);
     let endings: [(&str, i32, End); 6] = [
         ("/exit", 0, |screen| screen.type_bytes(b"/exit\r")),
@@ -239,7 +239,7 @@ fn whatever_ends_it_settings_and_modes_are_as_before() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_it() {
+fn a_closed_terminal_ends_the_chat() {
     for prompt in [&b""[..], b"slow:100000:1\r"] {
         let mut screen = Screen::open(&[], |_| {});
         screen.wait_for("/help");
@@ -253,7 +253,7 @@ fn a_terminal_that_goes_away_ends_it() {
 }
 
 #[test]
-fn prompts_that_cannot_be_remembered_disturb_nothing() {
+fn an_unwritable_history_disturbs_nothing() {
     let mut screen = Screen::open(&[], |workdir| {
         std::fs::create_dir(workdir.zot_home().join("history.jsonl")).unwrap();
     });
@@ -267,7 +267,7 @@ fn prompts_that_cannot_be_remembered_disturb_nothing() {
     assert!(screen.workdir.zot_home().join("history.jsonl").is_dir());
 }
 
-/// No chat is opened where nobody can type, and nothing is written that only a terminal understands.
+/// Without a terminal no chat is opened, and no escape sequences are written.
 #[test]
 fn without_a_terminal_there_is_no_chat() {
     let workdir = Workdir::with_files("work");

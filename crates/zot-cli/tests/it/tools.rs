@@ -6,7 +6,7 @@ use testkit::{IMAGE_BASE64, Wire};
 use crate::support::{Session, assert_no_error, of_kind, streamed_text};
 
 #[test]
-fn reads_of_one_batch_answer_in_call_order() {
+fn reads_of_one_batch_are_reported_in_call_order() {
     for wire in Wire::BOTH {
         let mut session = Session::start(wire);
         let files = ["long.txt", "a.txt", "nonl.txt", "missing.txt", "dup.txt"];
@@ -78,7 +78,7 @@ fn images_of_a_tool_reach_the_model() {
 }
 
 #[test]
-fn nothing_is_mirrored_without_a_image() {
+fn nothing_is_mirrored_without_an_image() {
     let mut session = Session::start(Wire::OpenAi);
     session.zot.turn("1", "tool:bash:{\"command\":\"echo hi\"}");
     let request = session.server.requests().pop().unwrap();
@@ -130,7 +130,7 @@ fn a_tool_that_is_not_offered_is_not_run() {
 }
 
 #[test]
-fn the_system_prompt_is_what_the_flags_say() {
+fn the_flags_set_the_system_prompt() {
     for wire in Wire::BOTH {
         let mut session = Session::start_with(wire, |zot| {
             zot.arguments(["--system-prompt", "SYS", "--append-system-prompt", "APP1"])

@@ -16,7 +16,7 @@ fn job(text: &str) -> Job {
 }
 
 #[test]
-fn jobs_come_out_in_the_order_they_went_in() {
+fn jobs_come_out_in_order() {
     let mut queue = JobQueue::default();
     for text in ["a", "b", "c"] {
         queue.push(job(text)).unwrap();
@@ -28,7 +28,7 @@ fn jobs_come_out_in_the_order_they_went_in() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_takes_again_after_a_pop() {
+fn a_full_queue_refuses_until_a_job_is_popped() {
     let mut queue = JobQueue::default();
     for _ in 0..MAX_QUEUED_COMMANDS {
         queue.push(job("x")).unwrap();
@@ -47,7 +47,7 @@ fn a_full_queue_refuses_and_takes_again_after_a_pop() {
 }
 
 #[test]
-fn everything_a_client_can_make_long_counts() {
+fn everything_of_variable_length_counts() {
     let id = RequestId::text(&"i".repeat(MAX_QUEUED_COMMAND_BYTES / 2));
     let work = JobWork::Compact;
     let mut queue = JobQueue::default();

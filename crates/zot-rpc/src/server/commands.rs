@@ -38,7 +38,7 @@ const CAPABILITIES: [&str; 20] = [
 ];
 
 impl Server {
-    /// Carries out a command: answers it at once, or queues the work.
+    /// Carries out a command: responds immediately, or queues the work.
     pub(super) fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
         let kind = command.name();
         match command {
@@ -47,10 +47,10 @@ impl Server {
             Command::Prompt(prompt) => self.prompt(id, prompt),
             Command::Compact => self.compact(id, kind),
             Command::Abort => self.abort(id, kind),
-            Command::Steer(steer) => self.conclude(id, kind, self.steer(steer)),
+            Command::Steer(steer) => self.respond_with(id, kind, self.steer(steer)),
             Command::Confirm(confirm) => {
                 let result = self.confirm(confirm);
-                self.conclude_quietly(id, kind, result)
+                self.respond_without_data(id, kind, result)
             }
             Command::GetState => self.succeed(id, kind, self.runtime.state()),
             Command::GetMessages { full } => self.get_messages(id, kind, full),
@@ -58,37 +58,39 @@ impl Server {
             Command::GetTools => self.succeed(id, kind, self.tools()),
             Command::GetUsage => self.succeed(id, kind, self.runtime.usage()),
             Command::SetMessages { messages, append } => {
-                self.conclude(id, kind, self.set_messages(messages, append))
+                self.respond_with(id, kind, self.set_messages(messages, append))
             }
-            Command::SetModel { model } => self.conclude(id, kind, self.set_model(model)),
-            Command::SetReasoning { effort } => self.conclude(id, kind, self.set_reasoning(effort)),
-            Command::SetTools { tools } => self.conclude(id, kind, self.set_tools(tools)),
+            Command::SetModel { model } => self.respond_with(id, kind, self.set_model(model)),
+            Command::SetReasoning { effort } => {
+                self.respond_with(id, kind, self.set_reasoning(effort))
+            }
+            Command::SetTools { tools } => self.respond_with(id, kind, self.set_tools(tools)),
             Command::SetSystemPrompt { prompt } => {
-                self.conclude_quietly(id, kind, self.set_system_prompt(prompt))
+                self.respond_without_data(id, kind, self.set_system_prompt(prompt))
             }
-            Command::Clear => self.conclude_quietly(id, kind, self.clear()),
+            Command::Clear => self.respond_without_data(id, kind, self.clear()),
             Command::Subscribe { events, details } => {
                 let result = self.subscribe(events, details);
-                self.conclude(id, kind, result)
+                self.respond_with(id, kind, result)
             }
             Command::GetCommands => {
                 let result = self.get_commands(id.clone());
-                self.answer_later(id, kind, result)
+                self.respond_later(id, kind, result)
             }
             Command::InvokeCommand { name, args } => {
                 let result = self.invoke_command(id.clone(), name, args);
-                self.answer_later(id, kind, result)
+                self.respond_later(id, kind, result)
             }
             Command::ReloadExt => {
                 let result = self.reload_ext(id.clone());
-                self.answer_later(id, kind, result)
+                self.respond_later(id, kind, result)
             }
             Command::PanelKey {
                 extension,
                 panel_id,
                 key,
                 text,
-            } => self.tell_panel(
+            } => self.send_to_panel(
                 id,
                 kind,
                 &extension,
@@ -103,7 +105,7 @@ impl Server {
                 panel_id,
                 width,
                 height,
-            } => self.tell_panel(
+            } => self.send_to_panel(
                 id,
                 kind,
                 &extension,
@@ -116,7 +118,7 @@ impl Server {
             Command::PanelClose {
                 extension,
                 panel_id,
-            } => self.tell_panel(id, kind, &extension, PanelAction::Close { panel_id }),
+            } => self.send_to_panel(id, kind, &extension, PanelAction::Close { panel_id }),
         }
     }
 
@@ -127,7 +129,7 @@ impl Server {
         capabilities: &[String],
     ) -> io::Result<()> {
         if capabilities.iter().any(|name| name == "confirm") {
-            self.confirming.set_understood(&self.runtime);
+            self.confirming.set_announced(&self.runtime);
         }
         let data = HelloData {
             protocol_version: PROTOCOL_VERSION,
@@ -147,7 +149,7 @@ impl Server {
     fn abort(&mut self, id: Option<RequestId>, name: &str) -> io::Result<()> {
         self.runtime.cancel();
         self.replies.cancel();
-        self.aborted = self.running.is_some();
+        self.is_aborted = self.running.is_some();
         self.acknowledge(id, name)
     }
 
@@ -229,14 +231,14 @@ impl Server {
             .map_err(Refusal::argument)?;
         self.filter.set_details(details);
         if names_confirmations {
-            self.confirming.set_understood(&self.runtime);
+            self.confirming.set_announced(&self.runtime);
         }
         Ok(SubscribedData {
             events: self.filter.names(),
         })
     }
 
-    fn tell_panel(
+    fn send_to_panel(
         &mut self,
         id: Option<RequestId>,
         command: &str,
@@ -244,7 +246,7 @@ impl Server {
         action: PanelAction,
     ) -> io::Result<()> {
         let result = self.runtime.tell_panel(extension, action);
-        self.conclude_quietly(id, command, result.map_err(Refusal::from))
+        self.respond_without_data(id, command, result.map_err(Refusal::from))
     }
 
     fn tools(&self) -> ToolsData {

@@ -7,15 +7,16 @@ use zot_sdk::Runtime;
 use zot_wire::rpc::{Command, ConfirmCommand};
 use zot_wire::write_line;
 
-/// What is known of the client.
+/// What is known about the client.
 pub(super) struct Confirming {
-    /// How long calls wait for a client that gives confirmations; `None` once it is known to.
+    /// How long calls wait once the client has announced confirmations; `None` once it has.
     announced_time: Option<Duration>,
     has_hinted: bool,
 }
 
 impl Confirming {
-    /// Starts with a client that has announced nothing. Its calls wait for `unannounced` at most.
+    /// Creates the state of a client that has announced nothing: its calls wait for `unannounced` at
+    /// most.
     pub(super) fn new(runtime: &Runtime, unannounced: Option<Duration>) -> Self {
         let time = runtime.approval().timeout;
         if let Some(unannounced) = unannounced {
@@ -27,8 +28,8 @@ impl Confirming {
         }
     }
 
-    /// Gives the client the full time, because it has shown that it answers confirmations.
-    pub(super) fn set_understood(&mut self, runtime: &Runtime) {
+    /// Gives the client the full time, because it has shown that it knows about confirmations.
+    pub(super) fn set_announced(&mut self, runtime: &Runtime) {
         if let Some(time) = self.announced_time.take() {
             runtime.set_approval_timeout(time);
         }
@@ -40,23 +41,23 @@ impl Confirming {
             return None;
         }
         let seconds = runtime.approval().timeout.as_secs();
-        // When even standard error is gone, nobody can be warned.
+        // If standard error is closed, there is nowhere else to report it.
         let _ = writeln!(
             zot_terminal::stderr(),
-            "zot: warning: a tool call waits for a confirmation, and this client has not said that \
-             it gives any: without one it is refused after {seconds} s"
+            "zot: warning: a tool call waits for confirmation, but this client has not announced that \
+             it confirms; without a confirmation the call is refused after {seconds} s"
         );
         Some(format!(
             "this call waits for a confirmation: send {}, or false to refuse it; without an \
              answer it is refused after {seconds} s. A hello with \"capabilities\":[\"confirm\"] \
              says that you know",
-            answer(call_id)
+            allowing_command(call_id)
         ))
     }
 }
 
-/// The command that lets a call run.
-fn answer(call_id: &str) -> String {
+/// Returns the command that allows a call.
+fn allowing_command(call_id: &str) -> String {
     let confirm = Command::Confirm(ConfirmCommand {
         call_id: call_id.to_owned(),
         allow: true,

@@ -1,4 +1,4 @@
-//! The commands that start work, and those that reach the agent while it works.
+//! Commands that start work, and those that affect running work.
 
 use std::io;
 use std::time::Duration;
@@ -35,9 +35,9 @@ impl Server {
                         mentions: prompt.mentions,
                     };
                     match self.steer(steer) {
-                        // The work has just ended, so this is the next prompt.
+                        // The work has just ended: this becomes the next prompt.
                         Err(refusal) if refusal.code == "not_running" => {}
-                        result => return self.conclude(id, NAME, result),
+                        result => return self.respond_with(id, NAME, result),
                     }
                 }
             }
@@ -65,7 +65,7 @@ impl Server {
     }
 
     pub(super) fn confirm(&mut self, confirm: ConfirmCommand) -> Result<(), Refusal> {
-        self.confirming.set_understood(&self.runtime);
+        self.confirming.set_announced(&self.runtime);
         let verdict = if confirm.allow {
             let arguments = match confirm.args {
                 None => None,
@@ -99,7 +99,7 @@ impl Server {
 
     pub(super) fn enqueue(&mut self, job: Job, command: &str) -> io::Result<()> {
         match self.queue.push(job) {
-            // Starts at once when nothing runs, so that the next command finds it running.
+            // Starts immediately if nothing runs, so that the next command sees it running.
             Ok(()) => self.start_next(),
             Err(job) => self.refuse(
                 job.id,

@@ -2,7 +2,7 @@
 
 use zot_sdk::{ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 
-/// Why a command was refused: a stable word for programs, a sentence for people.
+/// Why a command was refused: a stable code for programs and a message for people.
 pub(super) struct Refusal {
     pub(super) code: &'static str,
     pub(super) error: String,

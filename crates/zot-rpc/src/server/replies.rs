@@ -1,4 +1,4 @@
-//! Commands that are answered later, because extensions are asked or restarted.
+//! Commands whose responses come later, because they wait for extensions.
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
@@ -15,7 +15,7 @@ use super::Server;
 use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
-/// How many commands may wait for extensions at a time.
+/// The most commands that may wait for extensions at a time.
 ///
 /// Limit: a further command that waits for extensions is refused.
 const MAX_PENDING_REPLIES: usize = 64;
@@ -28,13 +28,13 @@ pub(super) enum Reply {
         Option<RequestId>,
         Result<Vec<ExtensionEntry>, ReloadFailure>,
     ),
-    /// Its task panicked, which is a bug.
-    Broken(Asked),
+    /// The task of a command panicked, which is a bug.
+    Panicked(PendingCommand),
 }
 
-/// Which command a task works on.
+/// The command a task works on.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct PendingCommand {
     id: Option<RequestId>,
     command: &'static str,
 }
@@ -43,8 +43,8 @@ pub(super) struct Asked {
 #[derive(Default)]
 pub(super) struct Replies {
     tasks: JoinSet<Reply>,
-    asked: HashMap<Id, Asked>,
-    reloading: bool,
+    pending: HashMap<Id, PendingCommand>,
+    is_reloading: bool,
     /// Cancels requests to extensions.
     cancel: CancellationToken,
 }
@@ -54,9 +54,9 @@ impl Replies {
         self.tasks.is_empty()
     }
 
-    /// Whether extensions are being restarted; prompts wait meanwhile.
+    /// Returns whether extensions are being restarted; prompts wait until then.
     pub(super) fn is_reloading(&self) -> bool {
-        self.reloading
+        self.is_reloading
     }
 
     /// Ends the commands in progress with an error.
@@ -67,21 +67,21 @@ impl Replies {
 
     pub(super) fn abandon(&mut self) {
         self.tasks.abort_all();
-        self.reloading = false;
+        self.is_reloading = false;
     }
 
-    /// Waits for the next reply, for ever if none is pending.
+    /// Waits for the next reply, forever if none is pending.
     pub(super) async fn next(&mut self) -> Reply {
         loop {
             match self.tasks.join_next_with_id().await {
                 Some(Ok((task, reply))) => {
-                    self.asked.remove(&task);
+                    self.pending.remove(&task);
                     return reply;
                 }
                 Some(Err(error)) => {
-                    let asked = self.asked.remove(&error.id());
-                    if let (Some(asked), true) = (asked, error.is_panic()) {
-                        return Reply::Broken(asked);
+                    let command = self.pending.remove(&error.id());
+                    if let (Some(command), true) = (command, error.is_panic()) {
+                        return Reply::Panicked(command);
                     }
                 }
                 None => pending().await,
@@ -91,7 +91,7 @@ impl Replies {
 
     fn add(
         &mut self,
-        asked: Asked,
+        command: PendingCommand,
         reply: impl Future<Output = Reply> + Send + 'static,
     ) -> Result<(), Refusal> {
         if self.tasks.len() >= MAX_PENDING_REPLIES {
@@ -101,7 +101,7 @@ impl Replies {
             ));
         }
         let task = self.tasks.spawn(reply).id();
-        self.asked.insert(task, asked);
+        self.pending.insert(task, command);
         Ok(())
     }
 }
@@ -109,11 +109,11 @@ impl Replies {
 impl Server {
     pub(super) fn get_commands(&mut self, id: Option<RequestId>) -> Result<(), Refusal> {
         let runtime = Arc::clone(&self.runtime);
-        let asked = Asked {
+        let command = PendingCommand {
             id: id.clone(),
             command: "get_commands",
         };
-        self.replies.add(asked, async move {
+        self.replies.add(command, async move {
             Reply::Commands(id, runtime.commands().await)
         })
     }
@@ -126,11 +126,11 @@ impl Server {
     ) -> Result<(), Refusal> {
         let runtime = Arc::clone(&self.runtime);
         let cancel = self.replies.cancel.clone();
-        let asked = Asked {
+        let command = PendingCommand {
             id: id.clone(),
             command: "invoke_command",
         };
-        self.replies.add(asked, async move {
+        self.replies.add(command, async move {
             let name = name.strip_prefix('/').unwrap_or(&name);
             let invoked = tokio::select! {
                 invoked = runtime.invoke_command(name, &arguments) => invoked,
@@ -141,19 +141,19 @@ impl Server {
     }
 
     pub(super) fn reload_ext(&mut self, id: Option<RequestId>) -> Result<(), Refusal> {
-        // An extension that is asked must be running.
+        // A restart would break the requests that are in progress.
         if self.running.is_some() || !self.replies.is_empty() {
             return Err(Refusal::new("busy", "busy"));
         }
         let runtime = Arc::clone(&self.runtime);
-        let asked = Asked {
+        let command = PendingCommand {
             id: id.clone(),
             command: "reload_ext",
         };
-        self.replies.add(asked, async move {
+        self.replies.add(command, async move {
             Reply::Reloaded(id, runtime.reload_extensions().await)
         })?;
-        self.replies.reloading = true;
+        self.replies.is_reloading = true;
         Ok(())
     }
 
@@ -167,15 +167,15 @@ impl Server {
                 let Refusal { code, error } = error.into();
                 self.refuse(id, "invoke_command", code, error)
             }
-            Reply::Broken(Asked { id, command }) => {
+            Reply::Panicked(PendingCommand { id, command }) => {
                 if command == "reload_ext" {
-                    self.replies.reloading = false;
+                    self.replies.is_reloading = false;
                 }
                 let error = "the command failed internally; please report this".to_owned();
                 self.refuse(id, command, "internal", error)
             }
             Reply::Reloaded(id, outcome) => {
-                self.replies.reloading = false;
+                self.replies.is_reloading = false;
                 match outcome {
                     Ok(extensions) => self.succeed(id, "reload_ext", ExtensionsData { extensions }),
                     Err(failure) => {

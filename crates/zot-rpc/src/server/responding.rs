@@ -1,4 +1,4 @@
-//! Answers to commands.
+//! Responses to commands.
 
 use std::io;
 
@@ -33,7 +33,7 @@ impl Server {
             .push(&Response::failure(id, command, code, error))
     }
 
-    pub(super) fn conclude<T: Serialize>(
+    pub(super) fn respond_with<T: Serialize>(
         &mut self,
         id: Option<RequestId>,
         command: &str,
@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    pub(super) fn conclude_quietly(
+    pub(super) fn respond_without_data(
         &mut self,
         id: Option<RequestId>,
         command: &str,
@@ -57,8 +57,8 @@ impl Server {
         }
     }
 
-    /// Refuses a command at once if it cannot be answered later.
-    pub(super) fn answer_later(
+    /// Refuses a command that could not be started; otherwise its response comes later.
+    pub(super) fn respond_later(
         &mut self,
         id: Option<RequestId>,
         command: &str,

@@ -14,17 +14,27 @@ use crate::workspace::Workspace;
 /// Permission bits with which group or others could change what zot trusts.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Checks that `$ZOT_HOME` is a directory that others cannot change.
+const WRITABLE_FIX: &str =
+    "free some space, change its owner or mode, or name another directory in ZOT_HOME";
+
+/// Checks that `$ZOT_HOME` is a directory that zot can write to and others cannot, or can be created.
 pub(super) fn home(workspace: &Workspace) -> Check {
     let home = &workspace.zot_home;
     let shown = home.display();
     let metadata = match fs::metadata(home) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Check::ok("home", format!("{shown} (created when needed)"));
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !home.is_symlink() => {
+            return match try_writing(nearest_existing(home)) {
+                Ok(()) => Check::ok("home", format!("{shown} (created when needed)")),
+                Err(error) => {
+                    let found = format!("{shown} cannot be created: {error}");
+                    let fix = "create it yourself, or name another directory in ZOT_HOME";
+                    Check::problem("home", found, fix)
+                }
+            };
         }
         Err(error) => {
-            let fix = "make it readable, or name another directory in ZOT_HOME";
+            let fix = "make it accessible, or name another directory in ZOT_HOME";
             return Check::problem("home", format!("{shown}: {error}"), fix);
         }
     };
@@ -37,12 +47,28 @@ pub(super) fn home(workspace: &Workspace) -> Check {
         let found = format!("{shown} can be changed by other users (mode {mode:04o})");
         return Check::problem("home", found, format!("chmod go-w '{shown}'"));
     }
-    if let Err(error) = try_writing(home) {
-        let found = format!("{shown} cannot be written to: {error}");
-        let fix = "make room, change its owner or mode, or name another directory in ZOT_HOME";
-        return Check::problem("home", found, fix);
+    // A run as another user may have left behind what this one cannot change.
+    for directory in [home.clone(), home.join("sessions")] {
+        match try_writing(&directory) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let found = format!("{} cannot be written to: {error}", directory.display());
+                return Check::problem("home", found, WRITABLE_FIX);
+            }
+        }
     }
     Check::ok("home", shown.to_string())
+}
+
+/// Returns the nearest ancestor of `path` that exists.
+fn nearest_existing(path: &Path) -> &Path {
+    let mut ancestors = path.ancestors().skip(1);
+    let found = ancestors.find(|ancestor| ancestor.as_os_str().is_empty() || ancestor.exists());
+    match found {
+        Some(ancestor) if !ancestor.as_os_str().is_empty() => ancestor,
+        _ => Path::new("."),
+    }
 }
 
 /// Creates and removes a file.

@@ -45,7 +45,7 @@ impl From<Status> for CommandConfinement {
 pub(crate) enum NotConfined {
     #[error(
         "commands cannot be confined here ({reason}), and zot is confined to {}: use read, write and \
-         edit; the user can lift this with /unjail", directory.display()
+         edit; only the user can lift this", directory.display()
     )]
     Impossible {
         reason: String,
@@ -53,7 +53,7 @@ pub(crate) enum NotConfined {
     },
     #[error("make a temporary directory for commands: {}", reason(.0))]
     Scratch(#[source] io::Error),
-    #[error("the command cannot be confined: {0}; the user can lift this with /unjail")]
+    #[error("the command cannot be confined: {0}; only the user can lift this")]
     Refused(#[from] ConfineError),
 }
 

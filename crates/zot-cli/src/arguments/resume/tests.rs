@@ -8,7 +8,7 @@ fn not_found(value: &str) -> Meaning {
 }
 
 #[test]
-fn what_names_a_session_is_one() {
+fn an_existing_session_is_used() {
     assert_eq!(meaning("fix the bug", None), Meaning::Session);
 }
 
@@ -28,7 +28,7 @@ fn sentences_and_plain_words_are_the_prompt() {
 }
 
 #[test]
-fn what_looks_like_an_id_or_a_path_is_never_sent() {
+fn a_mistyped_id_or_path_is_never_a_prompt() {
     for value in [
         "3f2a",
         "deadbeef",

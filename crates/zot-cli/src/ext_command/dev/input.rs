@@ -5,7 +5,7 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-/// Lines typed ahead; reading stops until there is room.
+/// How many typed lines may wait; then reading pauses.
 const LINES_CAPACITY: usize = 16;
 
 /// Returns the lines of standard input, read by a thread that ends with the process.

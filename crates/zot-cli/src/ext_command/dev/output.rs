@@ -7,23 +7,27 @@ use zot_sdk::extensions::check::{
     CommandAction, ExtensionFrame, ExtensionOutput, Introduction, PanelContent,
 };
 
-use crate::output::write_line as say;
+use crate::output::write_line as print_line;
 use crate::text::one_line;
 
 pub(super) fn write(event: DevEvent<'_>) -> io::Result<()> {
     match event {
         DevEvent::Started(introduction) => write_introduction(introduction),
         DevEvent::Output(output) => write_output(output),
-        DevEvent::Shortfall(shortfall) => say(format_args!("! {}", one_line(shortfall))),
-        DevEvent::Stopped { problem } => say(format_args!("! {problem}; waiting for a change")),
-        DevEvent::Rejected { problem } => say(format_args!("! {problem}")),
-        DevEvent::Saved { path } => say(format_args!("~ {} changed: restarting", path.display())),
+        DevEvent::Shortfall(shortfall) => print_line(format_args!("! {}", one_line(shortfall))),
+        DevEvent::Stopped { problem } => {
+            print_line(format_args!("! {problem}; waiting for a change"))
+        }
+        DevEvent::Rejected { problem } => print_line(format_args!("! {problem}")),
+        DevEvent::Saved { path } => {
+            print_line(format_args!("~ {} changed: restarting", path.display()))
+        }
     }
 }
 
 fn write_introduction(introduction: &Introduction) -> io::Result<()> {
     let hello = &introduction.hello;
-    say(format_args!(
+    print_line(format_args!(
         "+ {} {} is running",
         one_line(&hello.name),
         one_line(&hello.version)
@@ -40,7 +44,7 @@ fn write_introduction(introduction: &Introduction) -> io::Result<()> {
         ("intercepts", &subscription.intercept),
     ] {
         if !names.is_empty() {
-            say(format_args!("+ {what} {}", one_line(&names.join(", "))))?;
+            print_line(format_args!("+ {what} {}", one_line(&names.join(", "))))?;
         }
     }
     Ok(())
@@ -51,19 +55,21 @@ fn write_registration(kind: &str, name: &str, description: &str) -> io::Result<(
         "" => String::new(),
         description => format!(": {}", one_line(description)),
     };
-    say(format_args!("+ {kind}{}{description}", one_line(name)))
+    print_line(format_args!("+ {kind}{}{description}", one_line(name)))
 }
 
 fn write_output(output: &ExtensionOutput) -> io::Result<()> {
     match output {
         ExtensionOutput::Frame(frame) => write_frame(frame),
-        ExtensionOutput::Log(line) => say(format_args!("stderr: {}", line)),
-        ExtensionOutput::Unusable { line, error } => say(format_args!(
+        ExtensionOutput::Log(line) => print_line(format_args!("stderr: {}", line)),
+        ExtensionOutput::Unusable { line, error } => print_line(format_args!(
             "! {}: {}",
             one_line(&error.to_string()),
             one_line(line)
         )),
-        ExtensionOutput::TooLong => say(format_args!("! a line of more than 16 MiB was dropped")),
+        ExtensionOutput::TooLong => {
+            print_line(format_args!("! a line of more than 16 MiB was dropped"))
+        }
         ExtensionOutput::StdoutClosed | ExtensionOutput::StreamsClosed => Ok(()),
     }
 }
@@ -78,27 +84,33 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
         } => write_registration("tool ", name, description),
         ExtensionFrame::CommandResponse(response) => {
             if !response.error.is_empty() {
-                say(format_args!("< error: {}", response.error))?;
+                print_line(format_args!("< error: {}", response.error))?;
             }
             match &response.action {
-                CommandAction::Prompt { prompt } => say(format_args!("< prompt: {}", prompt)),
-                CommandAction::Insert { insert } => say(format_args!("< insert: {}", insert)),
-                CommandAction::Display { display } => say(format_args!("< display: {}", display)),
+                CommandAction::Prompt { prompt } => {
+                    print_line(format_args!("< prompt: {}", prompt))
+                }
+                CommandAction::Insert { insert } => {
+                    print_line(format_args!("< insert: {}", insert))
+                }
+                CommandAction::Display { display } => {
+                    print_line(format_args!("< display: {}", display))
+                }
                 CommandAction::OpenPanel { open_panel } => {
                     write_panel(&open_panel.id, &open_panel.content)
                 }
-                CommandAction::Noop => say(format_args!("< noop")),
+                CommandAction::Noop => print_line(format_args!("< noop")),
             }
         }
         ExtensionFrame::ToolResult(result) => {
             let outcome = if result.is_error { "error" } else { "result" };
             if result.content.is_empty() {
-                return say(format_args!("< {outcome}: (no content)"));
+                return print_line(format_args!("< {outcome}: (no content)"));
             }
             for block in &result.content {
                 match block.kind.as_str() {
-                    "text" => say(format_args!("< {outcome}: {}", block.text))?,
-                    kind => say(format_args!(
+                    "text" => print_line(format_args!("< {outcome}: {}", block.text))?,
+                    kind => print_line(format_args!(
                         "< {outcome}: [{} {}]",
                         one_line(kind),
                         one_line(&block.mime_type)
@@ -108,11 +120,11 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
             Ok(())
         }
         ExtensionFrame::Notify { level, message } => {
-            say(format_args!("* {}: {}", one_line(level), message))
+            print_line(format_args!("* {}: {}", one_line(level), message))
         }
         ExtensionFrame::PanelRender { panel_id, content } => write_panel(panel_id, content),
         ExtensionFrame::PanelClose { panel_id } => {
-            say(format_args!("< panel {} closed", one_line(panel_id)))
+            print_line(format_args!("< panel {} closed", one_line(panel_id)))
         }
         ExtensionFrame::Hello(_)
         | ExtensionFrame::Ready
@@ -123,16 +135,16 @@ fn write_frame(frame: &ExtensionFrame) -> io::Result<()> {
 }
 
 fn write_panel(id: &str, content: &PanelContent) -> io::Result<()> {
-    say(format_args!(
+    print_line(format_args!(
         "< panel {}: {}",
         one_line(id),
         one_line(&content.title)
     ))?;
     for line in &content.lines {
-        say(format_args!("  | {}", one_line(line)))?;
+        print_line(format_args!("  | {}", one_line(line)))?;
     }
     match content.footer.as_str() {
         "" => Ok(()),
-        footer => say(format_args!("  | {}", one_line(footer))),
+        footer => print_line(format_args!("  | {}", one_line(footer))),
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_asked_for_cannot_pass_for_something_else() {
+fn requested_permissions_cannot_be_disguised() {
     let permissions = Permissions {
         fs_read: vec!["$CWD/notes".to_owned(), "~/a b".to_owned()],
         fs_write: vec![

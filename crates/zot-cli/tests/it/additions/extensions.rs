@@ -76,7 +76,7 @@ fn extensions() {
     assert_eq!(board.received("command_invoked")[0]["args"], "about lists");
 }
 
-/// Waits for what the command in `line` causes, in the order of `caused`.
+/// Waits for the frames that the command in `line` causes, in the order of `caused`.
 fn wait_for_all(zot: &mut Zot, line: &str) -> Result<(), &'static str> {
     let command: Value = serde_json::from_str(line).unwrap();
     let mut caused: Vec<&str> = match (command["type"].as_str(), command["name"].as_str()) {

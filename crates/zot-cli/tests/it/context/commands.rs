@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use testkit::{ScriptedExtension, echo_tool};
 
-use super::Place;
+use super::Project;
 
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
@@ -13,11 +13,11 @@ fn parsed(text: &str) -> Value {
 
 #[test]
 fn context_shows_every_part_and_its_cost() {
-    let place = Place::new();
-    place.write("AGENTS.md", "Use tabs.\n");
-    let run = place.zot(&["context", "--append-system-prompt", "APP!"]);
+    let project = Project::new();
+    project.write("AGENTS.md", "Use tabs.\n");
+    let run = project.zot(&["context", "--append-system-prompt", "APP!"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    let path = place.workdir.path().join("AGENTS.md");
+    let path = project.workdir.path().join("AGENTS.md");
     let parts: Vec<&str> = run
         .stdout
         .lines()
@@ -49,11 +49,11 @@ fn context_shows_every_part_and_its_cost() {
 
 #[test]
 fn context_for_programs_adds_up() {
-    let place = Place::new();
-    place.write("AGENTS.md", "Use tabs.\n");
-    place.write("CLAUDE.md/not-a-file", "");
-    place.write_home("SYSTEM.md", "1234");
-    let run = place.zot(&["context", "--json", "--no-skill", "--tools", "read"]);
+    let project = Project::new();
+    project.write("AGENTS.md", "Use tabs.\n");
+    project.write("CLAUDE.md/not-a-file", "");
+    project.write_home("SYSTEM.md", "1234");
+    let run = project.zot(&["context", "--json", "--no-skill", "--tools", "read"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let report = parsed(&run.stdout);
     let parts = report["parts"].as_array().unwrap();
@@ -65,7 +65,7 @@ fn context_for_programs_adds_up() {
     assert_eq!(parts[0]["tokens"], 1);
     assert_eq!(
         parts[0]["path"],
-        json!(place.workdir.zot_home().join("SYSTEM.md"))
+        json!(project.workdir.zot_home().join("SYSTEM.md"))
     );
     let sum: u64 = parts
         .iter()
@@ -79,13 +79,13 @@ fn context_for_programs_adds_up() {
             .contains("CLAUDE.md: is a directory, expected a regular file")
     );
 
-    place.print(&["--no-skill", "--tools", "read", "say:1"]);
+    project.print(&["--no-skill", "--tools", "read", "say:1"]);
     let bytes: u64 = parts[..3]
         .iter()
         .map(|part| part["bytes"].as_u64().unwrap())
         .sum();
     assert_eq!(
-        place.system().len() as u64,
+        project.system().len() as u64,
         bytes + 4,
         "parts are separated by an empty line"
     );
@@ -93,10 +93,10 @@ fn context_for_programs_adds_up() {
 
 #[test]
 fn context_counts_the_tools_of_extensions() {
-    let place = Place::new();
+    let project = Project::new();
     ScriptedExtension::new("probe", [echo_tool("shout")])
-        .install(&place.workdir.zot_home().join("extensions"));
-    let report = parsed(&place.zot(&["context", "--json"]).stdout);
+        .install(&project.workdir.zot_home().join("extensions"));
+    let report = parsed(&project.zot(&["context", "--json"]).stdout);
     let parts = report["parts"].as_array().unwrap();
     let last = parts.last().unwrap();
     assert_eq!(last["name"], "shout");
@@ -105,50 +105,50 @@ fn context_counts_the_tools_of_extensions() {
 
 #[test]
 fn context_takes_no_prompt() {
-    let place = Place::new();
+    let project = Project::new();
     for arguments in [&["context", "hello"][..], &["context", "-p"]] {
-        assert_eq!(place.zot(arguments).code, Some(2), "{arguments:?}");
+        assert_eq!(project.zot(arguments).code, Some(2), "{arguments:?}");
     }
 }
 
 #[test]
 fn a_new_skill_can_be_listed_and_shown() {
-    let place = Place::new();
-    let made = place.zot(&["skills", "new", "deploy", "--description", "Ship: \"it\"."]);
+    let project = Project::new();
+    let made = project.zot(&["skills", "new", "deploy", "--description", "Ship: \"it\"."]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
-    let again = place.zot(&["skills", "new", "deploy"]);
+    let again = project.zot(&["skills", "new", "deploy"]);
     assert_eq!(again.code, Some(1));
     assert!(again.stderr.contains("exists already"));
-    assert_eq!(place.zot(&["skills", "new", "../x"]).code, Some(1));
+    assert_eq!(project.zot(&["skills", "new", "../x"]).code, Some(1));
 
-    let list = place.zot(&["skills", "list"]);
+    let list = project.zot(&["skills", "list"]);
     assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
     let lines: Vec<&str> = list.stdout.lines().collect();
     assert!(lines[0].starts_with("NAME"));
     assert!(lines[1].starts_with("deploy ") && lines[1].contains("--with-skills"));
     assert!(lines[2].starts_with("write-zot-extension ") && lines[2].contains("always"));
 
-    let shown = place.zot(&["skills", "show", "deploy"]);
+    let shown = project.zot(&["skills", "show", "deploy"]);
     assert!(
         shown.stdout.starts_with("deploy: Ship: \"it\".\nfrom: "),
         "{}",
         shown.stdout
     );
     assert!(shown.stdout.contains("# deploy"));
-    let shown = parsed(&place.zot(&["skills", "show", "--json", "deploy"]).stdout);
+    let shown = parsed(&project.zot(&["skills", "show", "--json", "deploy"]).stdout);
     assert_eq!(shown["description"], "Ship: \"it\".");
     assert_eq!(shown["allowed_tools"], Value::Null);
     assert!(shown["body"].as_str().unwrap().starts_with("# deploy"));
 
-    let global = place.zot(&["skills", "new", "mine", "--global", "--json"]);
+    let global = project.zot(&["skills", "new", "mine", "--global", "--json"]);
     assert_eq!(global.code, Some(0));
-    let path = place.workdir.zot_home().join("skills/mine/SKILL.md");
+    let path = project.workdir.zot_home().join("skills/mine/SKILL.md");
     assert_eq!(
         parsed(&global.stdout),
         json!({"name": "mine", "path": path})
     );
     assert!(
-        place
+        project
             .workdir
             .zot_home()
             .join("skills/mine/SKILL.md")
@@ -158,22 +158,22 @@ fn a_new_skill_can_be_listed_and_shown() {
 
 #[test]
 fn the_list_names_what_is_hidden_and_what_is_broken() {
-    let place = Place::new();
+    let project = Project::new();
     let skill =
         "---\ndescription: d\nallowed-tools: Bash(git:*), Read\npermissions: [network]\n---\nx\n";
-    place.write(".zot/skills/one/SKILL.md", skill);
-    place.write_user(".claude/skills/one/SKILL.md", skill);
-    place.write(".agents/skills/bad/SKILL.md", "no front matter");
-    let report = parsed(&place.zot(&["skills", "list", "--json"]).stdout);
+    project.write(".zot/skills/one/SKILL.md", skill);
+    project.write_user(".claude/skills/one/SKILL.md", skill);
+    project.write(".agents/skills/bad/SKILL.md", "no front matter");
+    let report = parsed(&project.zot(&["skills", "list", "--json"]).stdout);
     let skills = report["skills"].as_array().unwrap();
     assert_eq!(skills[0]["hidden_by"], Value::Null);
     assert_eq!(skills[0]["allowed_tools"], json!(["bash", "read"]));
     assert_eq!(skills[0]["unenforced_patterns"], json!(["Bash(git:*)"]));
     assert_eq!(skills[0]["permissions"], json!(["network"]));
     assert_eq!(skills[1]["hidden_by"], "./.zot/skills");
-    let path = place.workdir.path().join(".agents/skills/bad/SKILL.md");
+    let path = project.workdir.path().join(".agents/skills/bad/SKILL.md");
     assert_eq!(report["problems"][0]["path"], json!(path));
-    let list = place.zot(&["skills", "list"]);
+    let list = project.zot(&["skills", "list"]);
     assert_eq!(list.code, Some(0));
     assert!(
         list.stderr.contains("it needs a description"),
@@ -181,29 +181,29 @@ fn the_list_names_what_is_hidden_and_what_is_broken() {
         list.stderr
     );
 
-    let bad = place.zot(&["skills", "show", "bad"]);
+    let bad = project.zot(&["skills", "show", "bad"]);
     assert_eq!(bad.code, Some(1));
     assert!(bad.stderr.contains("it needs a description"));
-    let unknown = place.zot(&["skills", "show", "none"]);
+    let unknown = project.zot(&["skills", "show", "none"]);
     assert!(
         unknown
             .stderr
             .contains("there are: one, write-zot-extension")
     );
-    assert_eq!(place.zot(&["skills"]).stdout, list.stdout);
-    assert_eq!(place.zot(&["skills", "lst"]).code, Some(2));
+    assert_eq!(project.zot(&["skills"]).stdout, list.stdout);
+    assert_eq!(project.zot(&["skills", "lst"]).code, Some(2));
 }
 
 #[test]
-fn what_a_skill_says_cannot_steer_the_terminal() {
-    let place = Place::new();
+fn the_text_of_a_skill_is_filtered() {
+    let project = Project::new();
     let skill = "---\ndescription: \"a\\e[31mb\"\n---\n\u{1b}[2Jx\n";
-    place.write(".zot/skills/evil/SKILL.md", skill);
+    project.write(".zot/skills/evil/SKILL.md", skill);
     for arguments in [&["skills", "list"][..], &["skills", "show", "evil"]] {
-        let command = place.command(arguments).into_command();
+        let command = project.command(arguments).into_command();
         let run = testkit::run_at_terminal(command);
         assert_eq!(run.code, Some(0));
         testkit::assert_harmless("skills", &run.output);
     }
-    fs::remove_dir_all(place.workdir.path().join(".zot")).unwrap();
+    fs::remove_dir_all(project.workdir.path().join(".zot")).unwrap();
 }

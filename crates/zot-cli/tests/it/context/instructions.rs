@@ -1,24 +1,24 @@
-//! `AGENTS.md` and its like.
+//! `AGENTS.md` and similar files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use testkit::{Wire, ZotCommand};
 
-use super::{Place, system_of};
+use super::{Project, system_of};
 use crate::support::{Session, binary};
 
 #[test]
-fn they_are_part_of_the_system_prompt_the_nearest_first() {
-    let place = Place::new();
-    place.write(".git/HEAD", "");
-    place.write("AGENTS.md", "Use tabs.\n");
-    place.write("CLAUDE.md", "Be kind.\n");
-    place.write("deep/er/.zot/instructions.md", "Use blanks.\n");
-    let deep = place.workdir.path().join("deep/er");
-    let run = place.print(&["--cwd", deep.to_str().unwrap(), "say:1"]);
+fn instructions_are_part_of_the_system_prompt() {
+    let project = Project::new();
+    project.write(".git/HEAD", "");
+    project.write("AGENTS.md", "Use tabs.\n");
+    project.write("CLAUDE.md", "Be kind.\n");
+    project.write("deep/er/.zot/instructions.md", "Use blanks.\n");
+    let deep = project.workdir.path().join("deep/er");
+    let run = project.print(&["--cwd", deep.to_str().unwrap(), "say:1"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
-    let system = place.system();
+    let system = project.system();
     let positions = [
         "<instructions from=\".zot/instructions.md\">\nUse blanks.\n</instructions>",
         "<instructions from=\"../../AGENTS.md\">\nUse tabs.\n</instructions>",
@@ -32,22 +32,22 @@ fn they_are_part_of_the_system_prompt_the_nearest_first() {
 }
 
 #[test]
-fn they_are_read_in_every_mode_and_can_be_left_out() {
-    let place = Place::new();
-    place.write("AGENTS.md", "Use tabs.");
+fn instructions_are_read_in_every_mode_and_can_be_left_out() {
+    let project = Project::new();
+    project.write("AGENTS.md", "Use tabs.");
     for (flags, expected) in [(&[][..], true), (&["--no-context-files"][..], false)] {
-        place.print(&[flags, &["say:1"]].concat());
-        assert_eq!(place.system().contains("Use tabs."), expected);
+        project.print(&[flags, &["say:1"]].concat());
+        assert_eq!(project.system().contains("Use tabs."), expected);
 
-        let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+        let mut zot = ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi)
             .arguments(flags)
             .spawn();
         zot.turn("1", "say:1");
-        assert_eq!(place.system().contains("Use tabs."), expected);
+        assert_eq!(project.system().contains("Use tabs."), expected);
     }
 }
 
-/// Providers reuse what they have read only as far as it is the same.
+/// Providers cache only an unchanged prefix.
 #[test]
 fn the_system_prompt_does_not_change_during_a_conversation() {
     let mut session = Session::start_with(Wire::OpenAi, |zot| zot.argument("--with-skills"));
@@ -60,44 +60,44 @@ fn the_system_prompt_does_not_change_during_a_conversation() {
 }
 
 #[test]
-fn a_system_prompt_of_ones_own_keeps_the_instructions() {
-    let place = Place::new();
-    place.write("AGENTS.md", "Use tabs.");
-    place.write_home("SYSTEM.md", "From home.");
-    place.print(&["--append-system-prompt", "APP", "say:1"]);
-    let system = place.system();
+fn a_custom_system_prompt_keeps_the_instructions() {
+    let project = Project::new();
+    project.write("AGENTS.md", "Use tabs.");
+    project.write_home("SYSTEM.md", "From home.");
+    project.print(&["--append-system-prompt", "APP", "say:1"]);
+    let system = project.system();
     assert!(system.starts_with("From home."), "{system}");
     assert!(system.contains("Use tabs."), "{system}");
     let (_, end) = system.split_once("APP\n\nCurrent date: 20").unwrap();
     let here = format!(
         "Current working directory: {}",
-        place.workdir.path().display()
+        project.workdir.path().display()
     );
     assert!(end.ends_with(&here), "{system}");
 
-    place.print(&[
+    project.print(&[
         "--system-prompt",
         "SYS",
         "--no-skill",
         "--no-context-files",
         "say:1",
     ]);
-    let system = place.system();
+    let system = project.system();
     assert!(system.starts_with("SYS\n\nCurrent date: 20"), "{system}");
     assert!(system.ends_with(&here), "{system}");
 }
 
 #[test]
-fn what_cannot_be_read_is_a_warning() {
-    let place = Place::new();
-    let outside = place.workdir.home().join("secret");
+fn unreadable_instructions_cause_a_warning() {
+    let project = Project::new();
+    let outside = project.workdir.home().join("secret");
     fs::write(&outside, "the secret").unwrap();
-    symlink(&outside, place.workdir.path().join("AGENTS.md")).unwrap();
-    place.write("CLAUDE.md", "Be kind.");
-    let run = place.print(&["say:1"]);
+    symlink(&outside, project.workdir.path().join("AGENTS.md")).unwrap();
+    project.write("CLAUDE.md", "Be kind.");
+    let run = project.print(&["say:1"]);
     assert_eq!(run.code, Some(0));
     assert!(run.stderr.starts_with("zot: warning: "), "{}", run.stderr);
     assert!(run.stderr.contains("AGENTS.md: is a link that leads out"));
-    let system = place.system();
+    let system = project.system();
     assert!(system.contains("Be kind.") && !system.contains("the secret"));
 }

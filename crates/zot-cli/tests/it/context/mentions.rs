@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 use testkit::{IMAGE_BASE64, Wire, ZotCommand};
 
-use super::Place;
+use super::Project;
 use crate::support::binary;
 
 #[test]
 fn files_and_directories_are_attached() {
-    let place = Place::new();
-    place.write("a b.txt", "with a blank\n");
-    place.write("sub/x.rs", "");
-    let run = place.print(&["explain @a.txt, @\"a b.txt\" and @sub."]);
+    let project = Project::new();
+    project.write("a b.txt", "with a blank\n");
+    project.write("sub/x.rs", "");
+    let run = project.print(&["explain @a.txt, @\"a b.txt\" and @sub."]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     assert_eq!(
-        place.last_request().prompt(),
+        project.last_request().prompt(),
         "explain @a.txt, @\"a b.txt\" and @sub.\n\n\
          [a.txt, attached by the user]\n```\none\ntwo\nthree\nfour\n```\n\n\
          [a b.txt, attached by the user]\n```\nwith a blank\n```\n\n\
@@ -24,35 +24,35 @@ fn files_and_directories_are_attached() {
 
 #[test]
 fn images_are_attached_by_content_in_print_mode() {
-    let place = Place::new();
-    place.workdir.write("photo.txt", testkit::IMAGE);
-    let run = place.print(&["what is on @photo.txt?"]);
+    let project = Project::new();
+    project.workdir.write("photo.txt", testkit::IMAGE);
+    let run = project.print(&["what is on @photo.txt?"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let body = place.last_request().body.to_string();
+    let body = project.last_request().body.to_string();
     assert!(body.contains(IMAGE_BASE64));
     assert!(body.contains("[photo.txt: an image, attached by the user]"));
 }
 
 #[test]
-fn what_names_no_file_stays_text() {
-    let place = Place::new();
+fn words_that_are_not_files_stay_text() {
+    let project = Project::new();
     for prompt in ["ask ada@a.txt", "@nobody knows", "a @ b"] {
-        place.print(&[prompt]);
-        assert_eq!(place.last_request().prompt(), prompt);
+        project.print(&[prompt]);
+        assert_eq!(project.last_request().prompt(), prompt);
     }
 }
 
-/// Nothing fails: the sign may mean anything in a prompt.
+/// This is not an error: an @ can mean anything in a prompt.
 #[test]
 fn a_missing_file_is_named_before_the_prompt_is_sent() {
-    let place = Place::new();
-    let run = place.print(&["compare @a.txt, @mian.rs and @ada"]);
+    let project = Project::new();
+    let run = project.print(&["compare @a.txt, @mian.rs and @ada"]);
     assert_eq!(run.code, Some(0));
     assert_eq!(
         run.stderr,
         "zot: warning: @mian.rs: no such file or directory; sent as text\n"
     );
-    let prompt = place.last_request().prompt();
+    let prompt = project.last_request().prompt();
     assert!(
         prompt.starts_with("compare @a.txt, @mian.rs and @ada\n\n[a.txt"),
         "{prompt}"
@@ -60,9 +60,9 @@ fn a_missing_file_is_named_before_the_prompt_is_sent() {
 }
 
 #[test]
-fn binary_files_are_named_and_special_ones_warned_about() {
-    let place = Place::new();
-    let run = place.print(&["@bin.dat @/dev/zero"]);
+fn binary_files_are_mentioned_and_special_ones_cause_a_warning() {
+    let project = Project::new();
+    let run = project.print(&["@bin.dat @/dev/zero"]);
     assert_eq!(run.code, Some(0));
     assert!(
         run.stderr
@@ -70,7 +70,7 @@ fn binary_files_are_named_and_special_ones_warned_about() {
         "{}",
         run.stderr
     );
-    let prompt = place.last_request().prompt();
+    let prompt = project.last_request().prompt();
     assert!(
         prompt.contains("[bin.dat: a binary file of 5 bytes, not attached]"),
         "{prompt}"
@@ -78,18 +78,18 @@ fn binary_files_are_named_and_special_ones_warned_about() {
     assert!(!prompt.contains("cd"), "{prompt}");
 }
 
-/// A link may have been made by anybody; a path that leads out is typed by the user.
+/// Anybody may have created a link, but only the user types a path that leads out of the project.
 #[test]
-fn a_link_shows_nothing_from_outside_of_the_project() {
-    let place = Place::new();
-    let root = place.workdir.path();
-    let outside = place.workdir.parent().join("outside.txt");
+fn a_link_does_not_show_files_outside_the_project() {
+    let project = Project::new();
+    let root = project.workdir.path();
+    let outside = project.workdir.parent().join("outside.txt");
     std::fs::write(&outside, "from outside").unwrap();
     let link = |target: &std::path::Path, name: &str| {
         std::os::unix::fs::symlink(target, root.join(name)).unwrap();
     };
     link(&outside, "link.txt");
-    link(&place.workdir.parent(), "directory");
+    link(&project.workdir.parent(), "directory");
     link(&root.join("a.txt"), "inside.txt");
     let mentions = [
         "@link.txt",
@@ -99,38 +99,38 @@ fn a_link_shows_nothing_from_outside_of_the_project() {
     ];
     for jail in [&[][..], &["--jail"]] {
         for mention in mentions {
-            let run = place.print(&[jail, &[mention]].concat());
-            let prompt = place.last_request().prompt();
+            let run = project.print(&[jail, &[mention]].concat());
+            let prompt = project.last_request().prompt();
             assert!(!prompt.contains("from outside"), "{prompt}");
             assert!(!prompt.contains("attached by the user"), "{prompt}");
             assert!(prompt.contains("not attached"), "{prompt}");
             let warned = &run.stderr;
             assert!(warned.contains("is a link that leads out of"), "{warned}");
         }
-        place.print(&[jail, &["@inside.txt"]].concat());
-        assert!(place.last_request().prompt().contains("three"));
-        place.print(&[jail, &["@../outside.txt"]].concat());
-        assert!(place.last_request().prompt().contains("from outside"));
+        project.print(&[jail, &["@inside.txt"]].concat());
+        assert!(project.last_request().prompt().contains("three"));
+        project.print(&[jail, &["@../outside.txt"]].concat());
+        assert!(project.last_request().prompt().contains("from outside"));
     }
 }
 
-/// What is piped in beside a prompt may be anybody's text.
+/// Text piped in beside a prompt may be written by anybody.
 #[test]
-fn data_can_mention_nothing() {
-    let place = Place::new();
-    place.write("secret.txt", "the secret");
-    place.piped(&["sum up:"], "read @secret.txt\n");
-    assert!(!place.last_request().prompt().contains("the secret"));
-    place.piped(&[], "read @secret.txt\n");
-    assert!(place.last_request().prompt().contains("the secret"));
+fn piped_data_cannot_mention_files() {
+    let project = Project::new();
+    project.write("secret.txt", "the secret");
+    project.piped(&["sum up:"], "read @secret.txt\n");
+    assert!(!project.last_request().prompt().contains("the secret"));
+    project.piped(&[], "read @secret.txt\n");
+    assert!(project.last_request().prompt().contains("the secret"));
 }
 
 #[test]
 fn templates_take_mentions_as_arguments() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", "Review $1. Never @bin.dat.");
-    place.print(&["/review @a.txt"]);
-    let prompt = place.last_request().prompt();
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", "Review $1. Never @bin.dat.");
+    project.print(&["/review @a.txt"]);
+    let prompt = project.last_request().prompt();
     assert!(
         prompt.starts_with("Review @a.txt. Never @bin.dat.\n\n[a.txt, attached"),
         "{prompt}"
@@ -139,11 +139,12 @@ fn templates_take_mentions_as_arguments() {
 }
 
 #[test]
-fn the_pipe_attaches_when_it_is_asked_to() {
-    let place = Place::new();
-    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi).spawn();
+fn the_pipe_attaches_files_on_request() {
+    let project = Project::new();
+    let mut zot =
+        ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi).spawn();
     zot.turn("1", "see @a.txt");
-    assert_eq!(place.last_request().prompt(), "see @a.txt");
+    assert_eq!(project.last_request().prompt(), "see @a.txt");
     zot.send(json!({"id": "2", "type": "prompt", "message": "see @a.txt", "mentions": true}));
     let frames = zot.collect_until(|frame| frame["type"] == "done");
     let shown = |frame: &&Value| frame["type"] == "user_message";
@@ -153,5 +154,5 @@ fn the_pipe_attaches_when_it_is_asked_to() {
             .unwrap()
             .contains("[a.txt, attached by the user]")
     );
-    assert!(place.last_request().prompt().contains("one\ntwo"));
+    assert!(project.last_request().prompt().contains("one\ntwo"));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Wire, Zot, ZotCommand};
 
-use super::Place;
+use super::Project;
 use crate::support::{Session, binary, of_kind};
 
 const BUILT_IN: &str = "write-zot-extension";
@@ -12,8 +12,8 @@ fn skill(description: &str, more: &str, body: &str) -> String {
     format!("---\ndescription: {description}\n{more}---\n{body}\n")
 }
 
-fn rpc(place: &Place, flags: &[&str]) -> Zot {
-    ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+fn rpc(project: &Project, flags: &[&str]) -> Zot {
+    ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi)
         .arguments(flags)
         .spawn()
 }
@@ -33,9 +33,9 @@ fn multi(calls: Value) -> String {
 }
 
 #[test]
-fn the_flags_say_which_are_offered() {
-    let place = Place::new();
-    place.write(
+fn the_flags_decide_which_skills_are_offered() {
+    let project = Project::new();
+    project.write(
         ".zot/skills/mine/SKILL.md",
         &skill("Of the project.", "", "x"),
     );
@@ -48,10 +48,10 @@ fn the_flags_say_which_are_offered() {
         (&["--tools", "read", "--with-skills"], false, false, false),
         (&["--tools", "read,skill"], true, true, false),
     ] {
-        place.print(&[flags, &["say:1"]].concat());
-        let request = place.last_request();
+        project.print(&[flags, &["say:1"]].concat());
+        let request = project.last_request();
         assert_eq!(request.tool_names().contains(&"skill"), tool, "{flags:?}");
-        let system = place.system();
+        let system = project.system();
         assert_eq!(
             system.contains(&format!("\n- {BUILT_IN}: ")),
             built_in,
@@ -66,36 +66,36 @@ fn the_flags_say_which_are_offered() {
 }
 
 #[test]
-fn the_first_of_a_name_wins_and_broken_ones_are_named() {
-    let place = Place::new();
-    place.write(
+fn the_first_skill_of_a_name_wins_and_broken_ones_are_reported() {
+    let project = Project::new();
+    project.write(
         ".claude/skills/both/SKILL.md",
         &skill("Of the project.", "", "x"),
     );
-    place.write_user(
+    project.write_user(
         ".claude/skills/both/SKILL.md",
         &skill("Of the user.", "", "x"),
     );
-    place.write_user(
+    project.write_user(
         ".agents/skills/other/SKILL.md",
         &skill("Of agents.", "", "x"),
     );
-    place.write_home("skills/bad/SKILL.md", "---\ndescription: a: b\n---\nx");
-    let run = place.print(&["--with-skills", "say:1"]);
+    project.write_home("skills/bad/SKILL.md", "---\ndescription: a: b\n---\nx");
+    let run = project.print(&["--with-skills", "say:1"]);
     assert_eq!(run.code, Some(0));
     assert!(
         run.stderr.contains("skills/bad/SKILL.md: line 2: "),
         "{}",
         run.stderr
     );
-    let system = place.system();
+    let system = project.system();
     assert!(
         system.contains("\n- both: Of the project.\n- other: Of agents.\n"),
         "{system}"
     );
     assert!(!system.contains("Of the user."));
     assert_eq!(
-        place.print(&["say:1"]).stderr,
+        project.print(&["say:1"]).stderr,
         "",
         "not asked for, not looked at"
     );
@@ -103,11 +103,11 @@ fn the_first_of_a_name_wins_and_broken_ones_are_named() {
 
 #[test]
 fn the_model_reads_a_skill_through_its_tool() {
-    let place = Place::new();
-    place.write(".zot/skills/mine/SKILL.md", &skill("d", "", "Step one."));
-    let mut zot = rpc(&place, &["--with-skills"]);
+    let project = Project::new();
+    project.write(".zot/skills/mine/SKILL.md", &skill("d", "", "Step one."));
+    let mut zot = rpc(&project, &["--with-skills"]);
     let frames = zot.turn("1", "tool:skill:{\"name\":\"mine\"}");
-    let directory = place.workdir.path().join(".zot/skills/mine");
+    let directory = project.workdir.path().join(".zot/skills/mine");
     let expected = format!(
         "[Relative paths in this skill start at {}]\n\nStep one.\n",
         directory.display()
@@ -137,11 +137,11 @@ fn the_built_in_skill_teaches_extensions() {
 }
 
 #[test]
-fn allowed_tools_hold_from_the_next_call_to_the_end_of_the_prompt() {
-    let place = Place::new();
+fn allowed_tools_apply_from_the_next_call_to_the_end_of_the_prompt() {
+    let project = Project::new();
     let restricted = skill("d", "allowed-tools: Read\n", "Only look.");
-    place.write(".zot/skills/look/SKILL.md", &restricted);
-    let mut zot = rpc(&place, &["--with-skills"]);
+    project.write(".zot/skills/look/SKILL.md", &restricted);
+    let mut zot = rpc(&project, &["--with-skills"]);
     let write = |path: &str| json!({"name": "write", "args": {"path": path, "content": "x"}});
     let calls = json!([
         write("before"),
@@ -167,52 +167,52 @@ fn allowed_tools_hold_from_the_next_call_to_the_end_of_the_prompt() {
             .1
             .contains("the skill \"look\" does not allow the tool \"write\"")
     );
-    assert!(place.workdir.read("before").is_some());
-    assert_eq!(place.workdir.read("after"), None);
+    assert!(project.workdir.read("before").is_some());
+    assert_eq!(project.workdir.read("after"), None);
 
     let frames = zot.turn("2", "tool:write:{\"path\":\"later\",\"content\":\"x\"}");
     assert_eq!(of_kind(&frames, "tool_result")[0]["is_error"], false);
 }
 
-/// The restriction lasts over the model calls of a prompt, whatever the answers are.
+/// The restriction lasts for all model calls of a prompt.
 #[test]
-fn allowed_tools_hold_over_several_turns() {
-    let place = Place::new();
+fn allowed_tools_apply_over_several_turns() {
+    let project = Project::new();
     let restricted = skill("d", "allowed-tools: [read]\n", "Only look.");
-    place.write(".zot/skills/look/SKILL.md", &restricted);
+    project.write(".zot/skills/look/SKILL.md", &restricted);
     let script = [
         "tool:skill:{\"name\":\"look\"}",
         "tool:bash:{\"command\":\"touch ran\"}",
         "say:1",
     ];
-    let place = Place {
+    let project = Project {
         server: testkit::ModelServer::with_script(script.map(testkit::Reply::directive)),
-        ..place
+        ..project
     };
-    let mut zot = rpc(&place, &["--with-skills"]);
+    let mut zot = rpc(&project, &["--with-skills"]);
     let results = results(&zot.turn("1", "go"));
     assert_eq!(results.len(), 2, "{results:?}");
     assert!(
         results[1].0 && results[1].1.contains("refused"),
         "{results:?}"
     );
-    assert_eq!(place.workdir.read("ran"), None);
+    assert_eq!(project.workdir.read("ran"), None);
 }
 
-/// What the skill teaches has to work as it stands.
+/// The example in the skill has to work unchanged.
 #[test]
 fn the_example_of_the_built_in_skill_is_a_good_extension() {
-    let place = Place::new();
-    let shown = place.zot(&["skills", "show", "--json", BUILT_IN]);
+    let project = Project::new();
+    let shown = project.zot(&["skills", "show", "--json", BUILT_IN]);
     let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     let body = shown["body"].as_str().unwrap();
     let block = |language: &str| {
         let (_, from) = body.split_once(&format!("```{language}\n")).unwrap();
         from.split_once("```").unwrap().0
     };
-    place.write("hello/extension.json", block("json"));
-    place.write("hello/main.py", block("python"));
-    let test = place.zot(&["ext", "test", "hello"]);
+    project.write("hello/extension.json", block("json"));
+    project.write("hello/main.py", block("python"));
+    let test = project.zot(&["ext", "test", "hello"]);
     assert_eq!(test.code, Some(0), "{}{}", test.stdout, test.stderr);
     assert!(
         test.stdout.contains(" 0 warnings, 0 failures"),

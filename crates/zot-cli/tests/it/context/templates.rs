@@ -3,17 +3,17 @@
 use serde_json::json;
 use testkit::{ScriptedExtension, Wire, ZotCommand};
 
-use super::Place;
+use super::Project;
 use crate::support::{binary, of_kind};
 
 const REVIEW: &str = "---\ndescription: Look for mistakes.\n---\nReview $1 for $2.\n";
 
 #[test]
 fn a_leading_name_expands() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", REVIEW);
-    place.write_home("prompts/review.md", "of the user");
-    place.write_home("prompts/sum.md", "Sum up:");
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", REVIEW);
+    project.write_home("prompts/review.md", "of the user");
+    project.write_home("prompts/sum.md", "Sum up:");
     for (arguments, stdin, expected) in [
         (
             &["/review src/main.rs \"off by one\""][..],
@@ -31,10 +31,10 @@ fn a_leading_name_expands() {
         (&["/unknown x"], "", "/unknown x"),
         (&["see /review"], "", "see /review"),
     ] {
-        let run = place.piped(arguments, stdin);
+        let run = project.piped(arguments, stdin);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         assert_eq!(
-            place.last_request().prompt().trim_end(),
+            project.last_request().prompt().trim_end(),
             expected,
             "{arguments:?}"
         );
@@ -43,9 +43,9 @@ fn a_leading_name_expands() {
 
 #[test]
 fn a_missing_template_is_named_before_the_prompt_is_sent() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", REVIEW);
-    let run = place.print(&["/reviw a b"]);
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", REVIEW);
+    let run = project.print(&["/reviw a b"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (
@@ -56,25 +56,26 @@ fn a_missing_template_is_named_before_the_prompt_is_sent() {
 }
 
 #[test]
-fn a_broken_one_is_not_paid_for() {
-    let place = Place::new();
-    place.write(".zot/prompts/bad.md", "---\nopen: [\n---\nx");
-    let run = place.print(&["/bad"]);
+fn a_broken_template_is_not_sent() {
+    let project = Project::new();
+    project.write(".zot/prompts/bad.md", "---\nopen: [\n---\nx");
+    let run = project.print(&["/bad"]);
     assert_eq!(run.code, Some(2));
     assert!(
         run.stderr.contains(".zot/prompts/bad.md: line "),
         "{}",
         run.stderr
     );
-    assert!(place.server.requests().is_empty());
+    assert!(project.server.requests().is_empty());
 }
 
 #[test]
-fn the_pipe_lists_and_invokes_them() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", REVIEW);
-    place.write(".zot/prompts/bad.md", "---\nopen");
-    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi).spawn();
+fn the_pipe_lists_and_invokes_templates() {
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", REVIEW);
+    project.write(".zot/prompts/bad.md", "---\nopen");
+    let mut zot =
+        ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi).spawn();
     let listed = zot.call(json!({"id": "1", "type": "get_commands"}));
     let entry = json!({
         "name": "review", "description": "Look for mistakes.", "extension": "", "source": "template",
@@ -88,7 +89,7 @@ fn the_pipe_lists_and_invokes_them() {
     });
     assert_eq!(frames[0]["data"], invoked);
     assert_eq!(of_kind(&frames, "user_message").len(), 1);
-    assert_eq!(place.last_request().prompt(), "Review a for b.");
+    assert_eq!(project.last_request().prompt(), "Review a for b.");
 
     let broken = zot.call(json!({"id": "3", "type": "invoke_command", "name": "bad", "args": ""}));
     assert_eq!(broken["data"]["action"], "noop");
@@ -99,13 +100,14 @@ fn the_pipe_lists_and_invokes_them() {
 
 #[test]
 fn a_command_of_an_extension_hides_a_template() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", REVIEW);
-    place.write(".zot/prompts/other.md", REVIEW);
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", REVIEW);
+    project.write(".zot/prompts/other.md", REVIEW);
     let command = json!({"type": "register_command", "name": "review", "description": "mine"});
     ScriptedExtension::new("probe", [command])
-        .install(&place.workdir.zot_home().join("extensions"));
-    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi).spawn();
+        .install(&project.workdir.zot_home().join("extensions"));
+    let mut zot =
+        ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi).spawn();
     let listed = zot.call(json!({"id": "1", "type": "get_commands"}));
     let commands = listed["data"]["commands"].as_array().unwrap();
     let shown: Vec<_> = commands
@@ -121,12 +123,13 @@ fn a_command_of_an_extension_hides_a_template() {
     );
 }
 
-/// Programs send prompts as they are meant.
+/// Prompts of programs are sent unchanged.
 #[test]
 fn a_prompt_over_the_pipe_is_not_expanded() {
-    let place = Place::new();
-    place.write(".zot/prompts/review.md", REVIEW);
-    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi).spawn();
+    let project = Project::new();
+    project.write(".zot/prompts/review.md", REVIEW);
+    let mut zot =
+        ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi).spawn();
     zot.turn("1", "/review a b");
-    assert_eq!(place.last_request().prompt(), "/review a b");
+    assert_eq!(project.last_request().prompt(), "/review a b");
 }

@@ -1,4 +1,4 @@
-//! `guard`: what it refuses, what it writes down, and what happens without it.
+//! `guard`: what it refuses, what it logs, and what happens when it is broken.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use testkit::poll_until;
 use super::support::{Example, Need, results};
 use crate::support::Session;
 
-/// Has the model run a shell command; the result's text and whether it is an error.
+/// Has the model run a shell command; returns the result's text and whether it is an error.
 fn bash(session: &mut Session, command: &str) -> (String, bool) {
     let arguments = json!({"command": command});
     let frames = session.zot.turn("1", &format!("tool:bash:{arguments}"));
@@ -41,7 +41,7 @@ fn dangerous_commands_do_not_run() {
     let (text, is_error) = bash(&mut session, "echo fine");
     assert!(!is_error, "{text}");
 
-    // The events of a turn come before its result does, the last one may still be on its way.
+    // The events of a turn come before its result, but the last one may still be in transit.
     poll_until("the audit is written", || audit(&session).len() == 16);
     let events = audit(&session);
     let names: Vec<&str> = events.iter().filter_map(|e| e["event"].as_str()).collect();
@@ -59,7 +59,7 @@ fn dangerous_commands_do_not_run() {
     example.end(session);
 }
 
-/// Asked for directly: a test that ran them in an unguarded shell would be no good idea.
+/// Asks the guard directly instead of running dangerous commands in a shell.
 #[test]
 fn what_counts_as_dangerous() {
     let example = Example::new("guard", &[Need::Python]);
@@ -114,7 +114,7 @@ fn what_counts_as_dangerous() {
     }
 }
 
-/// `on_failure` is `block`: a guard that is not there lets nothing through.
+/// `on_failure` is `block`: without the guard nothing runs.
 #[test]
 fn a_broken_guard_blocks() {
     let example = Example::new("guard", &[Need::Python]);

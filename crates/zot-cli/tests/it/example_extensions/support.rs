@@ -10,7 +10,7 @@ use testkit::{ModelServer, Wire, Workdir, ZotCommand};
 
 use crate::support::{Session, binary, of_kind};
 
-/// What an example is written in.
+/// The language of an example.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Python,
@@ -19,7 +19,7 @@ pub(super) enum Need {
 }
 
 impl Need {
-    /// Fails where it is not there: a test that was left out must not look like one that has passed.
+    /// Fails if it is not installed: a skipped test must not look like a passed one.
     fn check(self) {
         let (program, arguments) = match self {
             Self::Python => (
@@ -44,8 +44,8 @@ impl Need {
     }
 }
 
-/// The examples, copied because one of them writes beside itself, and seen from them the SDKs in
-/// the place where the repository has them.
+/// A copy of the examples, because one of them writes to its own directory, with the SDKs at
+/// the same relative path as in the repository.
 pub(super) struct Example {
     name: &'static str,
     copy: Workdir,
@@ -76,7 +76,7 @@ impl Example {
         self.copy.path().join("examples/extensions").join(name)
     }
 
-    /// A zot with this extension, still without a mode.
+    /// Returns a zot with this extension and no mode yet.
     pub(super) fn command(&self) -> ZotCommand {
         ZotCommand::new(binary(), &self.copy)
             .arguments(["--no-ext", "--ext"])
@@ -108,7 +108,7 @@ impl Example {
         }
     }
 
-    /// Ends zot, which has nothing to complain about, and neither has the extension's log.
+    /// Ends zot and checks that neither zot nor the extension's log reports a problem.
     pub(super) fn end(&self, session: Session) {
         let Session { zot, workdir, .. } = session;
         let finished = zot.finish();
@@ -126,7 +126,7 @@ impl Example {
     }
 }
 
-/// Runs a command of the extension; what it wants done.
+/// Runs a command of the extension and returns the requested action.
 pub(super) fn invoke(session: &mut Session, name: &str, args: &str) -> Value {
     let command = json!({"id": "invoke", "type": "invoke_command", "name": name, "args": args});
     let response = session.zot.call(command);
@@ -134,7 +134,7 @@ pub(super) fn invoke(session: &mut Session, name: &str, args: &str) -> Value {
     response["data"].clone()
 }
 
-/// The texts of the tool results, and whether they are errors.
+/// Returns the texts of the tool results, and whether they are errors.
 pub(super) fn results(frames: &[Value]) -> Vec<(String, bool)> {
     of_kind(frames, "tool_result")
         .into_iter()

@@ -1,4 +1,4 @@
-//! `todo`: keys, panels, and a list that outlives its process.
+//! `todo`: keys, panels, and a list that survives its process.
 
 use serde_json::{Value, json};
 

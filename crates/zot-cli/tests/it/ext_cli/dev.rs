@@ -1,4 +1,4 @@
-//! `zot ext dev`: by hand, and again on every save.
+//! `zot ext dev`: input by hand, and a restart on every save.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn commands_tools_and_panels_by_hand() {
 }
 
 #[test]
-fn a_save_restarts_and_the_end_ends_everything() {
+fn a_save_restarts_and_the_end_of_input_ends_everything() {
     let bench = Bench::new();
     let marker = format!("88{:04}", std::process::id() % 10000);
     let with_child = GOOD.replace("while", &format!("sleep {marker} &\nwhile"));
@@ -52,7 +52,7 @@ fn a_save_restarts_and_the_end_ends_everything() {
     write_program(&directory.join("run.sh"), &with_child);
     let zot = bench.command(&["dev", "good"]).spawn();
     shows(&zot, "+ command /greet");
-    // What an extension writes itself is not code.
+    // Files that an extension writes are not code.
     fs::write(directory.join("state.db"), "1").unwrap();
     write_program(
         &directory.join("run.sh"),
@@ -84,7 +84,7 @@ fn a_save_restarts_and_the_end_ends_everything() {
 }
 
 #[test]
-fn one_that_crashes_is_waited_for() {
+fn a_crashed_extension_is_waited_for() {
     let bench = Bench::new();
     let directory = bench.good();
     let crashing = GOOD.replace(

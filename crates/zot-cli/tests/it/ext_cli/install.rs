@@ -1,4 +1,4 @@
-//! Getting extensions in and out.
+//! Installing and removing extensions.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -37,12 +37,12 @@ fn a_directory_is_copied_with_its_modes_and_links() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal() {
+fn without_a_terminal_there_is_no_question() {
     let bench = Bench::new();
     bench.good();
     let ended = bench.run(&["install", "good"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    // What it may touch is told all the same.
+    // Its permissions are shown all the same.
     assert!(ended.stderr.contains("everything you may do"), "{ended:?}");
     assert_eq!(bench.store(), ["good"]);
     bench.succeed(&["rm", "good"]);
@@ -50,7 +50,7 @@ fn nobody_is_asked_without_a_terminal() {
 }
 
 #[test]
-fn on_a_terminal_someone_is_asked() {
+fn in_a_terminal_the_user_is_asked() {
     for (command, answer, code, installed) in [
         (["install", "good", ""], "n\n", 1, 0),
         (["install", "good", ""], "\n", 1, 0),
@@ -125,7 +125,7 @@ fn permissions_are_shown() {
 }
 
 #[test]
-fn a_taken_name_needs_force() {
+fn an_existing_name_needs_force() {
     let bench = Bench::new();
     let source = bench.good();
     bench.succeed(&["install", "good", "--yes"]);
@@ -137,7 +137,7 @@ fn a_taken_name_needs_force() {
     fs::write(place.join("old.txt"), "old").unwrap();
     bench.succeed(&["install", "good", "--yes", "--force"]);
     assert!(place.join("new.txt").exists() && !place.join("old.txt").exists());
-    // One that was put into a directory of another name is replaced as well.
+    // An extension in a directory of another name is replaced, too.
     fs::rename(&place, bench.installed().join("elsewhere")).unwrap();
     bench.fail(1, &["install", "good", "--yes"]);
     bench.succeed(&["install", "good", "--yes", "--force"]);
@@ -145,7 +145,7 @@ fn a_taken_name_needs_force() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_and_leaves_nothing() {
+fn unusable_extensions_are_refused_and_leave_nothing() {
     let bench = Bench::new();
     let refused = |directory: &str, manifest: &str, expected: &str| {
         bench.extension(directory, manifest, GOOD);
@@ -197,7 +197,7 @@ fn links_that_lead_out_and_special_files_are_refused() {
         let bench = Bench::new();
         let source = bench.good();
         fs::create_dir(source.join("inner")).unwrap();
-        // `inner/loop/..` looks like `inner` but is what the directory lies in.
+        // `inner/loop/..` looks like `inner` but is its parent.
         symlink("..", source.join("inner/loop")).unwrap();
         symlink(target, source.join(name)).unwrap();
         let said = bench.fail(1, &["install", "good", "--yes"]);
@@ -253,7 +253,7 @@ fn remote(bench: &Bench) -> (String, String) {
 }
 
 #[test]
-fn a_remote_is_cloned_at_what_is_asked_for() {
+fn a_remote_is_cloned_at_the_given_ref() {
     let bench = Bench::new();
     let (url, first) = remote(&bench);
     let place = bench.installed().join("good");
@@ -272,7 +272,7 @@ fn a_remote_is_cloned_at_what_is_asked_for() {
 }
 
 #[test]
-fn a_remote_that_cannot_be_had_leaves_nothing() {
+fn an_unreachable_remote_leaves_nothing() {
     let bench = Bench::new();
     let (url, _) = remote(&bench);
     let missing = format!("file://{}/no.git", bench.0.path().display());
@@ -293,7 +293,7 @@ fn a_remote_that_cannot_be_had_leaves_nothing() {
 #[test]
 fn an_interrupted_clone_leaves_nothing() {
     let bench = Bench::new();
-    // A git that takes for ever, and starts something that does, too.
+    // A git that never ends, and starts a process that never ends.
     let tools = bench.0.path().join("tools");
     fs::create_dir(&tools).unwrap();
     let marker = format!("86{:04}", std::process::id() % 10000);
@@ -321,7 +321,7 @@ fn an_interrupted_clone_leaves_nothing() {
 }
 
 #[test]
-fn what_a_killed_installation_left_is_cleared_away() {
+fn leftovers_of_a_killed_installation_are_removed() {
     let bench = Bench::new();
     bench.good();
     let abandoned = bench.installed().join(".zot-tmp-999999999-0");
@@ -333,7 +333,7 @@ fn what_a_killed_installation_left_is_cleared_away() {
 }
 
 #[test]
-fn remove_takes_an_extension_away() {
+fn remove_deletes_an_extension() {
     let bench = Bench::new();
     let source = bench.good();
     bench.succeed(&["install", "good", "--yes"]);
@@ -345,11 +345,11 @@ fn remove_takes_an_extension_away() {
         let said = bench.fail(1, &["remove", name]);
         assert!(said.contains("name"), "{name:?}: {said}");
     }
-    // Of a link, only the link goes.
+    // Only the link itself is removed.
     symlink(&source, bench.installed().join("good")).unwrap();
     bench.succeed(&["remove", "good"]);
     assert!(bench.store().is_empty() && source.join("run.sh").exists());
-    // A broken manifest is no reason to keep it.
+    // A broken manifest does not prevent the removal.
     let broken = bench.installed().join("broken");
     super::write_extension(&broken, "{", GOOD);
     bench.succeed(&["remove", "broken"]);
@@ -357,7 +357,7 @@ fn remove_takes_an_extension_away() {
 }
 
 #[test]
-fn enable_and_disable_change_one_word() {
+fn enable_and_disable_change_only_one_field() {
     let bench = Bench::new();
     let manifest = "{\n\t\"zeta\": [1,  2],\n\t\"name\": \"good\",\n\t\"enabled\":true , \"exec\": \"./run.sh\",\n\t\"a\": 1.50\n}\n";
     bench.extension("good", manifest, GOOD);

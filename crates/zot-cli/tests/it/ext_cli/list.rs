@@ -32,7 +32,7 @@ fn row<'a>(table: &'a str, start: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_table_shows_the_state_of_each() {
+fn the_table_shows_the_state_of_each_extension() {
     let bench = populated();
     let table = bench.succeed(&["list"]);
     assert_eq!(
@@ -77,7 +77,7 @@ fn the_table_shows_the_state_of_each() {
 }
 
 #[test]
-fn what_the_system_enforces_is_said_of_each() {
+fn enforced_limits_are_shown_for_each_extension() {
     let bench = Bench::new();
     let tight = r#"{"name":"tight","exec":"./run.sh","permissions":{}}"#;
     let open = r#"{"name":"open","exec":"./run.sh","permissions":{"network":true,"exec":true}}"#;
@@ -112,7 +112,7 @@ fn what_the_system_enforces_is_said_of_each() {
             assert!(said("tight").unwrap().contains(reason), "{table}");
         }
     }
-    // Told by the kernel, not by the code that is tested.
+    // According to the kernel, not to the code under test.
     let has_landlock = fs::read_to_string("/sys/kernel/security/lsm")
         .is_ok_and(|modules| modules.contains("landlock"));
     if has_landlock {
@@ -152,7 +152,7 @@ fn programs_get_an_array() {
 }
 
 #[test]
-fn nothing_is_started_when_not_wanted() {
+fn no_start_starts_nothing() {
     let bench = Bench::new();
     let script = "#!/bin/sh\ntouch started\n";
     write_extension(&bench.installed().join("x"), &manifest("x"), script);
@@ -164,7 +164,7 @@ fn nothing_is_started_when_not_wanted() {
 }
 
 #[test]
-fn mute_ones_are_waited_for_side_by_side() {
+fn silent_extensions_are_waited_for_in_parallel() {
     let bench = Bench::new();
     let marker = format!("87{:04}", std::process::id() % 10000);
     let mute = format!("#!/bin/sh\nsleep {marker}\n");
@@ -203,7 +203,7 @@ fn control_characters_do_not_reach_the_terminal() {
     testkit::assert_harmless("ext list", &ended.output);
     let table = String::from_utf8_lossy(&ended.output);
     assert!(table.contains("/greet"), "{table}");
-    // In a pipe bytes stay as they are.
+    // In a pipe, bytes stay unchanged.
     let table = bench.succeed(&["list"]);
     assert!(table.contains("/gr\u{1b}[31meet"), "{table}");
 }

@@ -1,4 +1,4 @@
-//! Every skeleton works as it is made.
+//! Every skeleton works unchanged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::Bench;
 
-/// Makes a skeleton and runs its own tests, then ours. Returns the names of its files.
+/// Creates a skeleton and runs its own tests, then ours. Returns the names of its files.
 fn check(language: &str, flags: &[&str], build: &[&str], own_tests: &[&str]) -> BTreeSet<String> {
     let bench = Bench::new();
     bench.succeed(&[&["new", "my.first", "--lang", language], flags].concat());

@@ -38,14 +38,14 @@ fn warns(script: &str, expected: &str) {
     assert!(code == Some(0) && line.is_some(), "{expected}: {report}");
 }
 
-/// The good extension with one frame or answer changed.
+/// Returns the good extension with one frame or response changed.
 fn changed(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     GOOD.replace(from, to)
 }
 
 #[test]
-fn a_good_one_passes_every_check() {
+fn a_good_extension_passes_every_check() {
     let (code, report) = report(GOOD);
     assert_eq!(code, Some(0), "{report}");
     for part in [
@@ -112,7 +112,7 @@ fn faults_of_registrations() {
 }
 
 #[test]
-fn faults_of_answers() {
+fn faults_of_responses() {
     fails(
         &changed("\"action\":\"display\"", "\"action\":\"shout\""),
         "unknown \"shout\"",
@@ -219,7 +219,7 @@ fn programs_get_a_report() {
 }
 
 #[test]
-fn what_permissions_deny_is_the_extensions_own_error() {
+fn denied_permissions_are_the_extensions_own_error() {
     let bench = Bench::new();
     let manifest = r#"{"name":"good","version":"1.0.0","exec":"./run.sh","permissions":{}}"#;
     let writes = "*'\"type\":\"tool_call\"'*) if (echo x >\"$HOME/stolen\"); then text=stolen; error=false; \

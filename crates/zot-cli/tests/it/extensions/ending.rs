@@ -1,4 +1,4 @@
-//! How waits and lives end: aborts, readers that go away, last words.
+//! How waits end and extensions exit: aborts, closed readers, last notices.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn mute_command() -> ScriptedExtension {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_zot_although_extensions_run() {
+fn closing_the_output_ends_zot_while_extensions_run() {
     let run = Extended::start(&[mute_command()]);
     let Extended {
         workdir,
@@ -33,7 +33,7 @@ fn a_reader_that_goes_away_ends_zot_although_extensions_run() {
 }
 
 #[test]
-fn a_signal_ends_zot_when_nobody_reads_and_an_extension_runs() {
+fn a_signal_ends_zot_with_unread_output_and_a_running_extension() {
     let run = Extended::start(&[mute_command()]);
     let Extended {
         workdir,
@@ -50,7 +50,7 @@ fn a_signal_ends_zot_when_nobody_reads_and_an_extension_runs() {
 }
 
 #[test]
-fn an_abort_cuts_a_command_short() {
+fn an_abort_ends_a_command() {
     let mut run = Extended::start(&[mute_command()]);
     run.zot.call(json!({"id": "0", "type": "get_commands"}));
     run.zot
@@ -62,7 +62,7 @@ fn an_abort_cuts_a_command_short() {
 }
 
 #[test]
-fn an_abort_cuts_a_reload_short_and_the_old_ones_run_on() {
+fn an_abort_ends_a_reload_and_keeps_the_old_extensions() {
     let mut run = Extended::start(&[mute_command()]);
     run.zot.call(json!({"id": "0", "type": "get_commands"}));
     ScriptedExtension::starting_with("probe", [json!({"sleep": 60})])
@@ -77,7 +77,7 @@ fn an_abort_cuts_a_reload_short_and_the_old_ones_run_on() {
 }
 
 #[test]
-fn what_an_extension_says_at_its_end_is_passed_on() {
+fn the_last_notices_of_an_extension_are_forwarded() {
     let farewell = json!({"type": "notify", "level": "info", "message": "good-bye"});
     let mut run = Extended::start(&[mute_command().script("at_shutdown", json!([farewell]))]);
     run.zot.call(json!({"id": "0", "type": "get_commands"}));
@@ -87,7 +87,7 @@ fn what_an_extension_says_at_its_end_is_passed_on() {
 }
 
 #[test]
-fn a_reload_finds_the_first_extension_and_minds_no_broken_one() {
+fn a_reload_finds_new_extensions_despite_broken_ones() {
     let (workdir, server) = (
         testkit::Workdir::with_files("work"),
         testkit::ModelServer::start(),

@@ -9,7 +9,7 @@ use testkit::{ScriptedExtension, Signal, echo_tool, poll_until, tool_text};
 use super::{Extended, result_of};
 use crate::support::of_kind;
 
-/// Less than any of the waits that must not happen.
+/// Shorter than any of the waits that must not happen.
 const SOON: Duration = Duration::from_secs(10);
 
 fn with_tool(steps: Value) -> ScriptedExtension {
@@ -17,7 +17,7 @@ fn with_tool(steps: Value) -> ScriptedExtension {
 }
 
 #[test]
-fn a_crash_fails_the_call_at_once_and_the_tool_comes_back() {
+fn a_crash_fails_the_call_immediately_and_the_tool_comes_back() {
     let mut run = Extended::start(&[with_tool(json!({"exit": 9}))]);
     let begin = Instant::now();
     let (failed, text) = run.call("t", json!({}));
@@ -37,7 +37,7 @@ fn a_crash_fails_the_call_at_once_and_the_tool_comes_back() {
 }
 
 #[test]
-fn who_leaves_in_good_order_is_not_called_back() {
+fn an_extension_that_exits_normally_is_not_restarted() {
     let mut run = Extended::start(&[with_tool(json!([tool_text("bye"), {"exit": 0}]))]);
     assert_eq!(run.call("t", json!({})), (false, "bye".to_owned()));
     run.wait_for_log("probe", "it exited");
@@ -49,7 +49,7 @@ fn who_leaves_in_good_order_is_not_called_back() {
 
 /// Slow: the waits before the attempts are 1, 2 and 4 seconds.
 #[test]
-fn who_crashes_again_and_again_is_given_up() {
+fn an_extension_that_keeps_crashing_is_not_restarted() {
     let hello = json!({"type": "hello", "name": "probe", "version": "1.0.0"});
     let start = [
         hello,
@@ -68,7 +68,7 @@ fn who_crashes_again_and_again_is_given_up() {
 }
 
 #[test]
-fn an_abort_ends_a_call_at_once() {
+fn an_abort_ends_a_call_immediately() {
     let steps = json!([{"touch": "called"}, {"wait_for": "never"}]);
     let mut run = Extended::start(&[with_tool(steps)]);
     run.zot.prompt("1", "tool:t:{}");
@@ -82,7 +82,7 @@ fn an_abort_ends_a_call_at_once() {
 }
 
 #[test]
-fn answers_that_make_no_sense_are_errors() {
+fn invalid_responses_are_errors() {
     let wrong = [
         json!({"type": "tool_result", "content": "text"}),
         json!({"type": "tool_result", "content": [{"type": "text", "text": 5}]}),
@@ -120,9 +120,9 @@ fn a_command_whose_extension_fails_is_refused() {
     }
 }
 
-/// The rest of what it was doing does not get in the way of the end.
+/// Its unfinished work does not prevent the exit.
 #[test]
-fn who_does_not_go_is_made_to() {
+fn an_extension_that_does_not_exit_is_killed() {
     let mut run = Extended::start(&[with_tool(json!([
         {"touch": "called"}, {"stop_reading": true},
     ]))]);

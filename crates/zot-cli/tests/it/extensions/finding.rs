@@ -1,4 +1,4 @@
-//! Where extensions are looked for, and which of a name counts.
+//! Where extensions are found, and which of the same name wins.
 
 use serde_json::json;
 use testkit::{ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand};
@@ -44,7 +44,7 @@ fn the_command_line_wins_over_the_project_and_that_over_the_user() {
 }
 
 #[test]
-fn no_ext_leaves_those_that_are_named() {
+fn no_ext_keeps_extensions_that_are_named() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
     let project = saying("project", "x").install(&workdir.path().join(".zot/extensions"));
     let named = saying("named", "x").install(&workdir.extensions());
@@ -68,9 +68,9 @@ fn the_name_in_the_manifest_wins() {
     assert!(run.log("honest").contains("liar"), "{}", run.log("honest"));
 }
 
-/// It is waited for as long as it may take to start, and by prompts only.
+/// Only prompts wait for it, and only as long as it may take to start.
 #[test]
-fn one_that_says_nothing_delays_the_first_prompt_alone() {
+fn a_silent_extension_delays_only_the_first_prompt() {
     let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})])
         .manifest("start_timeout", json!(2));
     let mut run = Extended::start(&[mute, saying("other", "here")]);
@@ -89,7 +89,7 @@ fn one_that_says_nothing_delays_the_first_prompt_alone() {
 }
 
 #[test]
-fn the_working_directory_and_the_arguments_are_those_of_the_manifest() {
+fn the_manifest_sets_the_working_directory_and_the_arguments() {
     let extension = ScriptedExtension::new("probe", [echo_tool("t")])
         .manifest(
             "args",

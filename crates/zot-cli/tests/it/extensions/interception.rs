@@ -1,4 +1,4 @@
-//! Extensions that look at what happens, and step in.
+//! Extensions that watch and intercept.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use testkit::{ScriptedExtension, Zot, register_tool};
 use super::{Extended, guard, result_of, verdict};
 use crate::support::{kinds, of_kind, streamed_text};
 
-/// Longer than any of this takes, shorter than an interceptor may take to answer.
+/// Longer than any of this takes, shorter than the timeout of an interceptor.
 const SOON: Duration = Duration::from_secs(4);
 
 fn rewriting(name: &str, arguments: Value) -> ScriptedExtension {
@@ -25,7 +25,7 @@ fn blocking(name: &str, fields: Value) -> ScriptedExtension {
 }
 
 #[test]
-fn rewrites_are_chained_and_the_conversation_keeps_what_the_model_said() {
+fn rewrites_are_chained_and_the_conversation_keeps_the_original() {
     let chain = [
         rewriting("a", json!({"command": "echo from a"})),
         rewriting("b", json!({"command": "echo from b"})),
@@ -42,7 +42,7 @@ fn rewrites_are_chained_and_the_conversation_keeps_what_the_model_said() {
 }
 
 #[test]
-fn the_first_who_blocks_is_the_last_who_is_asked() {
+fn no_one_is_asked_after_the_first_block() {
     let reason = json!({"reason": "not on my watch"});
     let mut run = Extended::start(&[
         rewriting("a", json!({"command": "touch rewritten"})),
@@ -62,7 +62,7 @@ fn the_first_who_blocks_is_the_last_who_is_asked() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_ignored_and_logged() {
+fn invalid_arguments_are_ignored_and_logged() {
     for bad in [
         json!("echo no"),
         json!([1]),
@@ -116,7 +116,7 @@ fn events_come_in_order_and_before_the_question_about_them() {
             "event_intercept tool_call",
             "event turn_start",
             "event_intercept turn_start",
-            // The event tells what was shown, so it waits for the answer.
+            // The event contains what was shown, so it comes after the response.
             "event_intercept assistant_message",
             "event assistant_message",
             "event turn_end",
@@ -136,7 +136,7 @@ fn a_replaced_message_keeps_its_time_and_the_conversation_its_text() {
     let message = of_kind(&before, "assistant_message")[0];
     assert_eq!(message["content"][0]["text"], "[redacted]");
     assert!(message["time"].as_str().unwrap() >= user, "{message}");
-    // Nobody asked for it to be held back.
+    // No extension asked to hold it back.
     assert_eq!(streamed_text(&before), "alpha ");
     let kept = run.zot.call(json!({"id": "m", "type": "get_messages"}));
     assert_eq!(kept["data"]["messages"][1]["content"][0]["text"], "alpha ");
@@ -152,7 +152,7 @@ fn holding(answer: Value) -> ScriptedExtension {
 }
 
 #[test]
-fn held_text_is_shown_when_it_was_looked_at() {
+fn held_text_is_shown_once_it_is_checked() {
     for (answer, text, is_shown) in [
         (json!({}), "alpha beta ", true),
         (json!({"replace_text": "[redacted]"}), "[redacted]", true),
@@ -175,8 +175,8 @@ fn held_text_is_shown_when_it_was_looked_at() {
 }
 
 #[test]
-fn held_text_that_nobody_looked_at_is_not_shown() {
-    // Aborted while the guard thinks.
+fn held_text_that_was_never_checked_is_not_shown() {
+    // Aborted before the guard responds.
     let mut run = Extended::start(&[holding(verdict(json!({})))]);
     run.zot.prompt("1", "say:2");
     testkit::poll_until("it is asked", || run.installed[0].has("asked"));
@@ -185,7 +185,7 @@ fn held_text_that_nobody_looked_at_is_not_shown() {
     assert_eq!(streamed_text(&frames), "");
     assert!(of_kind(&frames, "assistant_message").is_empty());
 
-    // The guard is gone, and must not fail open.
+    // The guard is gone, which must not allow anything.
     let dying = holding(json!({"exit": 3})).manifest("on_failure", json!("block"));
     let mut run = Extended::start(&[dying]);
     run.installed[0].release("go");
@@ -220,7 +220,7 @@ fn collect(zot: &mut Zot) -> Vec<Value> {
     zot.collect_until(|frame| frame["type"] == "done")
 }
 
-/// Takes the five seconds that an interceptor has.
+/// Takes the five seconds of an interceptor's timeout.
 #[test]
 fn silence_counts_as_consent_unless_the_manifest_says_otherwise() {
     let silent = |name: &str| guard(name, json!({"tool_call": []}));

@@ -1,4 +1,4 @@
-//! Tools that providers refuse, from the extension to a server that refuses as they do.
+//! Tools that providers refuse, against a server that refuses them, too.
 
 use serde_json::{Value, json};
 use testkit::{
@@ -9,7 +9,7 @@ use testkit::{
 use crate::support::{assert_no_error, binary, of_kind};
 use crate::terminal::Terminal;
 
-/// The tool that gives its arguments back, by whatever name a wire has for it.
+/// Returns the name that a wire has for the echoing tool.
 const ECHO: &str = "notes/find all";
 
 fn odd_tools() -> ScriptedExtension {
@@ -78,7 +78,7 @@ impl Run {
 }
 
 #[test]
-fn every_wire_takes_them_and_calls_reach_the_extension() {
+fn every_wire_accepts_them_and_calls_reach_the_extension() {
     for wire in Wire::ALL {
         let run = Run::new(wire);
         let command = ZotCommand::rpc(binary(), &run.workdir, &run.server, wire);
@@ -107,13 +107,13 @@ fn every_wire_takes_them_and_calls_reach_the_extension() {
         let called = run.extension.received("tool_call");
         assert_eq!(called[0]["name"], ECHO);
         assert_eq!(called[0]["args"], arguments);
-        // The second step had the call in its history, and was not refused.
+        // The second step contained the call, and was not refused.
         assert_eq!(run.server.requests().len(), 3, "{wire:?}");
     }
 }
 
 #[test]
-fn single_runs_are_told_what_is_left_out() {
+fn single_runs_report_tools_that_are_left_out() {
     for wire in Wire::ALL {
         let run = Run::new(wire);
         let finished = run.single("-p", "say:1");
@@ -134,7 +134,7 @@ fn single_runs_are_told_what_is_left_out() {
 }
 
 #[test]
-fn the_chat_shows_what_is_left_out() {
+fn the_chat_shows_tools_that_are_left_out() {
     let workdir = Workdir::with_files("work");
     let extension = odd_tools().install(&workdir.extensions());
     let place = extension.directory().display();
@@ -143,7 +143,7 @@ fn the_chat_shows_what_is_left_out() {
     terminal.type_line("say:3");
     terminal.wait_for("alpha beta gamm");
     let screen = terminal.everything();
-    // Lines are broken to fit the screen.
+    // Lines are wrapped to fit the screen.
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("zot: the tool \"only text\" is not offered"),

@@ -11,7 +11,7 @@ use testkit::{
 use super::result_of;
 use crate::support::binary;
 
-/// Tries `steps`, one by one, with these permissions; returns what came of each.
+/// Tries `steps`, one by one, with these permissions; returns their outcomes.
 fn attempts(permissions: Value, steps: impl FnOnce(&Workdir) -> Vec<Value>) -> Option<Vec<String>> {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
     std::fs::write(workdir.home().join("secret"), "hidden").unwrap();
@@ -46,7 +46,7 @@ fn data_dir(workdir: &Workdir) -> std::path::PathBuf {
     workdir.zot_home().join("extension-data/caged")
 }
 
-/// Everything that needs a permission, and last what needs none.
+/// Everything that needs a permission, and last something that needs none.
 fn everything(workdir: &Workdir, port: u16) -> Vec<Value> {
     vec![
         json!({"attempt": "write", "path": workdir.path().join("new.txt")}),
@@ -58,7 +58,7 @@ fn everything(workdir: &Workdir, port: u16) -> Vec<Value> {
 }
 
 #[test]
-fn without_them_it_has_its_data_directory_and_nothing_else() {
+fn without_permissions_only_the_data_directory_is_accessible() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let Some(results) = attempts(json!({}), |workdir| {
@@ -85,7 +85,7 @@ fn without_them_it_has_its_data_directory_and_nothing_else() {
 }
 
 #[test]
-fn each_of_them_can_be_given() {
+fn each_permission_can_be_granted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let given = [

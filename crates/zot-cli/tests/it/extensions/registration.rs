@@ -1,4 +1,4 @@
-//! What extensions register, and what becomes of it.
+//! Commands and tools that extensions register.
 
 use serde_json::{Value, json};
 use testkit::{ScriptedExtension, Wire, ZotCommand, echo_tool, register_tool, tool_text};
@@ -20,7 +20,7 @@ fn a_tool_that_is_registered_later_joins_the_next_turn() {
 }
 
 #[test]
-fn schemas_and_names_that_no_provider_takes_spoil_nothing_else() {
+fn tools_that_no_provider_accepts_do_not_affect_others() {
     let long = "x".repeat(129);
     let bad_names = ["", " a", "../b", "a\u{7}", long.as_str()];
     let bad_schemas: [Value; 4] = [
@@ -48,7 +48,7 @@ fn schemas_and_names_that_no_provider_takes_spoil_nothing_else() {
         .iter()
         .filter(|name| !own.contains(&name.as_str()))
         .collect();
-    // Of a property that is no schema nothing is known; the others cannot be declared.
+    // A property without a valid schema is declared without one; the others cannot be declared.
     assert_eq!(foreign, ["schema_3", "bare", "good"]);
     let log = run.log("probe");
     for number in 0..4 {
@@ -58,7 +58,7 @@ fn schemas_and_names_that_no_provider_takes_spoil_nothing_else() {
 }
 
 #[test]
-fn the_selection_of_tools_leaves_those_of_extensions_alone_unless_they_are_taken_away() {
+fn selecting_tools_keeps_those_of_extensions_unless_they_are_removed() {
     let extension = || ScriptedExtension::new("probe", [echo_tool("one"), echo_tool("two")]);
     for (flags, expected) in [
         (vec!["--tools", "read,two"], vec!["read", "one", "two"]),
@@ -106,7 +106,7 @@ fn the_selection_of_tools_leaves_those_of_extensions_alone_unless_they_are_taken
 }
 
 #[test]
-fn the_first_of_a_name_has_it() {
+fn the_first_registration_of_a_name_wins() {
     let first = ScriptedExtension::new("aaa", [echo_tool("same"), echo_tool("bash")])
         .tool("same", tool_text("from aaa"));
     let second = ScriptedExtension::new("bbb", [echo_tool("same"), echo_tool("own")])

@@ -14,7 +14,7 @@ fn reload(zot: &mut Zot) -> Value {
 }
 
 #[test]
-fn what_changed_is_picked_up() {
+fn a_reload_picks_up_changes() {
     let mut run = Extended::start(&[offering("old")]);
     assert_eq!(run.call("old", json!({})), (false, "old".to_owned()));
     offering("new")
@@ -35,7 +35,7 @@ fn what_changed_is_picked_up() {
 }
 
 #[test]
-fn one_that_is_switched_off_is_gone() {
+fn a_disabled_extension_is_gone_after_a_reload() {
     let mut run = Extended::start(&[offering("old")]);
     run.zot.turn("1", "say:1");
     offering("old")
@@ -70,7 +70,7 @@ fn a_failed_reload_changes_nothing() {
 }
 
 #[test]
-fn it_is_refused_while_a_prompt_runs() {
+fn a_reload_is_refused_while_a_prompt_runs() {
     let mut run = Extended::start(&[offering("old")]);
     run.zot.prompt("1", "hangmid");
     run.zot.event("text_delta");

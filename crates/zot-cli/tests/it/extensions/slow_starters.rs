@@ -1,4 +1,4 @@
-//! Extensions that take their time to start, and guards among them, which are never bypassed.
+//! Extensions that start slowly, and guards among them, which are never bypassed.
 
 use std::path::Path;
 use std::thread;
@@ -27,7 +27,7 @@ fn ready() -> Value {
     json!({"type": "ready"})
 }
 
-/// One that refuses every tool call, once it has begun with these steps.
+/// Returns an extension that starts with these steps and then refuses every tool call.
 fn guard_starting_with(steps: impl IntoIterator<Item = Value>) -> ScriptedExtension {
     ScriptedExtension::starting_with("guard", steps).script(
         "intercept",
@@ -35,7 +35,7 @@ fn guard_starting_with(steps: impl IntoIterator<Item = Value>) -> ScriptedExtens
     )
 }
 
-/// One that says hello when the test releases it.
+/// Returns a guard that says hello when the test releases it.
 fn held_guard() -> ScriptedExtension {
     guard_starting_with([
         json!({"wait_for": "go"}),
@@ -58,7 +58,7 @@ fn events(finished: &Finished) -> Vec<Value> {
     lines.map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// A guard that says hello after so many seconds blocks in every mode. The modes run side by side.
+/// Checks that a guard that says hello after so many seconds blocks in every mode, in parallel.
 fn never_bypassed(seconds: f64) {
     let slow = || {
         guard_starting_with([
@@ -131,14 +131,14 @@ fn a_guard_that_takes_three_and_a_half_seconds_is_never_bypassed() {
     never_bypassed(3.5);
 }
 
-/// Slow: as long as `go run` may take.
+/// Slow: simulates `go run`.
 #[test]
 fn a_guard_that_takes_twenty_seconds_is_never_bypassed() {
     never_bypassed(20.0);
 }
 
 #[test]
-fn reading_commands_answer_and_an_abort_ends_the_wait() {
+fn reading_commands_work_while_an_extension_starts_and_an_abort_ends_the_wait() {
     let mut run = Extended::start(&[held_guard()]);
     run.zot.prompt("1", PROMPT);
     let note = run.zot.event("ext_notify");
@@ -157,14 +157,14 @@ fn reading_commands_answer_and_an_abort_ends_the_wait() {
         let answer = run.zot.call(json!({"id": kind, "type": kind}));
         assert_eq!(answer["success"], true, "{answer}");
     }
-    // It does not wait for the slow one either, at least not for long.
+    // It hardly waits for the slow one either.
     let commands = run.zot.call(json!({"id": "c", "type": "get_commands"}));
     assert_eq!(commands["data"]["commands"], json!([]));
     run.zot.send(json!({"id": "a", "type": "abort"}));
     let frames = run.zot.collect_until(|frame| frame["type"] == "done");
     assert!(of_kind(&frames, "tool_call").is_empty());
     assert!(run.server.requests().is_empty(), "no model is asked");
-    // The next prompt waits again, and goes on when it has started.
+    // The next prompt waits again, and continues once the extension has started.
     run.zot.prompt("2", PROMPT);
     run.zot.event("ext_notify");
     run.installed[0].release("go");
@@ -211,9 +211,9 @@ fn escape_ends_the_wait_in_the_chat() {
     assert!(!terminal.workdir.path().join("ran").exists());
 }
 
-/// Ways to start that must not be taken for "it does not intercept".
+/// Starts that must not be mistaken for an extension that does not intercept.
 #[test]
-fn a_guard_that_hesitates_after_its_hello_is_not_bypassed() {
+fn a_guard_that_is_slow_after_its_hello_is_not_bypassed() {
     let hesitating = |hello: Value| {
         guard_starting_with([hello, json!({"wait_for": "go"}), subscribe(), ready()])
     };
@@ -229,7 +229,7 @@ fn a_guard_that_hesitates_after_its_hello_is_not_bypassed() {
         let mut run = Extended::start(&[extension]);
         run.zot.prompt("1", PROMPT);
         run.zot.event("ext_notify");
-        // Longer than the silence that counts as ready.
+        // Longer than the silence after which an extension counts as ready.
         thread::sleep(std::time::Duration::from_millis(600));
         assert!(run.server.requests().is_empty(), "{why}");
         run.installed[0].release("go");
@@ -248,7 +248,7 @@ fn an_interceptor_that_registers_late_is_asked_from_then_on() {
     let (failed, text) = run.call("bash", json!({"command": "touch ran"}));
     assert_eq!((failed, text.as_str()), (true, REFUSAL));
     assert!(!run.workdir.path().join("ran").exists());
-    // From now on it stops prompts when it does not start.
+    // From now on it blocks prompts if it does not start.
     assert!(is_recorded(&run.workdir));
 }
 
@@ -257,7 +257,7 @@ fn is_recorded(workdir: &Workdir) -> bool {
     std::fs::read_dir(directory).is_ok_and(|files| files.count() > 0)
 }
 
-/// A `zot rpc` on a home that is used again and again, with the extensions that are installed there.
+/// Starts `zot rpc` on an existing home, with the extensions installed there.
 fn again(workdir: &Workdir, server: &ModelServer, more: &[&str]) -> Zot {
     ZotCommand::new(binary(), workdir)
         .argument("rpc")
@@ -266,7 +266,7 @@ fn again(workdir: &Workdir, server: &ModelServer, more: &[&str]) -> Zot {
         .spawn()
 }
 
-/// The error that stops a prompt.
+/// Returns the error that blocks a prompt.
 fn stopped(zot: &mut Zot) -> String {
     let frames = zot.turn("s", PROMPT);
     assert!(of_kind(&frames, "tool_call").is_empty(), "{frames:?}");
@@ -278,7 +278,7 @@ fn stopped(zot: &mut Zot) -> String {
 }
 
 #[test]
-fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
+fn an_extension_that_intercepted_before_blocks_prompts_if_it_does_not_start() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
     let directory = workdir.zot_home().join("extensions");
     let good = || guard_starting_with([hello("guard"), subscribe(), ready()]);
@@ -315,12 +315,12 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
         assert_eq!(zot.finish().code, Some(0));
         assert!(is_recorded(&workdir), "{error}");
     }
-    // A manifest that is no JSON says nothing; that its extension intercepted is known.
+    // The manifest is not JSON, but it is known that its extension intercepted.
     let installed = good().install(&directory);
     installed.write("extension.json", "{");
     let mut zot = again(&workdir, &server, &[]);
     assert!(stopped(&mut zot).contains("guard"));
-    // The remedy that the error names while everything runs.
+    // The fix that the error suggests.
     let good_manifest = good().install(&directory);
     let reloaded = zot.call(json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["success"], true, "{reloaded}");
@@ -329,7 +329,7 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
         (true, REFUSAL.to_owned())
     );
     drop(zot);
-    // Excluded: it is neither waited for nor missed.
+    // Excluded, so it is neither waited for nor required.
     good_manifest.write("extension.json", "{");
     let asked = server.requests().len();
     assert_eq!(asked - asked_before, 2);
@@ -346,7 +346,7 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
         let said = format!("{}{}", finished.stdout, finished.stderr);
         assert!(said.contains("zot ext disable guard"), "{said}");
     }
-    // Disabled by the user, broken as it is: it is forgotten.
+    // Once disabled by the user, it is forgotten, although it is broken.
     let disabled = ZotCommand::new(binary(), &workdir)
         .arguments(["ext", "disable", "guard"])
         .run("");
@@ -357,7 +357,7 @@ fn who_intercepted_in_its_last_run_stops_prompts_when_it_does_not_start() {
 }
 
 #[test]
-fn who_starts_without_intercepting_or_is_removed_is_forgotten() {
+fn an_extension_that_no_longer_intercepts_or_is_removed_is_forgotten() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
     let directory = workdir.zot_home().join("extensions");
     let guard = || guard_starting_with([hello("guard"), subscribe(), ready()]);
@@ -386,13 +386,13 @@ fn who_starts_without_intercepting_or_is_removed_is_forgotten() {
         .run("");
     assert_eq!(removed.code, Some(0), "{removed:?}");
     assert!(!is_recorded(&workdir));
-    // Half of it comes back: it is a stranger.
+    // Only half of it comes back: it counts as unknown.
     guard_starting_with([json!({"exit": 3})]).install(&directory);
     run(false);
 }
 
 #[test]
-fn one_that_is_required_stops_prompts_when_it_does_not_start() {
+fn a_required_extension_blocks_prompts_if_it_does_not_start() {
     let required = |steps: Vec<Value>| {
         ScriptedExtension::starting_with("needed", steps).manifest("required", json!(true))
     };
@@ -401,7 +401,7 @@ fn one_that_is_required_stops_prompts_when_it_does_not_start() {
         required(vec![json!({"exit": 3})]),
         required(vec![hello.clone(), json!({"wait_for": "never"})])
             .manifest("start_timeout", json!(1)),
-        // What can be read of a manifest that cannot be used counts.
+        // The readable part of an unusable manifest counts.
         required(vec![hello.clone(), ready()]).manifest("exec", json!("")),
         required(vec![hello.clone(), ready()]).manifest("limits", json!({"misspelt": 1})),
     ] {
@@ -421,7 +421,7 @@ fn one_that_is_required_stops_prompts_when_it_does_not_start() {
 }
 
 #[test]
-fn the_chat_names_who_stops_it_and_counts_those_that_run() {
+fn the_chat_names_the_blocking_extension_and_counts_the_running_ones() {
     let place = Workdir::with_files("guards");
     let good = ScriptedExtension::new("good", []).install(&place.extensions());
     let needed = |steps: Vec<Value>| {
@@ -450,7 +450,7 @@ fn the_chat_names_who_stops_it_and_counts_those_that_run() {
 
 /// Slow: the waits before the attempts are 1, 2 and 4 seconds.
 #[test]
-fn one_that_dies_before_it_has_subscribed_is_waited_for_to_the_end() {
+fn an_extension_that_dies_before_subscribing_is_waited_for() {
     let dying = guard_starting_with([
         hello("guard"),
         json!({"touch": "begun"}),
@@ -461,16 +461,16 @@ fn one_that_dies_before_it_has_subscribed_is_waited_for_to_the_end() {
     run.zot.prompt("1", PROMPT);
     run.zot.event("ext_notify");
     assert!(run.server.requests().is_empty());
-    // Mended in time: it guards.
+    // Repaired in time, so it guards.
     let mended = guard_starting_with([hello("guard"), subscribe(), ready()]);
     mended.install(&run.workdir.extensions());
     let frames = run.zot.collect_until(|frame| frame["type"] == "done");
     assert_eq!(result_of(&frames), (true, REFUSAL.to_owned()));
 }
 
-/// A guard that crashes counts as its manifest says for what it was asked; then it is waited for.
+/// The manifest decides about the call during which a guard crashed; then the guard is waited for.
 #[test]
-fn no_tool_runs_while_a_guard_is_started_again() {
+fn no_tool_runs_while_a_guard_restarts() {
     let crash = json!({"tool_call": {"exit": 7}});
     let start = [hello("guard"), subscribe(), ready()];
     let crashing = ScriptedExtension::starting_with("guard", start).script("intercept", crash);
@@ -478,7 +478,7 @@ fn no_tool_runs_while_a_guard_is_started_again() {
     poll_until("it has started", || {
         !run.installed[0].sent("ready").is_empty()
     });
-    // What runs has read its script; this is for the next life.
+    // The running process has read its script already; this is for the next one.
     let next_life = [
         json!({"touch": "begun"}),
         json!({"wait_for": "go"}),
@@ -500,10 +500,10 @@ fn no_tool_runs_while_a_guard_is_started_again() {
     assert!(!run.workdir.path().join("ran").exists());
 }
 
-/// Slow: the guard is given up after seven seconds. It did start, so `on_failure` decides, unless it is
+/// Slow: the guard is abandoned after seven seconds. It did start, so `on_failure` decides, unless it is
 /// required.
 #[test]
-fn a_guard_that_was_given_up_counts_as_its_manifest_says() {
+fn a_guard_that_keeps_failing_counts_as_its_manifest_says() {
     let leaving = || {
         let steps = [hello("guard"), subscribe(), ready(), json!({"exit": 0})];
         ScriptedExtension::starting_with("guard", steps)
@@ -541,7 +541,7 @@ fn a_flood_before_ready_is_waited_out() {
 }
 
 #[test]
-fn a_project_does_not_replace_a_guard_that_intercepted() {
+fn a_project_cannot_replace_a_guard_that_intercepted() {
     let (workdir, server) = (Workdir::with_files("work"), ModelServer::start());
     let guard = guard_starting_with([hello("guard"), subscribe(), ready()]);
     guard.install(&workdir.zot_home().join("extensions"));

@@ -1,10 +1,10 @@
-//! More than anybody can take.
+//! Floods.
 
 use testkit::poll_until;
 
 use super::Attack;
 
-/// It is slowed down: zot and the neighbour notice nothing.
+/// The flood is throttled: zot and the other extension are not affected.
 fn check_flood(behaviour: &str, remark: &str) {
     let mut attack = Attack::start(behaviour);
     attack.goes_on();
@@ -43,12 +43,12 @@ fn a_flood_before_hello() {
 }
 
 #[test]
-fn a_flood_of_errors() {
+fn a_flood_on_standard_error() {
     check_flood("flood-stderr", "nothing of importance");
 }
 
 #[test]
-fn who_floods_on_is_ended() {
+fn an_extension_that_keeps_flooding_is_killed() {
     let mut attack = Attack::start("flood-garbage");
     attack.logs("it flooded its output for 10 seconds; it is ended");
     attack.logs("it is started again in 1s");
@@ -57,13 +57,13 @@ fn who_floods_on_is_ended() {
 }
 
 #[test]
-fn who_does_not_read_is_ended() {
+fn an_extension_that_does_not_read_is_killed() {
     let mut attack = Attack::start("deaf");
     attack.goes_on();
-    // More than a pipe holds, and more than waits beside it.
+    // More than the pipe and the queue hold.
     let turns = (0..60).map(|_| attack.turn("say:4000"));
     assert!(turns.map(|frames| frames.len()).min() > Some(1));
-    // Events are dropped first, unless the turns above took as long as it may stand still.
+    // Events are dropped first, unless the turns above took longer than the write timeout.
     attack.logs("it does not read its input");
     attack.goes_on();
     attack.logs("it does not read its input; it is ended");
@@ -72,7 +72,7 @@ fn who_does_not_read_is_ended() {
 }
 
 #[test]
-fn who_talks_but_does_not_read_is_ended() {
+fn an_extension_that_writes_but_does_not_read_is_killed() {
     let mut attack = Attack::start("deaf-and-chatty");
     attack.goes_on();
     for _ in 0..8 {
@@ -120,7 +120,7 @@ fn registrations_of_many_mebibytes() {
     attack.end();
 }
 
-/// The quota of remarks is a second's: what comes later is written down again.
+/// The quota of log messages is per second: later ones are logged again.
 #[test]
 fn a_log_stays_readable_in_a_flood() {
     let mut attack = Attack::start("flood-garbage");

@@ -1,9 +1,9 @@
-//! Frames that are none, or that nobody should send.
+//! Invalid frames, and frames that should not be sent.
 
 use super::Attack;
 use crate::support::of_kind;
 
-/// Its tool sends the frames and then an answer; the log has all `remarks`.
+/// Checks that the tool sends the frames and then a result, and that the log has all `remarks`.
 fn check_frames(behaviour: &str, remarks: &[&str]) {
     let mut attack = Attack::start(behaviour);
     attack.goes_on();
@@ -54,7 +54,7 @@ fn deep_frames() {
     let mut attack = Attack::start("deep-frames");
     attack.goes_on();
     let frames = attack.turn("tool:bad:{}");
-    // What is not looked at may be as deep as it likes.
+    // Fields that are ignored may have any depth.
     let notices = of_kind(&frames, "ext_notify");
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert_eq!(notices[0]["message"], "flat");
@@ -99,7 +99,7 @@ fn a_million_lines() {
 }
 
 #[test]
-fn remarks_stay_short() {
+fn log_messages_stay_short() {
     let mut attack = Attack::start("long-remarks");
     attack.goes_on();
     assert_eq!(attack.bad(), "done");

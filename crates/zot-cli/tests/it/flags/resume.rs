@@ -1,4 +1,4 @@
-//! `--resume` and `-r`: with an id, as ours has it, and before a prompt, as the original has it.
+//! `--resume` and `-r`: with an id, and before a prompt as in the original.
 
 use testkit::Workdir;
 
@@ -22,7 +22,7 @@ fn assert_refused(ran: &Ran, part: &str) {
 }
 
 #[test]
-fn without_a_session_the_words_are_the_prompt_of_the_first() {
+fn without_any_session_the_words_are_the_first_prompt() {
     for arguments in [
         &["-p", "-r", "say two words"][..],
         &["-p", "--resume", "say two words"],
@@ -50,7 +50,7 @@ fn without_a_session_the_words_are_the_prompt_of_the_first() {
 }
 
 #[test]
-fn an_id_is_a_session_wherever_the_prompt_is() {
+fn an_id_names_a_session_wherever_the_prompt_is() {
     for (before, after) in [(&[][..], &["and then?"][..]), (&["and then?"], &[])] {
         for flag in ["-r", "--resume"] {
             let (workdir, id) = with_session();
@@ -66,7 +66,7 @@ fn an_id_is_a_session_wherever_the_prompt_is() {
 }
 
 #[test]
-fn a_number_on_standard_input_picks_a_session_and_the_rest_is_the_prompts() {
+fn a_number_on_standard_input_picks_a_session_and_the_rest_is_the_prompt() {
     let (workdir, _) = with_session();
     let ran = run_in(workdir, &["-p", "-r", "and then?"], "1\n");
     assert_eq!(ran.ended.code, Some(0), "{}", ran.ended.stderr);
@@ -91,7 +91,7 @@ fn without_a_number_nothing_is_sent() {
     let (workdir, _) = with_session();
     let ran = run_in(workdir, &["-p", "-n", "-r", "and then?"], "1\n");
     assert_refused(&ran, "which session?");
-    // A word may have been meant as a name.
+    // A word may have been meant as an id.
     let (workdir, _) = with_session();
     let ran = run_in(workdir, &["-p", "-r", "nothing", "else"], "");
     assert_refused(&ran, "there is no session \"nothing\"");

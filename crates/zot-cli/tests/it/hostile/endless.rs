@@ -1,4 +1,4 @@
-//! Servers that never stop answering.
+//! Servers whose responses never end.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use testkit::{Signal, Workdir, ZotCommand, poll_until};
 use super::{ENDING, Process};
 use crate::support::binary;
 
-/// No endless response may need more memory than this, which a debug build has room in.
+/// The most memory an endless response may need in a debug build.
 const MOST_MEMORY: u64 = 300 << 20;
 
 /// How long a limit may take to be reached on a loaded machine.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
 
-/// Answers every request with `first` and then with `again` for ever.
+/// Responds to every request with `first` and then with `again` forever.
 struct Endless {
     port: u16,
     sent: Arc<AtomicU64>,
@@ -61,7 +61,7 @@ impl Endless {
 
 fn answer(mut client: TcpStream, first: &str, again: &str, sent: &AtomicU64) {
     let mut request = [0; 1 << 16];
-    // The rest of it is not read: the client is not waited for.
+    // The rest of the request is not read.
     let _ = client.read(&mut request);
     let mut written = client.write_all(first.as_bytes());
     while written.is_ok() {
@@ -92,7 +92,7 @@ fn text() -> serde_json::Value {
     json!({"type": "text", "text": ""})
 }
 
-/// Ends with an error that names `limit`, in little memory.
+/// Checks that a run ends with an error that names `limit`, in little memory.
 fn ends_at(limit: &str, first: String, again: &str) {
     let (server, workdir) = (Endless::start(first, again), Workdir::new("work"));
     let mut command = server.command(&workdir, &["-p", "go", "-n"]).into_command();
@@ -115,7 +115,7 @@ fn ends_at(limit: &str, first: String, again: &str) {
 }
 
 #[test]
-fn what_is_said_has_a_limit() {
+fn text_has_a_limit() {
     let filler = "x".repeat(4096);
     let call = json!({"type": "tool_use", "id": "c", "name": "read", "input": {}});
     let thinking = json!({"type": "thinking", "thinking": ""});
@@ -145,7 +145,7 @@ fn calls_have_a_limit() {
 }
 
 #[test]
-fn events_that_say_nothing_have_a_limit() {
+fn empty_events_have_a_limit() {
     ends_at(
         "MAX_STREAM_EVENTS",
         started(text()),
@@ -154,7 +154,7 @@ fn events_that_say_nothing_have_a_limit() {
 }
 
 #[test]
-fn lines_that_are_no_events_have_a_limit() {
+fn lines_that_are_not_events_have_a_limit() {
     let comments = format!(": {}\n", "x".repeat(60_000));
     ends_at("MAX_STREAM_BYTES", started(text()), &comments);
 }
@@ -168,7 +168,7 @@ fn heads_have_a_limit() {
 }
 
 #[test]
-fn what_was_said_before_a_limit_is_kept() {
+fn text_before_a_limit_is_kept() {
     let words = json!({"type": "text_delta", "text": "x".repeat(4096)});
     let server = Endless::start(started(text()), &delta(words));
     let workdir = Workdir::new("work");
@@ -194,7 +194,7 @@ fn what_was_said_before_a_limit_is_kept() {
 }
 
 #[test]
-fn a_flood_does_not_keep_signals_and_aborts_away() {
+fn a_flood_does_not_delay_signals_and_aborts() {
     let letters = delta(json!({"type": "text_delta", "text": "x"}));
     for again in [letters, event(&json!({"type": "ping"})), ":\n".to_owned()] {
         let server = Endless::start(started(text()), &again);

@@ -11,12 +11,12 @@ use testkit::{ModelServer, Signal, Wire, Workdir, poll_until};
 use super::{ENDING, Process, prompt, rpc};
 use crate::support::Session;
 
-/// Answers of about a kibibyte that fill the output so that events wait, but commands do not.
+/// The number of responses of about a kibibyte that make events wait, but not commands.
 const ANSWERS: usize = 1_500;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_abort_gets_through_to_a_command_although_nobody_reads() {
+fn an_abort_reaches_a_command_with_unread_output() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut zot = Process::start(
         rpc(&server, &workdir)
@@ -39,7 +39,7 @@ fn an_abort_gets_through_to_a_command_although_nobody_reads() {
     poll_until("the command is ended", || {
         testkit::process::descendants(pid).is_empty()
     });
-    // Nothing is lost for a reader that comes back.
+    // A reader that continues loses nothing.
     drop(stdin);
     let lines = BufReader::new(zot.0.stdout.take().unwrap()).lines();
     let frames: Vec<Value> = lines
@@ -52,7 +52,7 @@ fn an_abort_gets_through_to_a_command_although_nobody_reads() {
 }
 
 #[test]
-fn signals_are_heard_through_input_without_end() {
+fn signals_work_during_endless_input() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut yes = Process::start(
         Command::new("yes")
@@ -64,7 +64,7 @@ fn signals_are_heard_through_input_without_end() {
     for stdin in [Stdio::from(commands), Stdio::from(zeros)] {
         let mut command = rpc(&server, &workdir);
         let mut zot = Process::start(command.stdin(stdin).stdout(Stdio::null()));
-        // It has to be listening, and busy.
+        // It has to be reading, and busy.
         poll_until("zot is at work", || {
             testkit::process::cpu_time(zot.0.id())
                 .is_none_or(|used| used > Duration::from_millis(200))
@@ -74,7 +74,7 @@ fn signals_are_heard_through_input_without_end() {
     }
 }
 
-/// What a client may make zot hold on to, whatever it sends.
+/// The most memory a client may cost zot, whatever it sends.
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 96 << 20;
 
@@ -92,24 +92,24 @@ fn assert_memory_stays_bounded(lines: impl IntoIterator<Item = String>) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_line_without_end_costs_no_more_than_the_limit() {
+fn an_endless_line_needs_no_more_memory_than_the_limit() {
     assert_memory_stays_bounded(["x".repeat(128 << 20)]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_line_of_tiny_fields_costs_no_more_than_the_limit() {
+fn a_line_of_tiny_fields_needs_no_more_memory_than_the_limit() {
     let fields = "\"a\":1,".repeat(2 << 20);
     assert_memory_stays_bounded([format!("{{{fields}\"type\":\"ping\"}}")]);
 }
 
 #[test]
-fn more_commands_than_are_read_lose_nothing() {
+fn more_commands_than_are_read_are_not_lost() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut command = rpc(&server, &workdir);
     let mut zot = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut stdin = zot.0.stdin.take().unwrap();
-    // More than zot and the pipes on both sides of it hold.
+    // More than zot and the pipes hold.
     let ids = || (0..15_000).map(|number| format!("{number:0300}"));
     let writer = std::thread::spawn(move || {
         for id in ids() {

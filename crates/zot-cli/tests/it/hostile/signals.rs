@@ -1,4 +1,4 @@
-//! Signals while nobody reads, and signals that were never meant for us.
+//! Signals while nobody reads the output, and ignored signals.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::{ENDING, Process, one_shot, prompt, rpc};
 
 const SIGNALS: [(Signal, i32); 3] = [(Signal::HUP, 129), (Signal::INT, 130), (Signal::TERM, 143)];
 
-/// Waits until zot has stopped taking the model's answer in, because nobody takes it from zot.
+/// Waits until zot has stopped reading the response, because its own output is not read.
 fn poll_until_stalled(server: &ModelServer, zot: &Process) {
     poll_until("the request arrives", || !server.requests().is_empty());
     let mut last = None;
@@ -21,7 +21,7 @@ fn poll_until_stalled(server: &ModelServer, zot: &Process) {
 }
 
 #[test]
-fn signals_end_a_process_that_nobody_reads() {
+fn signals_end_a_process_with_unread_output() {
     for (signal, code) in SIGNALS {
         let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
         let mut zot = Process::start(
@@ -38,7 +38,7 @@ fn signals_end_a_process_that_nobody_reads() {
 }
 
 #[test]
-fn signals_end_a_finished_process_that_nobody_reads() {
+fn signals_end_a_finished_process_with_unread_output() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut zot = Process::start(
         rpc(&server, &workdir)
@@ -54,7 +54,7 @@ fn signals_end_a_finished_process_that_nobody_reads() {
 }
 
 #[test]
-fn a_wrong_token_ends_a_process_that_nobody_reads() {
+fn a_wrong_token_ends_a_process_with_unread_output() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut command = rpc(&server, &workdir);
     command
@@ -63,15 +63,15 @@ fn a_wrong_token_ends_a_process_that_nobody_reads() {
         .stdout(Stdio::piped());
     let mut zot = Process::start(&mut command);
     let mut stdin = zot.0.stdin.take().unwrap();
-    // The refusal echoes an id that no pipe holds.
+    // The refusal repeats an id that is larger than a pipe.
     let line = format!("{{\"id\":\"{}\",\"type\":\"ping\"}}\n", "x".repeat(1 << 20));
     stdin.write_all(line.as_bytes()).unwrap();
     assert_eq!(zot.wait(ENDING).code(), Some(1));
 }
 
 #[test]
-fn signals_end_a_single_prompt_that_nobody_reads() {
-    // Full in the middle of the answer, and full at its end.
+fn signals_end_a_single_prompt_with_unread_output() {
+    // Full in the middle of the response, and at its end.
     for arguments in [
         ["--json", "say:30000"],
         ["--json", "say:6000"],
@@ -107,7 +107,7 @@ fn a_hang_up_ends_the_running_command_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hang_up_that_is_ignored_stays_ignored() {
+fn an_ignored_hang_up_stays_ignored() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let zot = one_shot(&server, &workdir, ["-p", "slow:20:20"]);
     let mut command = Command::new("/bin/sh");

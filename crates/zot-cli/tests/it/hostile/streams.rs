@@ -1,4 +1,4 @@
-//! Standard streams that are no pipes.
+//! Standard streams that are not pipes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,14 +10,14 @@ use testkit::{ModelServer, Workdir};
 
 use super::{ENDING, Process, one_shot, prompt, rpc};
 
-/// One end for the test, one for zot; Node.js connects children this way.
+/// Returns one end for the test and one for zot; Node.js connects children like this.
 fn socket() -> (UnixStream, OwnedFd) {
     let (ours, theirs) = UnixStream::pair().expect("make a pair of sockets");
     (ours, theirs.into())
 }
 
 #[test]
-fn a_reader_on_a_socket_that_goes_away_ends_the_process() {
+fn closing_an_output_socket_ends_the_process() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let ((mut input, stdin), (output, stdout)) = (socket(), socket());
     let mut command = rpc(&server, &workdir);
@@ -34,7 +34,7 @@ fn a_reader_on_a_socket_that_goes_away_ends_the_process() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_named() {
+fn a_full_disk_is_reported() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut rpc = rpc(&server, &workdir);
@@ -53,7 +53,7 @@ fn a_full_disk_is_named() {
 }
 
 #[test]
-fn input_that_cannot_be_read_is_named() {
+fn unreadable_input_is_reported() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let mut command = rpc(&server, &workdir);
     let directory = File::open(workdir.path()).unwrap();
@@ -68,7 +68,7 @@ fn input_that_cannot_be_read_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_terminal_can_be_typed_at_and_may_hang_up() {
+fn input_can_be_typed_at_a_terminal_that_hangs_up() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
@@ -91,7 +91,7 @@ fn a_terminal_can_be_typed_at_and_may_hang_up() {
     let pong = lines.find(|line| line.as_ref().is_ok_and(|l| l.contains("\"pong\":true")));
     assert!(pong.is_some());
     drop((lines, master));
-    // The end of input and the reader's going away are seen in either order; neither is a failure of
+    // The end of input and the closed reader are noticed in either order; neither is a failure of
     // the system.
     zot.wait(ENDING);
     let stderr = zot.stderr();

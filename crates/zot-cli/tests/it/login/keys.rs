@@ -1,4 +1,4 @@
-//! Keys: pasted into a page, piped in, refused, shown masked, forgotten.
+//! Keys: pasted into a page, piped in, refused, shown masked, removed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::support::website::{Website, browse};
 
 const GOOD: &str = "sk-good-0123456789abcdef";
 
-/// A provider that knows one key.
+/// Returns a provider that accepts one key.
 fn provider() -> Website {
     Website::start(|asked| match asked.headers.get("authorization") {
         Some(key) if key == &format!("Bearer {GOOD}") && asked.target == "/v1/models" => (
@@ -27,7 +27,7 @@ fn redirected(provider: &Website) -> Value {
 }
 
 #[test]
-fn a_key_is_pasted_tried_and_kept() {
+fn a_key_is_pasted_checked_and_stored() {
     let provider = provider();
     let workdir = place(&redirected(&provider));
     let login = zot(&workdir, &["login", "openai"]).spawn();
@@ -75,7 +75,7 @@ fn a_key_may_be_piped_in() {
     let kept = login(&format!(" {GOOD}\n"), &[]);
     assert_eq!(kept.code, Some(0), "{}", kept.stderr);
 
-    // Somebody else's entry stays; an untried key is nobody's business.
+    // Entries of other providers stay; with --no-probe nobody is asked.
     drop(provider);
     let away = login("sk-other-0123456789abcdef", &[]);
     assert_eq!(away.code, Some(1));
@@ -99,7 +99,7 @@ fn a_key_may_be_piped_in() {
 }
 
 #[test]
-fn what_there_is_is_shown_masked_and_can_be_forgotten() {
+fn credentials_are_shown_masked_and_can_be_removed() {
     let workdir = place(&json!({"providers": {}}));
     let none = zot(&workdir, &["auth", "status"]).run("");
     assert_eq!(

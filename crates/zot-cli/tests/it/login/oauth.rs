@@ -52,7 +52,7 @@ fn now() -> u64 {
 }
 
 #[test]
-fn a_browser_brings_the_code_back_and_the_login_is_used() {
+fn a_browser_returns_the_code_and_the_login_is_used() {
     let logins = Website::start(|asked| match asked.target.as_str() {
         "/token" => (200, tokens("first-access-token", 3600)),
         _ => (404, String::new()),
@@ -74,7 +74,7 @@ fn a_browser_brings_the_code_back_and_the_login_is_used() {
         .replace("%3A", ":")
         .replace("%2F", "/");
     let state = field(&url, "state").unwrap();
-    // Somebody who does not know the state gets nowhere.
+    // A request without the right state is rejected.
     let foreign = browse(&format!("{redirect}?code=stolen&state=guess"), None);
     assert!(foreign.starts_with("HTTP/1.1 404"), "{foreign}");
     let back = browse(&format!("{redirect}?code=c%2B1&state={state}"), None);
@@ -152,7 +152,7 @@ fn a_refusal_in_the_browser_is_reported() {
 }
 
 #[test]
-fn a_code_can_be_typed_in_elsewhere() {
+fn a_code_can_be_entered_on_another_device() {
     let polls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&polls);
     let logins = Website::start(move |asked| match asked.target.as_str() {
@@ -183,9 +183,9 @@ fn a_code_can_be_typed_in_elsewhere() {
     );
 }
 
-/// Several processes with a login that ends soon: one renews it, all use what came of it.
+/// Several processes with a login that expires soon: one renews it, all use the new one.
 #[test]
-fn a_login_is_renewed_once_for_all() {
+fn a_login_is_renewed_once_for_all_processes() {
     let renewals = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&renewals);
     let logins = Website::start(move |asked| {
@@ -237,9 +237,9 @@ fn a_login_is_renewed_once_for_all() {
     );
 }
 
-/// When it cannot be renewed, the error says so and what to do, and names no secret.
+/// If a login cannot be renewed, the error says what to do and contains no secret.
 #[test]
-fn a_login_that_is_over_says_what_to_do() {
+fn an_expired_login_says_what_to_do() {
     let logins = Website::start(|_| (400, r#"{"error":"invalid_grant"}"#.to_owned()));
     let workdir = company(&logins, "http://127.0.0.1:9/v1", "openai");
     let stored = json!({"company": {"type": "oauth", "access_token": "old-secret-token",

@@ -1,4 +1,4 @@
-//! `auth.json` of the original: what can be used is used, and nothing of it is lost.
+//! `auth.json` of the original: usable entries are used, and nothing is lost.
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, Wire};
@@ -8,7 +8,7 @@ use crate::support::website::Website;
 use crate::terminal::Terminal;
 
 #[test]
-fn a_login_that_cannot_be_renewed_is_explained_and_other_providers_go_on() {
+fn a_login_that_cannot_be_renewed_is_explained_and_others_work() {
     let home = Home::new();
     for arguments in [
         &["-p", "--provider", "anthropic", "hi"][..],
@@ -20,7 +20,7 @@ fn a_login_that_cannot_be_renewed_is_explained_and_other_providers_go_on() {
         assert!(run.stderr.contains("zot login anthropic"), "{}", run.stderr);
         assert!(!run.stderr.contains("fixture-access"), "{}", run.stderr);
     }
-    // Whoever did not choose a provider hears why it is another one.
+    // Without a chosen provider, a warning explains why another one is used.
     let run = home.run(&["-p", "--no-session", "say:1"]);
     assert_eq!(run.stdout, "alpha \n", "{}", run.stderr);
     assert!(
@@ -29,7 +29,7 @@ fn a_login_that_cannot_be_renewed_is_explained_and_other_providers_go_on() {
         run.stderr
     );
     assert!(run.stderr.contains("zot login anthropic"), "{}", run.stderr);
-    // A variable is stronger than the entry.
+    // A variable overrides the entry.
     let run = home
         .zot(&["doctor", "--provider", "anthropic"])
         .env("ANTHROPIC_API_KEY", "sk-env")
@@ -40,7 +40,7 @@ fn a_login_that_cannot_be_renewed_is_explained_and_other_providers_go_on() {
         run.stdout
     );
     assert!(!run.stdout.contains("cannot renew"), "{}", run.stdout);
-    // A broken entry speaks only when its provider is wanted.
+    // A broken entry is reported only if its provider is used.
     let run = home.run(&["-p", "--provider", "gemini", "hi"]);
     assert_eq!(run.code, Some(2));
     assert!(
@@ -59,7 +59,7 @@ fn the_chat_starts_without_a_usable_login_and_says_what_to_do() {
 }
 
 #[test]
-fn logging_in_and_out_keeps_what_is_not_understood() {
+fn logging_in_and_out_keeps_unknown_entries() {
     let home = Home::new();
     let before: Value = serde_json::from_str(&home.file("auth.json")).unwrap();
     let login = home
@@ -90,7 +90,7 @@ fn logging_in_and_out_keeps_what_is_not_understood() {
 }
 
 #[test]
-fn a_file_that_is_not_json_leaves_every_other_way() {
+fn a_broken_file_does_not_affect_other_credentials() {
     let home = Home::new();
     home.write("auth.json", "not json {");
     let refused = home.run(&["-p", "--no-session", "say:1"]);
@@ -143,9 +143,9 @@ fn a_file_that_is_not_json_leaves_every_other_way() {
     );
 }
 
-/// A login that `providers.json` says how to renew is used, and the original can go on with it.
+/// A login that can be renewed with `providers.json` is used, and stays usable for the original.
 #[test]
-fn a_login_of_the_original_is_renewed_in_its_own_form() {
+fn a_login_of_the_original_is_renewed_in_its_format() {
     let logins = Website::start(|asked| match asked.target.as_str() {
         "/token" => (
             200,

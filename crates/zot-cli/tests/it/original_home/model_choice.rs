@@ -1,4 +1,4 @@
-//! `/model` in the chat: the choice is kept as the original keeps it.
+//! `/model` in the chat: the choice is stored as the original stores it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ fn last_model(terminal: &Terminal) -> Value {
 }
 
 #[test]
-fn a_model_that_was_chosen_is_used_at_the_next_start() {
+fn a_chosen_model_is_used_at_the_next_start() {
     let terminal = Terminal::open_prepared("", "", super::install);
     terminal.wait_for("/help");
     let before = settings(&terminal);
@@ -30,7 +30,7 @@ fn a_model_that_was_chosen_is_used_at_the_next_start() {
     terminal.type_line("/exit");
     terminal.wait_for_shell();
 
-    // What is on the screen from before must not be taken for the new chat.
+    // The old content of the screen must not be mistaken for the new chat.
     terminal.tmux(&["send-keys", "-R"]);
     terminal.type_line(&terminal.command);
     terminal.wait_for("/help");
@@ -41,7 +41,7 @@ fn a_model_that_was_chosen_is_used_at_the_next_start() {
     terminal.type_line("/exit");
     terminal.wait_for_shell();
 
-    // A flag wins over it, and does not change it; a choice says that the flag will win again.
+    // A flag overrides it without changing it; a new choice warns that the flag will win again.
     terminal.tmux(&["send-keys", "-R"]);
     terminal.type_line(&format!("{} --model gpt-4o", terminal.command));
     terminal.wait_for("/help");
@@ -55,7 +55,7 @@ fn a_model_that_was_chosen_is_used_at_the_next_start() {
 }
 
 #[test]
-fn a_project_that_names_a_model_is_said_to_win() {
+fn the_chat_reports_that_the_projects_model_wins() {
     let terminal = Terminal::open_prepared("", "", |server, workdir| {
         super::install(server, workdir);
         workdir.write(".zot/config.json", r#"{"model": "gpt-4o"}"#);
@@ -69,7 +69,7 @@ fn a_project_that_names_a_model_is_said_to_win() {
 }
 
 #[test]
-fn a_choice_that_cannot_be_kept_is_still_a_choice() {
+fn a_choice_that_cannot_be_stored_still_applies() {
     let terminal = Terminal::open_prepared("", "", super::install);
     terminal.wait_for("/help");
     let home = terminal.workdir.zot_home();

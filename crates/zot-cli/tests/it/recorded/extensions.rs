@@ -69,7 +69,7 @@ fn replay(name: &str) {
         }
     }
     if name == "notify" {
-        // The last of what the extension says at the end of the turn.
+        // The last frame of the extension in the turn.
         poll_until("all notices are there", || {
             let lines = zot.lines();
             lines.iter().filter(|line| line.contains("weird")).count() == 2
@@ -97,7 +97,7 @@ fn wait_until_finished(zot: &mut Zot, command: &Value) -> Result<(), &'static st
         .map(drop)
 }
 
-/// The host has to have noticed, too.
+/// Waits until the host has noticed, too.
 fn wait_for_the_crash(workdir: &Workdir, extension: &InstalledExtension) {
     extension.wait_for_remark("exit 9");
     poll_until("the crash is noticed", || {
@@ -105,11 +105,11 @@ fn wait_for_the_crash(workdir: &Workdir, extension: &InstalledExtension) {
             .extension_log(extension.name())
             .contains("started again")
     });
-    // The original does not start it again; one without its program cannot get in the way.
+    // The original does not restart it; without its program it cannot be restarted.
     extension.remove("scripted.py");
 }
 
-/// Installs the extensions of a recording the way it was made.
+/// Installs the extensions of a recording.
 fn with_extensions(
     command: ZotCommand,
     workdir: &Workdir,
@@ -203,7 +203,7 @@ fn scripted(recording: &str) -> Vec<ScriptedExtension> {
     }
 }
 
-/// The extension of a recording in which one steps in.
+/// Returns the extension of a recording with an interceptor.
 fn guard(recording: &str) -> ScriptedExtension {
     let (event, events, mut answer): (&str, &[&str], Value) = match recording {
         "intercept_block" => (
@@ -245,7 +245,7 @@ fn subscribe(intercept: &[&str]) -> Value {
     }
 }
 
-/// Talks all the time.
+/// Returns an extension that sends notices all the time.
 fn notifying() -> ScriptedExtension {
     let notify =
         |level: &str, message: &str| json!({"type": "notify", "level": level, "message": message});

@@ -78,7 +78,7 @@ fn replay(name: &str) {
     for mut line in lines {
         line.push(b'\n');
         zot.send_bytes(&line);
-        // What is missing shows in the comparison.
+        // The comparison shows what is missing.
         if wait_until_finished(&mut zot, &line).is_err() {
             break;
         }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use testkit::{Finished, Workdir};
 
-use super::{Place, bare, offline_cassette, turns};
+use super::{Project, bare, offline_cassette, turns};
 
 struct Bench {
-    place: Place,
+    project: Project,
     shelf: Workdir,
 }
 
@@ -16,14 +16,14 @@ impl Bench {
         let shelf = Workdir::new("shelf");
         offline_cassette(&shelf, prompts);
         Self {
-            place: Place::new(&shelf),
+            project: Project::new(&shelf),
             shelf,
         }
     }
 
     fn run(&self, arguments: &[&str]) -> Finished {
-        let command = self.place.command(&["cassette"]);
-        let file = self.place.cassette();
+        let command = self.project.command(&["cassette"]);
+        let file = self.project.cassette();
         let arguments = arguments.iter().map(|argument| match *argument {
             "FILE" => file.as_os_str(),
             other => other.as_ref(),
@@ -64,7 +64,7 @@ fn show_lists_the_exchanges() {
 #[test]
 fn verify_finds_what_is_wrong() {
     let bench = Bench::new(&["hello", "my name is Ann"]);
-    let file = bench.place.cassette();
+    let file = bench.project.cassette();
     assert!(bench.succeed(&["verify", "FILE"]).contains("2 exchanges"));
     let said = bench.fail(1, &["verify", "FILE", "--pattern", "Ann"]);
     assert!(said.contains("cassette redact"), "{said}");
@@ -79,25 +79,25 @@ fn verify_finds_what_is_wrong() {
 }
 
 #[test]
-fn redact_takes_out_texts_of_ones_own() {
+fn redact_removes_given_texts() {
     let bench = Bench::new(&["hello", "my name is Ann"]);
     bench.succeed(&["redact", "FILE", "--pattern", "Ann", "--pattern", "hello"]);
     bench.succeed(&["verify", "FILE", "--pattern", "Ann"]);
-    let text = std::fs::read_to_string(bench.place.cassette()).unwrap();
+    let text = std::fs::read_to_string(bench.project.cassette()).unwrap();
     assert!(
         !text.contains("Ann") && !text.contains("\"hello\""),
         "{text}"
     );
-    let place = Place::new(&bench.shelf);
-    let mut zot = place.replaying(&["rpc"]).spawn();
+    let project = Project::new(&bench.shelf);
+    let mut zot = project.replaying(&["rpc"]).spawn();
     turns(&mut zot, &["hello", "my name is Ann"]);
     assert!(!zot.lines().iter().any(|line| line.contains("\"error\"")));
 }
 
 #[test]
-fn trim_keeps_what_is_asked_for() {
+fn trim_keeps_the_given_exchanges() {
     let bench = Bench::new(&["hello", "hello", "hello", "hello"]);
-    let file = bench.place.cassette();
+    let file = bench.project.cassette();
     let before = bare(&file);
     bench.succeed(&["trim", "FILE", "--drop-timing"]);
     assert_eq!(bare(&file), before);

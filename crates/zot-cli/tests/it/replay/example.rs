@@ -1,4 +1,4 @@
-//! The worked example is run as it stands.
+//! The worked example runs unchanged.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,18 +1,18 @@
-//! Canaries wherever a secret may be: none of them may reach the file.
+//! Canaries in every possible source of secrets: none may reach the file.
 
 use serde_json::json;
 use testkit::{ModelServer, Wire, Workdir};
 
-use super::Place;
+use super::Project;
 
 #[test]
 fn no_secret_reaches_the_cassette() {
     for wire in Wire::BOTH {
         let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-        let place = Place::new(&shelf);
+        let project = Project::new(&shelf);
         let pem = "-----BEGIN PRIVATE KEY-----\ncanary0PEM\n-----END PRIVATE KEY-----\n";
-        place.workdir.write("key.pem", pem);
-        let mut zot = place
+        project.workdir.write("key.pem", pem);
+        let mut zot = project
             .command(&["rpc", "--provider", wire.provider(), "--base-url"])
             .argument(server.url(wire))
             .arguments(["--model", wire.model(), "--api-key", "canary-api-key-1"])
@@ -21,13 +21,13 @@ fn no_secret_reaches_the_cassette() {
                 "The key is sk-ant-canary-0123456789ab.",
             ])
             .argument("--record")
-            .argument(place.cassette())
+            .argument(project.cassette())
             .env("DEPLOY_TOKEN", "canary-deploy \"token\"")
             .env("db_password", "canary-db\\password")
             .spawn();
         for prompt in [
             "say:1 with Bearer canary.bearer-0123456789",
-            // What the model says comes in pieces.
+            // The model's text arrives in pieces.
             "code:use canary-api-key-1 or AIzaCanary0123456789012345678901234567 now",
             r#"tool:bash:{"command":"echo \"$DEPLOY_TOKEN\"; echo $db_password; cat key.pem"}"#,
             r#"tool:write:{"path":"x","content":"ghp_canary0123456789canary0123456789"}"#,
@@ -40,7 +40,7 @@ fn no_secret_reaches_the_cassette() {
         zot.event("compact_done");
         zot.finish();
 
-        let path = place.cassette();
+        let path = project.cassette();
         let text = std::fs::read_to_string(&path).unwrap();
         let found: Vec<_> = text
             .to_lowercase()
@@ -52,7 +52,7 @@ fn no_secret_reaches_the_cassette() {
         assert!(found.is_empty(), "{wire:?}: {found:#?}");
         assert!(text.matches("[redacted]").count() > 10);
 
-        let verified = place
+        let verified = project
             .command(&["cassette", "verify"])
             .argument(&path)
             .run("");
@@ -60,7 +60,7 @@ fn no_secret_reaches_the_cassette() {
     }
 }
 
-/// Keys that are configured for providers that are not even used, as they are and encoded, in pieces.
+/// Keys of providers that are not even used: plain, encoded, and in pieces.
 #[test]
 fn no_key_of_any_provider_reaches_the_cassette() {
     use base64::Engine as _;
@@ -68,13 +68,13 @@ fn no_key_of_any_provider_reaches_the_cassette() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let (shelf, server) = (Workdir::new("shelf"), ModelServer::start());
-    let place = Place::new(&shelf);
+    let project = Project::new(&shelf);
     let auth = json!({
         "openai": {"type": "api_key", "api_key": "canary?other>provider-1"},
         "somebody": {"type": "oauth", "access": "canary-access-token-2", "refresh": "canary-refresh-3"},
     });
-    let path = place.workdir.zot_home().join("auth.json");
-    std::fs::create_dir_all(place.workdir.zot_home()).unwrap();
+    let path = project.workdir.zot_home().join("auth.json");
+    std::fs::create_dir_all(project.workdir.zot_home()).unwrap();
     std::fs::write(&path, auth.to_string()).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let keys = [
@@ -95,7 +95,7 @@ fn no_key_of_any_provider_reaches_the_cassette() {
         let escapes = key.bytes().map(|byte| format!("\\u{byte:04x}"));
         said.push(escapes.collect());
     }
-    let mut zot = place
+    let mut zot = project
         .recording(&["rpc"], super::Source::Wire(Wire::Anthropic), &server)
         .env("GROQ_API_KEY", "canary-groq-4")
         .env("ZOTCORE_RPC_TOKEN", "canary-pipe-5")
@@ -105,18 +105,18 @@ fn no_key_of_any_provider_reaches_the_cassette() {
         zot.turn("1", &format!("split:3:code:it is {text} now"));
     }
     zot.finish();
-    let recorded = std::fs::read_to_string(place.cassette()).unwrap();
+    let recorded = std::fs::read_to_string(project.cassette()).unwrap();
     for text in &said {
         let escaped = serde_json::to_string(text).unwrap();
         assert!(!recorded.contains(text.as_str()), "{text}");
         assert!(!recorded.contains(escaped.trim_matches('"')), "{text}");
     }
-    // In pieces, too: what is said, put together again.
+    // Also in pieces: the joined text.
     let pieces = recorded.replace("\",\"", "");
     for key in keys {
         assert!(!pieces.contains(key), "{key}");
     }
-    let mut zot = place.replaying(&["rpc"]).spawn();
+    let mut zot = project.replaying(&["rpc"]).spawn();
     for text in &said {
         let frames = zot.turn("1", &format!("split:3:code:it is {text} now"));
         assert_eq!(

@@ -4,43 +4,43 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Place, records};
+use super::{Project, records};
 
 fn id(value: &Value) -> String {
     value["id"].as_str().unwrap().to_owned()
 }
 
 /// Three prompts in one session; returns its id.
-fn talk(place: &Place) -> String {
-    place.prompt(&["say:1 first question"]);
-    place.prompt(&[
+fn talk(project: &Project) -> String {
+    project.prompt(&["say:1 first question"]);
+    project.prompt(&[
         "--continue",
         "tool:bash:{\"command\":\"echo needle in the output\"}",
     ]);
-    place.prompt(&["--continue", "say:2 third <question>"]);
-    id(&place.sessions_json(&["list"])[0])
+    project.prompt(&["--continue", "say:2 third <question>"]);
+    id(&project.sessions_json(&["list"])[0])
 }
 
 #[test]
 fn the_list_is_a_table_or_json_and_newest_first() {
-    let place = Place::new();
-    let empty = place.sessions(&[]);
+    let project = Project::new();
+    let empty = project.sessions(&[]);
     assert!(
         empty.stdout.starts_with("there are no sessions in "),
         "{}",
         empty.stdout
     );
-    assert_eq!(place.sessions_json(&["list"]), serde_json::json!([]));
-    let id = talk(&place);
-    fs::create_dir(place.workdir.path().join("other")).unwrap();
-    place.prompt(&["--cwd", "other", "say:1 elsewhere"]);
-    let table = place.sessions(&[]).stdout;
+    assert_eq!(project.sessions_json(&["list"]), serde_json::json!([]));
+    let id = talk(&project);
+    fs::create_dir(project.workdir.path().join("other")).unwrap();
+    project.prompt(&["--cwd", "other", "say:1 elsewhere"]);
+    let table = project.sessions(&[]).stdout;
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 2, "{table}");
     assert!(lines[1].starts_with(&id[..8]), "{table}");
     let column = |name: &str| lines[0].find(name).unwrap();
     assert!(lines[1][column("TITLE")..].starts_with("say:1 first question"));
-    let all = place.sessions_json(&["list", "--all"]);
+    let all = project.sessions_json(&["list", "--all"]);
     assert_eq!(all.as_array().unwrap().len(), 2);
     assert_eq!(all[0]["title"], "say:1 elsewhere");
     assert_eq!(all[1]["prompts"], 3);
@@ -49,10 +49,10 @@ fn the_list_is_a_table_or_json_and_newest_first() {
 }
 
 #[test]
-fn show_numbers_the_prompts_and_names_what_is_wrong() {
-    let place = Place::new();
-    let id = talk(&place);
-    let shown = place.sessions(&["show", &id[..8]]).stdout;
+fn show_numbers_the_prompts_and_reports_damage() {
+    let project = Project::new();
+    let id = talk(&project);
+    let shown = project.sessions(&["show", &id[..8]]).stdout;
     for part in [
         "[1] user\n  say:1 first question",
         "  > bash {\"command\":\"echo needle in the output\"}",
@@ -61,29 +61,29 @@ fn show_numbers_the_prompts_and_names_what_is_wrong() {
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
-    let summary = place.sessions(&["show", "--summary", &id]).stdout;
+    let summary = project.sessions(&["show", "--summary", &id]).stdout;
     assert!(summary.contains("messages, "), "{summary}");
     assert!(shown.starts_with(summary.split("said  ").next().unwrap()));
     assert!(!summary.contains("] user"), "{summary}");
-    let value = place.sessions_json(&["show", &id]);
+    let value = project.sessions_json(&["show", &id]);
     assert_eq!(value["messages"].as_array().unwrap().len(), 8);
     assert_eq!(value["findings"], serde_json::json!([]));
 
-    let file = place.only_file();
+    let file = project.only_file();
     let mut text = fs::read_to_string(&file).unwrap();
     text.push_str("garbage\n");
     fs::write(&file, text).unwrap();
-    let shown = place.sessions(&["show", &id]).stdout;
+    let shown = project.sessions(&["show", &id]).stdout;
     assert!(shown.contains("\nnote       line "), "{shown}");
-    let table = place.sessions(&["list"]).stdout;
+    let table = project.sessions(&["list"]).stdout;
     assert!(table.contains("(damaged)"), "{table}");
 }
 
 #[test]
 fn search_finds_words_of_messages_and_tools() {
-    let place = Place::new();
-    let id = talk(&place);
-    let found = place.sessions_json(&["search", "NEEDLE", "output"]);
+    let project = Project::new();
+    let id = talk(&project);
+    let found = project.sessions_json(&["search", "NEEDLE", "output"]);
     let roles: Vec<&str> = found
         .as_array()
         .unwrap()
@@ -92,9 +92,11 @@ fn search_finds_words_of_messages_and_tools() {
         .collect();
     assert_eq!(roles, ["user", "assistant", "tool"]);
     assert_eq!(found[0]["id"], id);
-    let text = place.sessions(&["search", "needle", "--limit", "1"]).stdout;
+    let text = project
+        .sessions(&["search", "needle", "--limit", "1"])
+        .stdout;
     assert!(text.contains("2 more messages"), "{text}");
-    let nothing = place
+    let nothing = project
         .zot()
         .arguments(["sessions", "search", "haystack"])
         .run("");
@@ -102,17 +104,17 @@ fn search_finds_words_of_messages_and_tools() {
 }
 
 #[test]
-fn a_fork_goes_its_own_way_and_is_drawn_below_its_parent() {
-    let place = Place::new();
-    let parent = talk(&place);
-    let original = fs::read(place.only_file()).unwrap();
-    let forked = place.sessions_json(&["fork", &parent[..8], "--at", "2"]);
+fn a_fork_is_independent_and_shown_below_its_parent() {
+    let project = Project::new();
+    let parent = talk(&project);
+    let original = fs::read(project.only_file()).unwrap();
+    let forked = project.sessions_json(&["fork", &parent[..8], "--at", "2"]);
     assert_eq!(forked["parent"], parent);
     assert_eq!(forked["fork_point"], 2);
     let fork = id(&forked);
-    place.prompt(&["--resume", &fork[..8], "say:3 another way"]);
-    assert_eq!(place.messages_sent(), 3);
-    let tree = place.sessions(&["tree"]).stdout;
+    project.prompt(&["--resume", &fork[..8], "say:3 another way"]);
+    assert_eq!(project.messages_sent(), 3);
+    let tree = project.sessions(&["tree"]).stdout;
     let lines: Vec<&str> = tree.lines().collect();
     assert!(lines[0].starts_with(&parent[..8]), "{tree}");
     assert!(
@@ -120,14 +122,17 @@ fn a_fork_goes_its_own_way_and_is_drawn_below_its_parent() {
         "{tree}"
     );
     assert!(lines[1].contains("after message 2"), "{tree}");
-    assert_eq!(place.sessions_json(&["tree"])[0]["children"][0]["id"], fork);
-    let parents = place
+    assert_eq!(
+        project.sessions_json(&["tree"])[0]["children"][0]["id"],
+        fork
+    );
+    let parents = project
         .files()
         .into_iter()
         .find(|f| fs::read(f).unwrap() == original);
     assert!(parents.is_some(), "the parent is as it was");
 
-    let wrong = place
+    let wrong = project
         .zot()
         .arguments(["sessions", "fork", &parent, "--at", "9"]);
     let wrong = wrong.run("");
@@ -140,22 +145,22 @@ fn a_fork_goes_its_own_way_and_is_drawn_below_its_parent() {
 }
 
 #[test]
-fn a_session_travels_to_another_directory() {
-    let place = Place::new();
-    place.prompt(&["tool:bash:{\"command\":\"pwd\"}"]);
-    let id = id(&place.sessions_json(&["list"])[0]);
-    let ended = place.sessions(&["export", &id, "-o", "talk.zotsession"]);
+fn a_session_is_exported_and_imported_elsewhere() {
+    let project = Project::new();
+    project.prompt(&["tool:bash:{\"command\":\"pwd\"}"]);
+    let id = id(&project.sessions_json(&["list"])[0]);
+    let ended = project.sessions(&["export", &id, "-o", "talk.zotsession"]);
     assert!(
         ended.stderr.contains("1 messages name it"),
         "{}",
         ended.stderr
     );
-    let exported = place.workdir.path().join("talk.zotsession");
+    let exported = project.workdir.path().join("talk.zotsession");
     let sent = records(&exported);
     assert_eq!(sent[0]["meta"].get("cwd"), None);
     assert_eq!(sent[0]["meta"]["id"], id);
 
-    let refused = place
+    let refused = project
         .zot()
         .arguments(["sessions", "export", &id, "-o", "talk.zotsession"]);
     assert_eq!(
@@ -164,31 +169,31 @@ fn a_session_travels_to_another_directory() {
         "not over a file that is there"
     );
 
-    let imported = place.sessions_json(&["import", "talk.zotsession"]);
+    let imported = project.sessions_json(&["import", "talk.zotsession"]);
     assert_ne!(imported["id"], id);
-    place.prompt(&["--resume", imported["id"].as_str().unwrap(), "say:1"]);
-    assert_eq!(place.messages_sent(), 5);
+    project.prompt(&["--resume", imported["id"].as_str().unwrap(), "say:1"]);
+    assert_eq!(project.messages_sent(), 5);
 }
 
 #[test]
-fn pages_for_people_are_whole_and_hold_no_markup_of_others() {
-    let place = Place::new();
-    let id = talk(&place);
-    place.sessions(&["export", &id, "-o", "talk.html"]);
-    let page = place.workdir.read("talk.html").unwrap();
+fn exported_pages_are_complete_and_escape_markup() {
+    let project = Project::new();
+    let id = talk(&project);
+    project.sessions(&["export", &id, "-o", "talk.html"]);
+    let page = project.workdir.read("talk.html").unwrap();
     assert!(page.starts_with("<!doctype html>"));
     assert!(page.contains("third &lt;question&gt;") && !page.contains("<question>"));
     assert!(page.contains("<svg class=\"chart\""));
-    let markdown = place.sessions(&["export", &id, "--format", "md"]).stdout;
+    let markdown = project.sessions(&["export", &id, "--format", "md"]).stdout;
     assert!(markdown.contains("<details><summary>bash echo needle in the output</summary>"));
 }
 
-/// What the model wrote is rendered; nothing it wrote is markup of the page.
+/// The model's Markdown is rendered, but cannot add markup of its own to the page.
 #[test]
-fn pages_for_people_render_what_the_model_wrote() {
-    let place = Place::new();
-    place.prompt(&["say:1"]);
-    let file = place.only_file();
+fn exported_pages_render_markdown() {
+    let project = Project::new();
+    project.prompt(&["say:1"]);
+    let file = project.only_file();
     let said = "# Plan\n\n- **one** `x < y`\n\n```sh\nls <dir>\n```\n\n| a |\n|---|\n| b |\n\n\
                 [good](https://example.org) [bad](javascript:alert(1)) <script>alert(1)</script> \
                 ![i](https://example.org/i.png)";
@@ -197,9 +202,9 @@ fn pages_for_people_render_what_the_model_wrote() {
     assert!(text.contains("\"text\":\"alpha \""), "{text}");
     let text = text.replace("\"text\":\"alpha \"", &format!("\"text\":{said}"));
     std::fs::write(&file, text).unwrap();
-    let id = id(&place.sessions_json(&["list"])[0]);
-    place.sessions(&["export", &id, "-o", "plan.html"]);
-    let page = place.workdir.read("plan.html").unwrap();
+    let id = id(&project.sessions_json(&["list"])[0]);
+    project.sessions(&["export", &id, "-o", "plan.html"]);
+    let page = project.workdir.read("plan.html").unwrap();
     for part in [
         "<h1>Plan</h1>",
         "<li><strong>one</strong> <code>x &lt; y</code></li>",
@@ -217,30 +222,30 @@ fn pages_for_people_render_what_the_model_wrote() {
 
 #[test]
 fn delete_and_stats() {
-    let place = Place::new();
-    let id = talk(&place);
-    place.prompt(&["say:1"]);
-    let stats = place.sessions_json(&["stats"]);
+    let project = Project::new();
+    let id = talk(&project);
+    project.prompt(&["say:1"]);
+    let stats = project.sessions_json(&["stats"]);
     assert_eq!(stats["sessions"], 2);
     assert_eq!(stats["prompts"], 4);
     assert_eq!(stats["models"].as_object().unwrap().len(), 1);
-    let table = place.sessions(&["stats"]).stdout;
+    let table = project.sessions(&["stats"]).stdout;
     assert_eq!(table.lines().count(), 3, "{table}");
 
-    let wrong = place
+    let wrong = project
         .zot()
         .arguments(["sessions", "delete", &id, "nothing"])
         .run("");
     assert_eq!(wrong.code, Some(1));
-    assert_eq!(place.files().len(), 2, "all or none");
-    place.sessions(&["delete", &id[..8]]);
-    assert_eq!(place.files().len(), 1);
+    assert_eq!(project.files().len(), 2, "all or none");
+    project.sessions(&["delete", &id[..8]]);
+    assert_eq!(project.files().len(), 1);
 }
 
 #[test]
 fn the_first_word_is_a_command_and_help_names_all() {
-    let place = Place::new();
-    let help = place.sessions(&["--help"]).stdout;
+    let project = Project::new();
+    let help = project.sessions(&["--help"]).stdout;
     for command in [
         "list", "show", "search", "export", "import", "fork", "tree", "undo", "delete", "stats",
     ] {
@@ -249,6 +254,6 @@ fn the_first_word_is_a_command_and_help_names_all() {
             "{command}\n{help}"
         );
     }
-    let wrong = place.zot().arguments(["sessions", "lits"]).run("");
+    let wrong = project.zot().arguments(["sessions", "lits"]).run("");
     assert_eq!(wrong.code, Some(2));
 }

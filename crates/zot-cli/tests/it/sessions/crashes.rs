@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::{PATIENCE, Signal, Wire, ZotCommand, poll_until};
 
-use super::{Place, records};
+use super::{Project, records};
 use crate::support::binary;
 
-/// How often a process is killed; `ZOT_KILLS` says otherwise.
+/// How often a process is killed, unless `ZOT_KILLS` is set.
 const KILLS: u64 = 60;
 
-/// After so many kills a new session is begun, so that taking it up stays quick.
+/// After so many kills a new session is started, so that resuming stays quick.
 const KILLS_PER_SESSION: u64 = 20;
 
-/// What a part of a session file holds.
+/// The content of a part of a session file.
 #[derive(Debug, Default, PartialEq, PartialOrd)]
 struct Kept {
     users: usize,
@@ -25,7 +25,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// What whoever read these frames was told.
+    /// Returns what these frames reported.
     fn told(frames: &[Value]) -> Self {
         let count = |kind: &str| frames.iter().filter(|f| f["type"] == kind).count();
         Self {
@@ -36,7 +36,7 @@ impl Kept {
         }
     }
 
-    /// What these whole records hold.
+    /// Returns what these records contain.
     fn recorded(records: &[Value]) -> Self {
         let mut kept = Self::default();
         let mut waiting = 0;
@@ -71,7 +71,7 @@ impl Kept {
     }
 }
 
-/// Numbers that differ from round to round and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -84,9 +84,9 @@ impl Chance {
 }
 
 #[test]
-fn kills_at_any_moment_lose_nothing_that_was_told() {
+fn kills_at_any_moment_lose_nothing_that_was_reported() {
     let kills = std::env::var("ZOT_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let place = Place::new();
+    let project = Project::new();
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     let prompt = concat!(
         r#"multi:[{"name":"bash","args":{"command":"echo one"}},"#,
@@ -96,12 +96,12 @@ fn kills_at_any_moment_lose_nothing_that_was_told() {
     let mut told_in_all = 0;
     let mut torn = 0;
     for round in 0..kills {
-        let path = place
+        let path = project
             .workdir
             .path()
             .join(format!("{}.jsonl", round / KILLS_PER_SESSION));
         let before = fs::read(&path).unwrap_or_default();
-        let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+        let mut zot = ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi)
             .argument("--session")
             .argument(&path)
             .spawn();
@@ -133,15 +133,15 @@ fn kills_at_any_moment_lose_nothing_that_was_told() {
     }
     assert!(told_in_all as u64 > kills, "too little happened");
     for session in 0..kills.div_ceil(KILLS_PER_SESSION) {
-        let path = place.workdir.path().join(format!("{session}.jsonl"));
+        let path = project.workdir.path().join(format!("{session}.jsonl"));
         if path.exists() {
-            go_on(&place, &path);
+            go_on(&project, &path);
         }
     }
     println!("{kills} kills, {told_in_all} messages and results told, {torn} files torn");
 }
 
-/// The lines that are records; the others are what a kill left of one.
+/// Returns the complete records; a kill may leave parts of others.
 fn whole_records(bytes: &[u8]) -> Vec<Value> {
     bytes
         .split(|byte| *byte == b'\n')
@@ -149,8 +149,8 @@ fn whole_records(bytes: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-fn go_on(place: &Place, path: &Path) {
-    let command = place.prompting().argument("--session").argument(path);
+fn go_on(project: &Project, path: &Path) {
+    let command = project.prompting().argument("--session").argument(path);
     let ended = command.argument("say:1").run("");
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
@@ -162,13 +162,13 @@ fn go_on(place: &Place, path: &Path) {
 
 #[test]
 fn a_disk_that_fills_up_ends_the_prompt_and_leaves_whole_records() {
-    let place = Place::new();
+    let project = Project::new();
     // A limit on the size of files fails like a full disk: the write that crosses it is cut off.
-    let ended = ZotCommand::new("/bin/sh", &place.workdir)
+    let ended = ZotCommand::new("/bin/sh", &project.workdir)
         .arguments(["-c", "trap '' XFSZ; ulimit -f 32; exec \"$@\"", "sh"])
         .argument(binary())
         .argument("-p")
-        .model(&place.server, Wire::OpenAi)
+        .model(&project.server, Wire::OpenAi)
         .argument(r#"loop:90:bash:{"command":"seq 300"}"#)
         .run("");
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
@@ -178,20 +178,20 @@ fn a_disk_that_fills_up_ends_the_prompt_and_leaves_whole_records() {
         "{}",
         ended.stderr
     );
-    let file = place.only_file();
+    let file = project.only_file();
     let kept = records(&file).len();
     assert!(kept > 5, "{kept} records");
-    place.prompt(&["--continue", "say:1"]);
+    project.prompt(&["--continue", "say:1"]);
     assert!(records(&file).len() > kept);
     assert!(
-        place.messages_sent() + 1 >= kept / 2,
+        project.messages_sent() + 1 >= kept / 2,
         "the old messages were sent"
     );
 }
 
-/// The disk fills up at every place of a prompt with a tool.
+/// The disk fills up at every point of a prompt with a tool.
 #[test]
-fn nothing_is_told_that_a_full_disk_did_not_take() {
+fn nothing_is_reported_that_a_full_disk_rejected() {
     let commands = [
         json!({"id": "1", "type": "prompt", "message": "write note.txt: remember"}),
         json!({"id": "2", "type": "prompt", "message": "read note.txt"}),
@@ -200,10 +200,10 @@ fn nothing_is_told_that_a_full_disk_did_not_take() {
     let mut results = 0;
     // In blocks of 512 bytes; dash and bash agree on that in their POSIX modes.
     for blocks in 0..8 {
-        let place = Place::new();
-        let path = place.workdir.path().join("s.jsonl");
+        let project = Project::new();
+        let path = project.workdir.path().join("s.jsonl");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
-        let ended = ZotCommand::new("/bin/sh", &place.workdir)
+        let ended = ZotCommand::new("/bin/sh", &project.workdir)
             .arguments(["-c", &script, "sh"])
             .argument(binary())
             .arguments(["rpc", "--provider", "offline", "--session"])
@@ -229,8 +229,8 @@ fn nothing_is_told_that_a_full_disk_did_not_take() {
 
 #[test]
 fn durable_sessions_read_the_same() {
-    let place = Place::new();
-    place.prompt(&["--durable", "tool:bash:{\"command\":\"echo hi\"}"]);
-    place.prompt(&["--continue", "--durable", "say:1"]);
-    assert_eq!(place.messages_sent(), 5);
+    let project = Project::new();
+    project.prompt(&["--durable", "tool:bash:{\"command\":\"echo hi\"}"]);
+    project.prompt(&["--continue", "--durable", "say:1"]);
+    assert_eq!(project.messages_sent(), 5);
 }

@@ -1,4 +1,4 @@
-//! Going on with a session, and who may.
+//! Continuing sessions, and locking them.
 
 use std::fs;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::{Signal, Wire, Zot, ZotCommand};
 
-use super::{Place, records};
+use super::{Project, records};
 use crate::support::binary;
 
 #[test]
-fn continue_goes_on_with_the_newest_session_of_the_directory() {
-    let place = Place::new();
-    let first = place.prompt(&["--continue", "say:1"]);
+fn continue_uses_the_newest_session_of_the_directory() {
+    let project = Project::new();
+    let first = project.prompt(&["--continue", "say:1"]);
     assert!(
-        first.stderr.contains("this is the first"),
+        first.stderr.contains("starting the first one"),
         "{}",
         first.stderr
     );
-    let file = place.only_file();
-    let ended = place.prompt(&["--continue", "say:2"]);
+    let file = project.only_file();
+    let ended = project.prompt(&["--continue", "say:2"]);
     assert_eq!(ended.stdout, "alpha beta \n");
     assert_eq!(ended.stderr, "");
-    assert_eq!(place.messages_sent(), 3);
-    assert_eq!(place.only_file(), file);
+    assert_eq!(project.messages_sent(), 3);
+    assert_eq!(project.only_file(), file);
     let records = records(&file);
     let kinds: Vec<&str> = records
         .iter()
@@ -35,32 +35,32 @@ fn continue_goes_on_with_the_newest_session_of_the_directory() {
             "meta", "message", "message", "usage", "message", "message", "usage"
         ]
     );
-    // What is spent goes on from where it was.
+    // The usage continues from its previous value.
     let spent = |record: usize| records[record]["cumulative"]["output_tokens"].as_u64();
     assert_eq!((spent(3), spent(6)), (Some(1), Some(3)));
 
-    // Elsewhere it is not the newest.
-    fs::create_dir(place.workdir.path().join("other")).unwrap();
-    place.prompt(&["--cwd", "other", "--continue", "say:1"]);
-    assert_eq!(place.messages_sent(), 1);
-    assert_eq!(place.files().len(), 2);
+    // In another directory it is not the newest.
+    fs::create_dir(project.workdir.path().join("other")).unwrap();
+    project.prompt(&["--cwd", "other", "--continue", "say:1"]);
+    assert_eq!(project.messages_sent(), 1);
+    assert_eq!(project.files().len(), 2);
 }
 
 #[test]
-fn resume_takes_the_beginning_of_an_id_or_a_path() {
-    let place = Place::new();
-    place.prompt(&["say:1"]);
-    let file = place.only_file();
+fn resume_accepts_the_beginning_of_an_id_or_a_path() {
+    let project = Project::new();
+    project.prompt(&["say:1"]);
+    let file = project.only_file();
     let id = records(&file)[0]["meta"]["id"].as_str().unwrap().to_owned();
-    place.prompt(&["say:1"]);
+    project.prompt(&["say:1"]);
     for (turn, wanted) in [&id[..6], &id, file.to_str().unwrap()]
         .into_iter()
         .enumerate()
     {
-        place.prompt(&["--resume", wanted, "say:1"]);
-        assert_eq!(place.messages_sent(), 2 * turn + 3);
+        project.prompt(&["--resume", wanted, "say:1"]);
+        assert_eq!(project.messages_sent(), 2 * turn + 3);
     }
-    let ended = place
+    let ended = project
         .prompting()
         .arguments(["--resume", "nothing", "say:1"]);
     let ended = ended.run("");
@@ -73,10 +73,10 @@ fn resume_takes_the_beginning_of_an_id_or_a_path() {
 }
 
 #[test]
-fn resume_without_a_name_shows_which_sessions_there_are() {
-    let place = Place::new();
-    place.prompt(&["say:1 the first"]);
-    let ended = place.prompting().argument("--resume").run("");
+fn resume_without_an_id_lists_the_sessions() {
+    let project = Project::new();
+    project.prompt(&["say:1 the first"]);
+    let ended = project.prompting().argument("--resume").run("");
     assert_eq!(ended.code, Some(2));
     assert_eq!(ended.stdout, "");
     let lines: Vec<&str> = ended.stderr.lines().collect();
@@ -86,42 +86,42 @@ fn resume_without_a_name_shows_which_sessions_there_are() {
 }
 
 #[test]
-fn the_model_of_the_session_is_used_unless_another_is_asked_for() {
-    let place = Place::new();
-    place.prompt(&["say:1"]);
+fn the_model_of_the_session_is_used_unless_a_flag_names_another() {
+    let project = Project::new();
+    project.prompt(&["say:1"]);
     let unnamed = |arguments: &[&str]| {
-        place
+        project
             .zot()
             .arguments(["-p", "--continue", "--api-key", "x", "--base-url"])
-            .argument(place.server.url(Wire::OpenAi))
+            .argument(project.server.url(Wire::OpenAi))
             .arguments(arguments)
             .run("")
     };
-    let model = || place.server.requests().pop().unwrap().body["model"].clone();
+    let model = || project.server.requests().pop().unwrap().body["model"].clone();
     let ended = unnamed(&["say:1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(model(), Wire::OpenAi.model());
     let ended = unnamed(&["--provider", "openai", "--model", "gpt-4o-mini", "say:1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(model(), "gpt-4o-mini");
-    // Which is what the session is held with from then on.
+    // From then on, this is the session's model.
     let ended = unnamed(&["say:1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(model(), "gpt-4o-mini");
 }
 
 #[test]
-fn a_model_that_was_switched_to_is_the_session_s() {
-    let place = Place::new();
-    let path = place.workdir.path().join("talk.jsonl");
+fn the_session_remembers_a_changed_model() {
+    let project = Project::new();
+    let path = project.workdir.path().join("talk.jsonl");
     // Without flags that name a model, as people resume.
     let rpc = |arguments: &[&str]| {
-        place
+        project
             .zot()
             .argument("rpc")
             .arguments(arguments)
             .arguments(["--api-key", "x", "--base-url"])
-            .argument(place.server.url(Wire::OpenAi))
+            .argument(project.server.url(Wire::OpenAi))
             .argument("--session")
             .argument(&path)
             .spawn()
@@ -148,7 +148,7 @@ fn a_model_that_was_switched_to_is_the_session_s() {
     );
     set_model(&mut zot, "gpt-4o-mini");
     set_model(&mut zot, "gpt-4o-mini");
-    // Even when it is not ended in good order.
+    // Even if it does not exit normally.
     zot.signal(Signal::KILL);
     zot.wait(Duration::from_secs(10));
     assert_eq!(kinds(), ["meta", "message", "message", "usage", "model"]);
@@ -163,22 +163,22 @@ fn a_model_that_was_switched_to_is_the_session_s() {
     zot.turn("1", "say:1");
     assert_eq!(zot.finish().stderr, "");
     assert_eq!(
-        place.server.requests().pop().unwrap().body["model"],
+        project.server.requests().pop().unwrap().body["model"],
         "gpt-4o-mini"
     );
 
-    // A fork goes on with it, and so does what is imported elsewhere.
-    let forked = place.sessions_json(&["fork", path.to_str().unwrap()]);
-    let listed = place.sessions_json(&["list"]);
+    // A fork and an imported copy keep it.
+    let forked = project.sessions_json(&["fork", path.to_str().unwrap()]);
+    let listed = project.sessions_json(&["list"]);
     assert_eq!(listed[0]["model"], "gpt-4o-mini", "{forked} {listed}");
 }
 
 #[test]
-fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
-    let place = Place::new();
-    let path = place.workdir.path().join("talks/one.jsonl");
+fn a_session_file_can_be_anywhere_and_rpc_writes_it_on_request() {
+    let project = Project::new();
+    let path = project.workdir.path().join("talks/one.jsonl");
     let rpc = || {
-        ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+        ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi)
             .argument("--session")
             .argument(&path)
             .spawn()
@@ -201,23 +201,23 @@ fn a_session_can_lie_anywhere_and_rpc_writes_to_it_when_told_to() {
     let id = &records(&path)[0]["meta"]["id"];
     assert_eq!(&state["data"]["session"]["id"], id);
     zot.turn("2", "say:3");
-    assert_eq!(place.messages_sent(), 3);
+    assert_eq!(project.messages_sent(), 3);
     zot.finish();
-    assert!(place.files().is_empty());
+    assert!(project.files().is_empty());
 }
 
 #[test]
-fn two_processes_never_write_to_one_session() {
-    let place = Place::new();
-    let path = place.workdir.path().join("one.jsonl");
-    let mut zot = ZotCommand::rpc(binary(), &place.workdir, &place.server, Wire::OpenAi)
+fn two_processes_never_write_to_the_same_session() {
+    let project = Project::new();
+    let path = project.workdir.path().join("one.jsonl");
+    let mut zot = ZotCommand::rpc(binary(), &project.workdir, &project.server, Wire::OpenAi)
         .argument("--session")
         .argument(&path)
         .spawn();
     zot.turn("1", "say:1");
     let before = fs::read(&path).unwrap();
     let second = |arguments: &[&str]| {
-        let command = place.prompting().argument("--session").argument(&path);
+        let command = project.prompting().argument("--session").argument(&path);
         command.arguments(arguments).run("")
     };
     let refused = second(&["say:2"]);
@@ -232,9 +232,9 @@ fn two_processes_never_write_to_one_session() {
 
     let forked = second(&["--fork", "say:2"]);
     assert_eq!(forked.code, Some(0), "{}", forked.stderr);
-    assert_eq!(place.messages_sent(), 3);
+    assert_eq!(project.messages_sent(), 3);
     assert_eq!(fs::read(&path).unwrap(), before);
-    let fork = records(&place.only_file());
+    let fork = records(&project.only_file());
     assert_eq!(fork[0]["meta"]["fork_point"], 2);
     assert_eq!(fork[0]["meta"]["parent"], records(&path)[0]["meta"]["id"]);
 
@@ -243,23 +243,23 @@ fn two_processes_never_write_to_one_session() {
 }
 
 #[test]
-fn what_is_broken_is_said_and_the_rest_goes_on() {
-    let place = Place::new();
-    place.prompt(&["tool:bash:{\"command\":\"true\"}"]);
-    let file = place.only_file();
+fn damage_is_reported_and_the_rest_is_used() {
+    let project = Project::new();
+    project.prompt(&["tool:bash:{\"command\":\"true\"}"]);
+    let file = project.only_file();
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    // The result of the call is gone, and the last record is cut off.
+    // The result of the call is missing, and the last record is cut off.
     let results = lines.iter().position(|l| l.contains("call_id")).unwrap();
     let mut broken = lines[..results].join("\n");
     broken.push_str("\nnot a record\n{\"type\":\"mess");
     fs::write(&file, &broken).unwrap();
-    let ended = place.prompt(&["--continue", "say:1"]);
+    let ended = project.prompt(&["--continue", "say:1"]);
     let stderr = &ended.stderr;
     for told in ["cut off", "is not a record", "1 calls were interrupted"] {
         assert!(stderr.contains(told), "{told}: {stderr}");
     }
-    let body = place.server.requests().pop().unwrap().body.to_string();
+    let body = project.server.requests().pop().unwrap().body.to_string();
     assert!(
         body.contains("no result: the call was interrupted"),
         "{body}"
@@ -273,14 +273,14 @@ fn what_is_broken_is_said_and_the_rest_goes_on() {
 
 #[test]
 fn flags_that_contradict_each_other_are_refused() {
-    let place = Place::new();
+    let project = Project::new();
     for arguments in [
         &["--no-session", "--fork"][..],
         &["--no-session", "--durable"],
         &["--fork"],
     ] {
-        let ended = place.prompting().argument("say:1").arguments(arguments);
+        let ended = project.prompting().argument("say:1").arguments(arguments);
         assert_eq!(ended.run("").code, Some(2), "{arguments:?}");
     }
-    assert!(place.files().is_empty());
+    assert!(project.files().is_empty());
 }

@@ -1,5 +1,5 @@
-//! Undo does not leave the files that were changed: links, hard links, pipes and other files that
-//! were put in their place since.
+//! Undo affects only the changed files: not links, hard links, pipes and other files that
+//! have replaced them since.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -7,37 +7,37 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::Project;
 
 /// A project whose `d/old.txt` was changed and whose `d/new.txt` was made by `write`, beside a
-/// directory that is none of the agent's business.
+/// directory outside the project.
 struct Changed {
-    place: Place,
+    origin: Project,
     outside: PathBuf,
 }
 
 impl Changed {
     fn new() -> Self {
-        let place = Place::new();
-        place.workdir.write("d/old.txt", "before");
-        place.workdir.write("bystander.txt", "before");
+        let origin = Project::new();
+        origin.workdir.write("d/old.txt", "before");
+        origin.workdir.write("bystander.txt", "before");
         let calls = json!([
             {"name": "write", "args": {"path": "d/old.txt", "content": "after"}},
             {"name": "write", "args": {"path": "d/new.txt", "content": "after"}},
             {"name": "write", "args": {"path": "bystander.txt", "content": "after"}},
         ]);
-        place.prompt(&[&format!("multi:{calls}")]);
-        let outside = place.workdir.parent().join("outside");
+        origin.prompt(&[&format!("multi:{calls}")]);
+        let outside = origin.workdir.parent().join("outside");
         fs::create_dir(&outside).unwrap();
         for name in ["old.txt", "new.txt"] {
-            // The content is what the tool left, so that only the identity can tell.
+            // The content is what the tool wrote, so that only the file's identity differs.
             fs::write(outside.join(name), "after").unwrap();
         }
-        Self { place, outside }
+        Self { origin, outside }
     }
 
     fn project(&self, name: &str) -> PathBuf {
-        self.place.workdir.path().join(name)
+        self.origin.workdir.path().join(name)
     }
 
     fn outside(&self, name: &str) -> PathBuf {
@@ -45,13 +45,13 @@ impl Changed {
     }
 
     fn undo(&self, force: bool) -> Value {
-        let zot = self.place.zot().arguments(["sessions", "undo", "--json"]);
+        let zot = self.origin.zot().arguments(["sessions", "undo", "--json"]);
         let ended = zot.arguments(force.then_some("--force")).run("");
         assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
         serde_json::from_str(&ended.stdout).unwrap()
     }
 
-    /// The outcome of the file, and why.
+    /// Returns the outcome of the file and its reason.
     fn outcome(report: &Value, name: &str) -> (String, String) {
         let files = report["files"].as_array().unwrap();
         let file = files
@@ -62,7 +62,7 @@ impl Changed {
         (word("outcome"), word("detail"))
     }
 
-    /// Both files are refused for this reason, with and without `--force`; the third is restored.
+    /// Checks that both files are refused for this reason, even with `--force`, and the third is restored.
     fn assert_refused(&self, reason: &str) {
         for force in [false, true] {
             let report = self.undo(force);
@@ -108,7 +108,7 @@ fn a_directory_replaced_by_a_link_is_refused() {
 }
 
 #[test]
-fn pipes_and_directories_in_place_of_files_are_refused_at_once() {
+fn pipes_and_directories_in_place_of_files_are_refused() {
     let changed = Changed::new();
     for name in ["d/old.txt", "d/new.txt"] {
         fs::remove_file(changed.project(name)).unwrap();
@@ -135,28 +135,28 @@ fn a_hard_link_to_another_file_is_refused_and_never_written_through() {
         assert!(detail.contains("hard link"), "{detail}");
     }
     changed.assert_outside_untouched();
-    // What is forced concerns the name in the project, not the file that has others.
-    changed.place.sessions(&["undo", "--force"]);
+    // `--force` applies to the name in the project, not to the file behind it.
+    changed.origin.sessions(&["undo", "--force"]);
     assert_eq!(read(&changed.project("d/old.txt")), "before");
     assert!(!changed.project("d/new.txt").exists());
     changed.assert_outside_untouched();
 }
 
 #[test]
-fn a_name_added_since_keeps_what_the_tool_wrote_and_one_that_was_there_is_restored_too() {
-    let place = Place::new();
-    place.workdir.write("one.txt", "before");
-    place.workdir.write("two.txt", "before");
-    let at = |name: &str| place.workdir.path().join(name);
+fn only_names_that_existed_before_are_restored() {
+    let origin = Project::new();
+    origin.workdir.write("one.txt", "before");
+    origin.workdir.write("two.txt", "before");
+    let at = |name: &str| origin.workdir.path().join(name);
     fs::hard_link(at("two.txt"), at("two-as-well.txt")).unwrap();
     let calls = json!([
         {"name": "write", "args": {"path": "one.txt", "content": "after"}},
         {"name": "write", "args": {"path": "two.txt", "content": "after"}},
     ]);
-    place.prompt(&[&format!("multi:{calls}")]);
+    origin.prompt(&[&format!("multi:{calls}")]);
     assert_eq!(read(&at("two-as-well.txt")), "after");
     fs::hard_link(at("one.txt"), at("added.txt")).unwrap();
-    place.sessions(&["undo"]);
+    origin.sessions(&["undo"]);
     assert_eq!(read(&at("one.txt")), "before");
     assert_eq!(read(&at("added.txt")), "after");
     assert_eq!(read(&at("two.txt")), "before");
@@ -164,43 +164,43 @@ fn a_name_added_since_keeps_what_the_tool_wrote_and_one_that_was_there_is_restor
 }
 
 #[test]
-fn a_deleted_file_comes_back_when_forced_with_its_permissions_and_directories() {
-    let place = Place::new();
-    place.workdir.write("deep/er/secret.txt", "before");
-    let path = place.workdir.path().join("deep/er/secret.txt");
+fn a_deleted_file_is_restored_with_its_permissions_if_forced() {
+    let origin = Project::new();
+    origin.workdir.write("deep/er/secret.txt", "before");
+    let path = origin.workdir.path().join("deep/er/secret.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    place.prompt(&["tool:write:{\"path\":\"deep/er/secret.txt\",\"content\":\"after\"}"]);
-    fs::remove_dir_all(place.workdir.path().join("deep")).unwrap();
-    let left = place.zot().arguments(["sessions", "undo"]).run("");
+    origin.prompt(&["tool:write:{\"path\":\"deep/er/secret.txt\",\"content\":\"after\"}"]);
+    fs::remove_dir_all(origin.workdir.path().join("deep")).unwrap();
+    let left = origin.zot().arguments(["sessions", "undo"]).run("");
     assert!(left.stdout.contains("changed since"), "{}", left.stdout);
     assert!(!path.exists());
-    place.sessions(&["undo", "--force"]);
+    origin.sessions(&["undo", "--force"]);
     assert_eq!(read(&path), "before");
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
-fn a_project_that_is_reached_through_a_link_can_be_undone() {
-    let place = Place::new();
-    let alias = place.workdir.parent().join("alias");
-    symlink(place.workdir.path(), &alias).unwrap();
+fn undo_works_in_a_project_reached_through_a_link() {
+    let origin = Project::new();
+    let alias = origin.workdir.parent().join("alias");
+    symlink(origin.workdir.path(), &alias).unwrap();
     let path = json!({"path": alias.join("a.txt"), "content": "after"});
-    let before = place.workdir.read("a.txt");
-    place.prompt(&[&format!("tool:write:{path}")]);
-    assert_eq!(place.workdir.read("a.txt").as_deref(), Some("after"));
-    place.sessions(&["undo"]);
-    assert_eq!(place.workdir.read("a.txt"), before);
+    let before = origin.workdir.read("a.txt");
+    origin.prompt(&[&format!("tool:write:{path}")]);
+    assert_eq!(origin.workdir.read("a.txt").as_deref(), Some("after"));
+    origin.sessions(&["undo"]);
+    assert_eq!(origin.workdir.read("a.txt"), before);
 }
 
 #[test]
-fn what_was_kept_is_not_read_through_links_and_not_from_elsewhere() {
+fn checkpoints_are_not_read_through_links() {
     let changed = Changed::new();
-    let beside = changed.place.only_file().with_extension("files");
+    let beside = changed.origin.only_file().with_extension("files");
     let changes = beside.join("changes.jsonl");
-    let secret = changed.place.workdir.parent().join("secret");
+    let secret = changed.origin.workdir.parent().join("secret");
     fs::write(&secret, "secret").unwrap();
-    // The digest of a kept copy names a file; this one would name one elsewhere.
+    // The digest of a copy is part of a path; this one would lead elsewhere.
     let text = fs::read_to_string(&changes).unwrap();
     let digest = text.split("\"before\":\"").nth(1).unwrap();
     let digest = &digest[..64];
@@ -223,7 +223,7 @@ fn what_was_kept_is_not_read_through_links_and_not_from_elsewhere() {
     fs::remove_file(&changes).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&changes).status();
     assert!(made.unwrap().success());
-    let refused = changed.place.zot().arguments(["sessions", "undo"]).run("");
+    let refused = changed.origin.zot().arguments(["sessions", "undo"]).run("");
     assert_eq!(refused.code, Some(1));
     assert!(
         refused.stderr.contains("a named pipe"),

@@ -1,4 +1,4 @@
-//! A small HTTP server that answers as a test says: a provider's other addresses, logins.
+//! A small HTTP server with scripted responses: a provider's other addresses, logins.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     /// With the query.
@@ -18,7 +18,7 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-/// The status and the body of an answer.
+/// The status and the body of a response.
 pub(crate) type Told = (u16, String);
 
 pub(crate) struct Website {
@@ -29,7 +29,7 @@ pub(crate) struct Website {
 }
 
 impl Website {
-    /// Answers every request with what `answer` says, one at a time.
+    /// Starts a server that responds to every request with what `answer` returns, one at a time.
     pub(crate) fn start(answer: impl Fn(&Asked) -> Told + Send + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -79,7 +79,7 @@ impl Website {
 impl Drop for Website {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread up.
+        // Wakes the thread.
         let _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -116,7 +116,7 @@ fn read(stream: &mut TcpStream) -> Option<Asked> {
     }
 }
 
-/// What a browser does: one request, the whole answer.
+/// Sends one request and returns the whole response, like a browser.
 pub(crate) fn browse(url: &str, form: Option<&str>) -> String {
     let rest = url.strip_prefix("http://").expect("an http address");
     let (host, path) = rest.split_once('/').expect("a path");

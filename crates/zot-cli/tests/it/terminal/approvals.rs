@@ -2,9 +2,9 @@
 
 use super::Terminal;
 
-/// Alone it tells, and a tool that does not exist changes nothing: neither stops the asking.
+/// Without arguments it shows the state; an unknown tool changes nothing.
 #[test]
-fn confirm_alone_tells_and_never_stops_the_asking() {
+fn confirm_without_arguments_only_shows_the_state() {
     let terminal = Terminal::open("--provider offline --no-yolo");
     terminal.wait_for("· asks before tools");
     terminal.type_line("/confirm");
@@ -26,7 +26,7 @@ fn confirm_alone_tells_and_never_stops_the_asking() {
 }
 
 #[test]
-fn what_is_asked_about_is_the_same_in_another_conversation() {
+fn approvals_carry_over_to_another_conversation() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("hello");

@@ -1,4 +1,4 @@
-//! What goes along with a prompt, in a real terminal.
+//! Attachments of a prompt, in a real terminal.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn last_prompt(terminal: &Terminal) -> String {
 }
 
 #[test]
-fn files_are_chips_and_what_is_not_attached_is_said() {
+fn files_are_chips_and_missing_ones_are_reported() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     let directory = terminal.workdir.path();
@@ -55,7 +55,7 @@ fn files_are_chips_and_what_is_not_attached_is_said() {
 }
 
 #[test]
-fn a_paste_and_what_follows_it_are_both_seen() {
+fn a_paste_and_the_text_after_it_are_both_shown() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     let lines: Vec<String> = (1..=42).map(|number| format!("row {number}")).collect();
@@ -72,7 +72,7 @@ fn a_paste_and_what_follows_it_are_both_seen() {
 }
 
 #[test]
-fn waiting_output_is_a_chip_that_can_be_dropped() {
+fn pending_output_is_a_chip_that_can_be_dropped() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     terminal.type_line("!seq 1 3");

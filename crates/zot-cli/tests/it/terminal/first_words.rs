@@ -8,7 +8,7 @@ fn refused(terminal: &Terminal, number: usize, arguments: &str) -> String {
     let program = terminal.command.replace("--version", "");
     terminal.type_line(&format!("{program} {arguments}; echo ended-{number}-$?"));
     let end = format!("\nended-{number}-2\n");
-    // The terminal breaks long lines.
+    // The terminal wraps long lines.
     terminal
         .wait_until(&end, |screen| screen.contains(&end))
         .replace('\n', "")

@@ -3,7 +3,7 @@
 use super::Terminal;
 
 #[test]
-fn tools_are_jailed_and_let_out_while_zot_runs() {
+fn tools_are_jailed_and_unjailed_while_zot_runs() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let outside = terminal.workdir.parent().join("outside.txt");
@@ -26,14 +26,14 @@ fn tools_are_jailed_and_let_out_while_zot_runs() {
             || screen.contains("cannot be confined")
     });
     assert_eq!(now(), "written by its owner\n");
-    // What the user does is not the agent's.
+    // Commands of the user are not jailed.
     terminal.type_line("!echo by the user > ../outside.txt");
     terminal.wait_until("the user's command", |screen| {
         screen.contains("╰ exit code 0") && !screen.contains("esc to stop")
     });
     assert_eq!(now(), "by the user\n");
 
-    // Going on in a copy is no way out.
+    // Continuing in a copy keeps the jail.
     terminal.type_line("/session fork");
     terminal.wait_for("fork before:");
     terminal.press("Enter");

@@ -1,4 +1,4 @@
-//! Keys that are given in the terminal: in the chat with `/login`, and with `zot login`.
+//! Keys entered in the terminal: in the chat with `/login`, and with `zot login`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use crate::support::website::{Website, browse};
 const GOOD: &str = "sk-good-0123456789abcdefghijklmnop";
 const WRONG: &str = "sk-wrong-9876543210zyxwvutsrqpon";
 
-/// A provider that knows one key, and answers no prompt.
+/// Returns a provider that accepts one key and refuses prompts.
 fn provider() -> Website {
     Website::start(|asked| match asked.headers.get("authorization") {
         Some(key) if key == &format!("Bearer {GOOD}") && asked.target == "/v1/models" => {
@@ -23,7 +23,7 @@ fn provider() -> Website {
     })
 }
 
-/// A terminal whose every byte is kept, with `openai` at `provider`.
+/// Opens a terminal whose output is recorded, with `openai` at `provider`.
 fn terminal(provider: &Website, arguments: &str) -> (Terminal, PathBuf) {
     let providers = json!({"providers": {"openai": {"baseUrl": format!("{}/v1", provider.url())}}});
     let terminal = Terminal::open_prepared("", arguments, |_, workdir| {
@@ -48,7 +48,7 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `key` is in `auth.json`, if anywhere.
+/// Checks that `key` is nowhere but in `auth.json`.
 fn assert_unseen(terminal: &Terminal, bytes: &Path, key: &str) {
     let everything = terminal.everything();
     assert!(!everything.contains(key), "{everything}");
@@ -76,20 +76,20 @@ fn kept(terminal: &Terminal) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Pastes as a terminal does that marks pastes.
+/// Pastes like a terminal with bracketed paste.
 fn paste(terminal: &Terminal, text: &str) {
     terminal.tmux(&["set-buffer", "-b", "pasted", text]);
     terminal.tmux(&["paste-buffer", "-p", "-r", "-d", "-b", "pasted"]);
 }
 
 #[test]
-fn a_key_is_given_in_the_chat_and_seen_nowhere() {
+fn a_key_entered_in_the_chat_is_never_shown() {
     let provider = provider();
     let (terminal, bytes) = terminal(&provider, "");
     terminal.wait_for("/help for commands and keys");
     terminal.type_line("!echo waits");
     terminal.wait_for("[!echo waits 1 line]");
-    // Typed ahead of everything: not one character may end up in the editor.
+    // Typed ahead: no character may end up in the editor.
     terminal.type_line("/login openai");
     terminal.type_text(WRONG);
     terminal.wait_until("bullets", |screen| {
@@ -98,7 +98,7 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
     terminal.press("Enter");
     terminal.wait_for("openai refuses the key (http 401): nothing was kept");
     assert_eq!(kept(&terminal), json!({}));
-    // Another can be given at once.
+    // Another key can be entered immediately.
     paste(&terminal, &format!("{GOOD}\n"));
     terminal.wait_until("bullets", |screen| screen.contains(&"•".repeat(GOOD.len())));
     terminal.press("Enter");
@@ -112,7 +112,7 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
         0o600
     );
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
-    // The same conversation goes on, with what waited for its next prompt.
+    // The same conversation continues, with the output that waited for its next prompt.
     terminal.wait_for("attached to the next prompt: [!echo waits 1 line]");
     terminal.type_line("the first prompt with it");
     terminal.wait_until("a request", |_| {
@@ -133,7 +133,7 @@ fn a_key_is_given_in_the_chat_and_seen_nowhere() {
 }
 
 #[test]
-fn esc_gives_up_and_what_was_typed_is_forgotten() {
+fn esc_cancels_and_forgets_the_typed_key() {
     let provider = provider();
     let (terminal, bytes) = terminal(&provider, "--provider offline");
     terminal.wait_for("/help");
@@ -146,11 +146,11 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
     terminal.wait_until("the editor, empty", |screen| {
         screen.trim_end().lines().rev().nth(1) == Some("❯")
     });
-    // A key that is typed into the line, or instead of the provider, is neither repeated nor kept.
+    // A key typed as an argument, or instead of the provider, is neither repeated nor stored.
     for line in [format!("/login openai {GOOD}"), format!("/login {WRONG}")] {
         terminal.type_text(&line);
         terminal.wait_for(&line);
-        // What was typed in plain sight was seen; from here on it must not be.
+        // The key was visible while it was typed; from here on it must not be.
         terminal.press("Enter");
         terminal.wait_until("gone", |screen| !screen.contains(&line));
     }
@@ -166,9 +166,9 @@ fn esc_gives_up_and_what_was_typed_is_forgotten() {
     }
 }
 
-/// The page is an offer beside it.
+/// The page works as well.
 #[test]
-fn the_page_takes_the_key_of_the_chat_as_well() {
+fn the_page_accepts_the_key_for_the_chat_too() {
     let provider = provider();
     let (terminal, bytes) = terminal(&provider, "--provider offline");
     terminal.wait_for("/help");
@@ -186,7 +186,7 @@ fn the_page_takes_the_key_of_the_chat_as_well() {
 }
 
 #[test]
-fn the_command_asks_in_the_terminal_and_puts_it_back() {
+fn the_command_asks_in_the_terminal_and_restores_it() {
     let provider = provider();
     for ending in ["kept", "Escape", "C-c", "TERM"] {
         let (terminal, bytes) = terminal(&provider, "login openai; echo code=$?");
@@ -230,7 +230,7 @@ fn the_command_asks_for_the_provider_and_for_another_key() {
     let (terminal, bytes) = terminal(&provider, "login; echo code=$?");
     terminal.wait_for("provider:");
     terminal.type_line("nobody");
-    terminal.wait_for("That is not one of these providers");
+    terminal.wait_for("Enter one of these providers");
     terminal.type_line("openai");
     terminal.wait_for("key of openai:");
     terminal.type_line(WRONG);
@@ -242,7 +242,7 @@ fn the_command_asks_for_the_provider_and_for_another_key() {
         assert_unseen(&terminal, &bytes, key);
     }
     terminal.type_line("clear");
-    // Asked for a pipe that is a terminal, it does not echo either.
+    // With --stdin at a terminal it does not echo either.
     terminal.type_line(&terminal.command.replace("login;", "login openai --stdin;"));
     terminal.wait_for("key of openai:");
     terminal.press("Escape");

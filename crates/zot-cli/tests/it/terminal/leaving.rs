@@ -1,4 +1,4 @@
-//! What was said stays on the screen, whatever ends the chat.
+//! The conversation stays on the screen, whatever ends the chat.
 
 use std::process::Command;
 

@@ -1,11 +1,11 @@
-//! A limit on steps in the chat: a question, not an error.
+//! The step limit in the chat: a question, not an error.
 
 use super::Terminal;
 
 const QUESTION: &str = "the limit of 2 steps is reached: continue for 2 steps more?";
 
 #[test]
-fn a_limit_on_steps_is_asked_about_and_raised() {
+fn a_step_limit_can_be_raised_when_reached() {
     for flag in ["--max-steps 2", "--max-process-steps 2"] {
         let terminal = Terminal::open(&format!("MODEL --no-session {flag}"));
         terminal.wait_for("/help");
@@ -26,7 +26,7 @@ fn a_limit_on_steps_is_asked_about_and_raised() {
 }
 
 #[test]
-fn a_limit_on_steps_that_stands_ends_the_prompt_without_an_error() {
+fn a_step_limit_that_is_kept_ends_the_prompt_without_an_error() {
     let terminal = Terminal::open("MODEL --no-session --max-steps 2");
     terminal.wait_for("/help");
     terminal.type_line("loop:5:read:{\"path\":\"a.txt\"}");
@@ -35,7 +35,7 @@ fn a_limit_on_steps_that_stands_ends_the_prompt_without_an_error() {
     terminal.wait_for("stopped at the limit of 2 steps");
     let everything = terminal.everything();
     assert!(!everything.contains('✗'), "{everything}");
-    // Every prompt has as many, and stopping it while it asks is stopping it.
+    // Every prompt has its own limit, and the question can be interrupted.
     terminal.type_line("loop:5:read:{\"path\":\"b.txt\"}");
     terminal.wait_for(QUESTION);
     assert_eq!(terminal.server.requests().len(), 4);

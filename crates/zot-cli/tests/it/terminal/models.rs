@@ -1,4 +1,4 @@
-//! `/model` on a server of one's own: any name is taken.
+//! `/model` with a custom server: any name is accepted.
 
 use std::fs;
 
@@ -36,12 +36,12 @@ fn takes_any_name(terminal: &Terminal) {
 }
 
 #[test]
-fn any_name_is_taken_at_an_address_of_ones_own() {
+fn any_model_name_is_accepted_with_a_custom_address() {
     takes_any_name(&Terminal::open("MODEL --no-session"));
 }
 
 #[test]
-fn any_name_is_taken_by_a_server_in_providers_json_also_at_the_next_start() {
+fn any_model_name_is_accepted_for_a_server_in_providers_json() {
     for (name, entry) in [
         ("openai", json!({})),
         ("ollama", json!({})),
@@ -71,9 +71,9 @@ fn any_name_is_taken_by_a_server_in_providers_json_also_at_the_next_start() {
     }
 }
 
-/// A name that is not listed can be typed into the list as well.
+/// A name that is not listed can be typed into the list.
 #[test]
-fn a_name_is_typed_into_the_list() {
+fn a_model_name_can_be_typed_into_the_list() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     terminal.type_line("/model");

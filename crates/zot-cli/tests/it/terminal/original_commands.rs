@@ -13,7 +13,7 @@ fn prompts(terminal: &Terminal) -> Vec<String> {
 }
 
 #[test]
-fn study_lets_the_model_read_what_there_is() {
+fn study_lets_the_model_read_the_project() {
     let terminal = Terminal::open("MODEL --no-session");
     terminal.wait_for("/help");
     terminal.type_line("/study");
@@ -28,7 +28,7 @@ fn study_lets_the_model_read_what_there_is() {
 }
 
 #[test]
-fn yolo_ends_the_asking() {
+fn yolo_turns_confirmations_off() {
     let terminal = Terminal::open("--provider offline --no-yolo");
     terminal.wait_for("asks before tools");
     terminal.type_line("/yolo");
@@ -40,13 +40,13 @@ fn yolo_ends_the_asking() {
 }
 
 #[test]
-fn settings_are_switched_and_kept() {
+fn settings_are_toggled_and_stored() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("/settings");
     terminal.wait_for("settings:");
     terminal.wait_for("keep_scrollback");
-    // The list stays and shows what has changed.
+    // The list stays open and shows the change.
     terminal.press("Enter");
     terminal.wait_for("zot asks before every tool");
     terminal.wait_for("on   ask before tools run");
@@ -65,7 +65,7 @@ fn settings_are_switched_and_kept() {
     terminal.wait_for("may zot run bash?");
 }
 
-/// The copy has what was said before the chosen prompt, which can be written differently.
+/// The copy has the messages before the chosen prompt, which can be edited.
 #[test]
 fn a_fork_ends_where_the_user_chooses() {
     let terminal = Terminal::open("--provider offline");
@@ -82,14 +82,14 @@ fn a_fork_ends_where_the_user_chooses() {
     terminal.press("Enter");
     terminal.wait_for("resumed a conversation of 8 messages");
     terminal.wait_for("❯ run: echo third");
-    // By its number, and all of it.
+    // By number, and as a whole.
     terminal.press("C-u");
     terminal.type_line("/session fork 2");
     terminal.wait_for("resumed a conversation of 4 messages");
 }
 
 #[test]
-fn an_imported_session_is_gone_on_with() {
+fn an_imported_session_is_continued() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
@@ -107,9 +107,9 @@ fn an_imported_session_is_gone_on_with() {
     terminal.wait_for("resumed a conversation of 4 messages");
 }
 
-/// As in the original, `--resume` takes no value, and what follows is the prompt.
+/// As in the original, `--resume` needs no value, and a prompt may follow.
 #[test]
-fn a_prompt_after_resume_is_sent_to_the_session_that_is_picked() {
+fn a_prompt_after_resume_is_sent_to_the_chosen_session() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo the first");
@@ -124,7 +124,7 @@ fn a_prompt_after_resume_is_sent_to_the_session_that_is_picked() {
     terminal.wait_for("echo the second ended with exit code 0");
     terminal.type_line("/exit");
     terminal.wait_for_shell();
-    // Who picks none finds it in the editor, unsent.
+    // If none is chosen, the prompt is in the editor, unsent.
     terminal.type_line("clear");
     terminal.type_line(&format!("{} -r 'run: echo the third'", terminal.command));
     terminal.wait_for("resume:");

@@ -1,10 +1,10 @@
-//! Lists to choose from, with what is selected beside them.
+//! Pickers with a preview.
 
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::Terminal;
 
-/// Starts zot once more, on an empty screen.
+/// Starts zot again, on an empty screen.
 fn begin_again(terminal: &Terminal) {
     terminal.type_line(&format!("clear; {}", terminal.command));
     terminal.wait_until("another chat", |screen| {
@@ -13,14 +13,14 @@ fn begin_again(terminal: &Terminal) {
 }
 
 #[test]
-fn a_session_is_seen_before_it_is_gone_on_with() {
+fn a_session_is_previewed_before_it_is_continued() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     for command in ["echo the first", "echo the second"] {
         terminal.type_line(&format!("run: {command}"));
         terminal.wait_for(&format!("{command} ended with exit code 0"));
     }
-    // What is written out is what is meant, though /sessions fits as well.
+    // An exact name wins, although /sessions matches as well.
     terminal.type_text("/session");
     terminal.wait_for("▸ /session ");
     terminal.press("Enter");
@@ -48,9 +48,9 @@ fn a_session_is_seen_before_it_is_gone_on_with() {
     terminal.wait_for("resumed a conversation of 8 messages");
 }
 
-/// A file is shown as it is found, and what must not be read is not.
+/// A file is previewed, unless it must not be read.
 #[test]
-fn files_are_seen_before_they_are_mentioned() {
+fn files_are_previewed_before_they_are_mentioned() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     let directory = terminal.workdir.path();
@@ -64,7 +64,7 @@ fn files_are_seen_before_they_are_mentioned() {
     terminal.type_text("see @main");
     let screen = terminal.wait_for("│ fn main() {}");
     assert!(screen.contains("│ 17 bytes"), "{screen}");
-    // A screen too narrow for both has it below.
+    // On a narrow screen the preview is below the list.
     terminal.tmux(&["resize-window", "-x", "60", "-y", "24"]);
     terminal.wait_until("the preview below", |screen| {
         screen.lines().any(|line| line == "│ fn main() {}")
@@ -116,12 +116,12 @@ fn skills_themes_and_providers_are_chosen_from_lists() {
 
 /// Choosing a session that another chat has open changes nothing.
 #[test]
-fn a_session_in_use_cannot_be_taken() {
+fn a_session_in_use_cannot_be_opened() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo mine");
     terminal.wait_for("exit code 0");
-    // Another chat, while the first one is suspended.
+    // Another chat while the first is suspended.
     terminal.press("C-z");
     terminal.wait_for_shell();
     begin_again(&terminal);

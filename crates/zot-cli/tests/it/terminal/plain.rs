@@ -1,16 +1,16 @@
-//! A terminal that can do nothing but lines.
+//! A dumb terminal, which only prints lines.
 
 use super::*;
 
 impl Terminal {
-    /// Waits until zot asks for the next prompt.
+    /// Waits until zot shows its prompt.
     fn wait_for_prompt(&self) {
         self.wait_until("the prompt", |screen| {
             screen.trim_end().lines().last().map(str::trim_end) == Some(">")
         });
     }
 
-    /// Everything that is written to it from now on goes to a file, too.
+    /// Records the output from now on in a file.
     fn record(&self, name: &str) -> std::path::PathBuf {
         let path = self.workdir.path().join(name);
         self.tmux(&["pipe-pane", &format!("cat >> '{}'", path.display())]);
@@ -66,7 +66,7 @@ fn questions_are_answered_by_lines() {
     terminal.wait_for_prompt();
     terminal.type_line(r#"tool:bash:{"command":"echo made > made.txt"}"#);
     terminal.wait_for("may zot run bash?");
-    // What was not meant as an answer is none.
+    // Other text is not an answer.
     terminal.type_line("yes but later");
     terminal.wait_until("the question again", |screen| {
         screen.matches("may zot run bash?").count() == 2
@@ -89,7 +89,7 @@ fn questions_are_answered_by_lines() {
 }
 
 #[test]
-fn a_limit_on_steps_is_a_question_and_a_key_is_not_asked_for() {
+fn a_step_limit_is_a_question_and_a_key_is_not_asked_for() {
     let terminal = Terminal::open_with("TERM=dumb", "MODEL --no-session --max-steps 2");
     terminal.wait_for_prompt();
     terminal.type_line("loop:5:read:{\"path\":\"a.txt\"}");

@@ -1,4 +1,4 @@
-//! The transcript in a screen of its own.
+//! The transcript on its own screen.
 
 use super::*;
 
@@ -15,7 +15,7 @@ impl Terminal {
 }
 
 #[test]
-fn what_has_scrolled_away_is_unfolded_in_a_screen_of_its_own() {
+fn scrolled_content_is_unfolded_in_the_transcript() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: seq 101 160");
@@ -41,7 +41,7 @@ fn what_has_scrolled_away_is_unfolded_in_a_screen_of_its_own() {
     assert_eq!(terminal.everything(), before);
     terminal.press("PPage");
     terminal.wait_until("the transcript", |_| terminal.is_covered());
-    // Another size while it is read, and the chat is where it was.
+    // Resized meanwhile, the chat is still in place.
     terminal.tmux(&["resize-window", "-x", "80", "-y", "20"]);
     terminal.wait_until("another size", |screen| {
         let last = screen.trim_end().lines().last().unwrap_or_default();
@@ -65,7 +65,7 @@ fn what_has_scrolled_away_is_unfolded_in_a_screen_of_its_own() {
 }
 
 #[test]
-fn leaving_from_there_leaves_the_terminal_as_it_was() {
+fn leaving_from_the_transcript_restores_the_terminal() {
     let terminal = Terminal::open("--provider offline; echo code=$?");
     terminal.wait_for("/help");
     terminal.press("PPage");

@@ -1,11 +1,11 @@
-//! Windows of another size: no line of the transcript is lost or there twice, and what stood in the
-//! terminal before zot stays.
+//! Resizing: no line of the transcript is lost or duplicated, and earlier lines of the
+//! terminal stay.
 
 use super::*;
 
 const LINES: usize = 90;
 
-/// A chat below lines of the shell.
+/// Opens a chat below lines of the shell.
 fn open(arguments: &str) -> Terminal {
     let terminal = Terminal::open_with("seq -f 'before zot %g' 1 7;", arguments);
     // It may have scrolled away already.
@@ -23,7 +23,7 @@ impl Terminal {
         self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
     }
 
-    /// Waits until the footer, which is below everything else, is at the end of a screen of that size.
+    /// Waits until the footer is at the end of a screen of that size.
     fn settle(&self, columns: usize, rows: usize) {
         self.wait_until("the new size", |screen| {
             let is_low = screen.lines().count() <= rows;
@@ -39,7 +39,7 @@ impl Terminal {
         });
     }
 
-    /// Each numbered line and each line of the shell is there once, wherever it was broken.
+    /// Checks that each numbered line and each line of the shell is there once, however it is wrapped.
     fn check_once(&self, last: usize, what: &str) {
         let output = self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]);
         let everything = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -59,14 +59,14 @@ impl Terminal {
 }
 
 #[test]
-fn other_heights_leave_every_line_once() {
+fn resizing_the_height_keeps_every_line_once() {
     let terminal = open(&format!("MODEL lines:{LINES}:0:paragraphs"));
     terminal.wait_for_rest();
     terminal.check_once(LINES, "before");
     for rows in [20, 30, 12, 29, 8, 33, 32, 7, 30] {
         terminal.resize(100, rows);
         terminal.settle(100, rows);
-        // A key is answered where the editor is now.
+        // A key has its effect where the editor is now.
         terminal.type_text("x");
         terminal.wait_for("\n❯ x");
         terminal.press("BSpace");
@@ -78,7 +78,7 @@ fn other_heights_leave_every_line_once() {
 }
 
 #[test]
-fn a_split_and_its_end_leave_every_line_once() {
+fn splitting_and_unsplitting_keeps_every_line_once() {
     let terminal = open(&format!("MODEL lines:{LINES}:0:code"));
     terminal.wait_for_rest();
     for kind in ["-v", "-h"] {
@@ -94,7 +94,7 @@ fn a_split_and_its_end_leave_every_line_once() {
 }
 
 #[test]
-fn other_heights_while_an_answer_comes_leave_every_line_once() {
+fn resizing_the_height_during_an_answer_keeps_every_line_once() {
     for form in ["list", "paragraphs", "code"] {
         let terminal = open(&format!("MODEL lines:{LINES}:15:{form}"));
         for rows in [20, 30, 15, 26, 14, 30] {
@@ -113,7 +113,7 @@ fn other_heights_while_an_answer_comes_leave_every_line_once() {
 }
 
 #[test]
-fn other_heights_with_an_open_list_or_a_long_draft_leave_every_line_once() {
+fn resizing_the_height_with_a_list_or_a_long_draft_keeps_every_line_once() {
     let terminal = open(&format!("MODEL lines:{LINES}:0:list"));
     terminal.wait_for_rest();
     terminal.type_text("/");
@@ -137,7 +137,7 @@ fn other_heights_with_an_open_list_or_a_long_draft_leave_every_line_once() {
 }
 
 #[test]
-fn other_widths_leave_what_was_there_before() {
+fn resizing_the_width_keeps_earlier_lines() {
     let terminal = open(&format!("MODEL lines:{LINES}:0:paragraphs"));
     terminal.wait_for_rest();
     for (columns, rows) in [(60, 30), (120, 30), (45, 20), (100, 30), (30, 12)] {
@@ -148,7 +148,7 @@ fn other_widths_leave_what_was_there_before() {
 }
 
 #[test]
-fn where_it_is_set_another_width_breaks_the_whole_conversation_anew() {
+fn with_the_setting_a_new_width_rewraps_the_whole_conversation() {
     let terminal = Terminal::open_prepared("", "MODEL say:60", |_, workdir| {
         let home = workdir.zot_home();
         std::fs::create_dir_all(&home).unwrap();

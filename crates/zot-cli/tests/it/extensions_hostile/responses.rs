@@ -1,4 +1,4 @@
-//! Answers that are none.
+//! Invalid responses.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Attack, PROMPTLY};
 
-/// Its tool comes to `result` and the log says `remark`.
+/// Checks the result of the tool and that the log contains `remark`.
 fn check_result(behaviour: &str, result: &str, remark: &str) {
     let mut attack = Attack::start(behaviour);
     attack.goes_on();
@@ -18,7 +18,7 @@ fn check_result(behaviour: &str, result: &str, remark: &str) {
 }
 
 #[test]
-fn results_for_nobody() {
+fn results_without_a_call() {
     check_result(
         "unknown-ids",
         "asked",
@@ -87,7 +87,7 @@ fn no_result_ends_with_an_abort() {
 }
 
 #[test]
-fn results_in_the_place_of_interceptions() {
+fn results_instead_of_interception_responses() {
     let mut attack = Attack::start("intercepts-with-results");
     for _ in 0..3 {
         attack.goes_on();
@@ -108,7 +108,7 @@ fn a_crash_in_the_middle_of_an_interception_allows() {
 }
 
 #[test]
-fn a_crash_in_the_middle_of_an_interception_blocks_where_that_is_wanted() {
+fn a_crash_in_the_middle_of_an_interception_blocks_if_configured() {
     let mut attack = Attack::start_with("crashes-intercepting", |manifest| {
         manifest["on_failure"] = json!("block");
     });
@@ -133,7 +133,7 @@ fn an_abort_ends_an_interception() {
 }
 
 #[test]
-fn arguments_that_cost_eighty_times_their_length() {
+fn arguments_that_need_eighty_times_their_length_in_memory() {
     let mut attack = Attack::start("costly-arguments");
     attack.goes_on_within(super::FIRST_PROMPT);
     attack.logs("modified_args for good are ignored");

@@ -1,4 +1,4 @@
-//! Answers of the model, good, odd and broken, and what becomes of them.
+//! Responses of the model: good, odd and broken ones.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn a_stream_without_its_end_is_an_error_and_its_text_is_kept() {
 }
 
 #[test]
-fn an_error_inside_the_stream_is_told_in_the_providers_words() {
+fn an_error_inside_the_stream_is_reported_in_the_providers_words() {
     for wire in Wire::BOTH {
         let (_session, frames) = turn_on(wire, "errmid");
         assert_eq!(streamed_text(&frames), "alpha beta ");
@@ -65,7 +65,7 @@ fn a_malformed_event_is_skipped() {
 }
 
 #[test]
-fn an_empty_answer_leaves_no_message() {
+fn an_empty_response_leaves_no_message() {
     for wire in Wire::BOTH {
         let (mut session, frames) = turn_on(wire, "empty");
         assert_no_error(&frames);
@@ -77,7 +77,7 @@ fn an_empty_answer_leaves_no_message() {
 }
 
 #[test]
-fn arguments_that_are_not_json_reach_no_tool() {
+fn arguments_that_are_not_json_do_not_reach_the_tool() {
     for wire in Wire::BOTH {
         let (session, frames) = turn_on(wire, "badargs:bash:{\"command\": \"touch ran\"");
         assert_eq!(of_kind(&frames, "tool_call")[0]["args"], json!({}));
@@ -129,7 +129,7 @@ fn without_prompt(frames: Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
-fn thinking_is_not_text_and_goes_back_to_anthropic_verbatim() {
+fn thinking_is_not_text_and_is_sent_back_to_anthropic_verbatim() {
     for wire in Wire::BOTH {
         let (session, frames) = turn_on(wire, "think:hm:tool:bash:{\"command\":\"true\"}");
         assert_no_error(&frames);
@@ -156,7 +156,7 @@ fn a_flood_is_an_error_and_costs_little() {
 }
 
 #[test]
-fn passing_failures_are_retried_silently() {
+fn temporary_failures_are_retried_silently() {
     for wire in Wire::BOTH {
         for (directive, requests) in [
             ("errthen:503:2", 3),
@@ -180,7 +180,7 @@ fn passing_failures_are_retried_silently() {
 }
 
 #[test]
-fn lasting_failures_are_reported() {
+fn permanent_failures_are_reported() {
     for wire in Wire::BOTH {
         for (status, requests) in [(503, 3), (429, 3), (500, 3), (529, 3), (401, 1), (400, 1)] {
             let (session, frames) = turn_on(wire, &format!("err:{status}:no luck"));
@@ -197,7 +197,7 @@ fn lasting_failures_are_reported() {
 }
 
 #[test]
-fn a_server_that_names_a_delay_gets_it() {
+fn the_delay_a_server_asks_for_is_respected() {
     let start = Instant::now();
     let (_session, frames) = turn_on(Wire::OpenAi, "retryafter:1:say:1");
     assert_no_error(&frames);
@@ -205,7 +205,7 @@ fn a_server_that_names_a_delay_gets_it() {
 }
 
 #[test]
-fn an_answer_that_is_no_stream_is_an_error() {
+fn a_response_that_is_not_a_stream_is_an_error() {
     for wire in Wire::BOTH {
         let server = ModelServer::with_script([
             Reply::status(200, "<html>captive portal</html>"),
@@ -222,11 +222,11 @@ fn an_answer_that_is_no_stream_is_an_error() {
     }
 }
 
-/// Both the user and the model are told, and the model goes on.
+/// Both the user and the model learn about it, and the model continues.
 #[test]
 fn a_call_cut_off_at_the_output_limit_is_not_run() {
     for wire in Wire::ALL {
-        // Calls come whole on this wire.
+        // Calls arrive complete on this wire.
         if wire == Wire::Gemini {
             continue;
         }
@@ -270,9 +270,9 @@ fn a_whole_call_before_the_output_limit_is_run() {
     }
 }
 
-/// What failed had a price.
+/// Failed requests cost money, too.
 #[test]
-fn counts_beside_an_error_are_added_up() {
+fn token_counts_of_failed_requests_are_added_up() {
     let chat = concat!(
         "data: {\"choices\":[{\"delta\":{\"content\":\"well\"}}]}\n\n",
         "data: {\"error\":{\"code\":502,\"message\":\"upstream\"},\"choices\":[],\"usage\":{\"prompt_tokens\":100,",
@@ -303,7 +303,7 @@ fn counts_beside_an_error_are_added_up() {
 }
 
 #[test]
-fn an_empty_account_has_a_code_of_its_own_and_is_not_asked_again() {
+fn an_exhausted_account_has_its_own_code_and_is_not_retried() {
     let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     for wire in Wire::ALL {
         for status in [429, 402] {
@@ -317,7 +317,7 @@ fn an_empty_account_has_a_code_of_its_own_and_is_not_asked_again() {
 }
 
 #[test]
-fn an_error_document_with_the_status_of_a_success_is_told() {
+fn an_error_with_a_success_status_is_reported() {
     let body =
         r#"{"error":{"message":"no such deployment","type":"invalid_request_error","code":404}}"#;
     for wire in Wire::ALL {
@@ -331,7 +331,7 @@ fn an_error_document_with_the_status_of_a_success_is_told() {
     }
 }
 
-/// An abort does not wait for what the provider asked to wait for.
+/// An abort ignores the delay that the provider asked for.
 #[test]
 fn an_abort_ends_the_wait_before_a_retry() {
     for wire in Wire::BOTH {
@@ -347,9 +347,9 @@ fn an_abort_ends_the_wait_before_a_retry() {
     }
 }
 
-/// The same table for who waits for the answer alone.
+/// The same table applies to `-p`.
 #[test]
-fn one_shots_retry_as_the_pipe_does() {
+fn single_runs_retry_like_the_pipe() {
     for mode in ["-p", "--json"] {
         let server = ModelServer::start();
         let workdir = testkit::Workdir::with_files("work");

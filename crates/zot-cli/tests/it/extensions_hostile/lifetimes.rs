@@ -1,4 +1,4 @@
-//! Ways to live and to end.
+//! Ways to start, run and exit.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use testkit::{Signal, poll_until};
 
 use super::{Attack, assert_nothing_left, hostile_extension, left};
 
-/// Zot goes on and the log says `remark`.
+/// Checks that zot continues and that the log contains `remark`.
 fn check_life(behaviour: &str, remark: &str) {
     let mut attack = Attack::start(behaviour);
     attack.goes_on();
@@ -17,7 +17,7 @@ fn check_life(behaviour: &str, remark: &str) {
 }
 
 #[test]
-fn one_that_exits_at_once() {
+fn an_extension_that_exits_immediately() {
     check_life(
         "exits-at-once",
         "given up: extension exited before hello: exit status: 0",
@@ -25,7 +25,7 @@ fn one_that_exits_at_once() {
 }
 
 #[test]
-fn one_that_crashes_after_hello_is_started_again() {
+fn an_extension_that_crashes_after_hello_is_restarted() {
     let mut attack = Attack::start("exits-after-hello");
     attack.goes_on();
     attack.logs("it is started again in 1s");
@@ -37,12 +37,12 @@ fn one_that_crashes_after_hello_is_started_again() {
 }
 
 #[test]
-fn one_that_leaves_is_not_started_again() {
+fn an_extension_that_exits_normally_stays_down() {
     check_life("leaves-after-hello", "it exited: exit status: 0");
 }
 
 #[test]
-fn one_that_never_says_hello() {
+fn an_extension_that_never_sends_hello() {
     let mut attack = Attack::start_with("mute", |manifest| manifest["start_timeout"] = json!(1));
     attack.goes_on();
     attack.logs("no hello within 1s; it is ended");
@@ -50,9 +50,9 @@ fn one_that_never_says_hello() {
     attack.end();
 }
 
-/// Who is never ready is taken as ready, and nothing waits for it for ever.
+/// An extension that is never ready counts as ready after a while.
 #[test]
-fn one_that_is_never_ready() {
+fn an_extension_that_is_never_ready() {
     let mut attack = Attack::start("never-ready");
     attack.goes_on();
     let begun = Instant::now();
@@ -69,7 +69,7 @@ fn one_that_is_never_ready() {
 }
 
 #[test]
-fn one_that_clings_to_life() {
+fn an_extension_that_ignores_signals() {
     let mut attack = Attack::start_with("stubborn", |manifest| {
         let arguments = manifest["args"].as_array().unwrap();
         let program = hostile_extension();
@@ -100,12 +100,12 @@ fn one_that_clings_to_life() {
 }
 
 #[test]
-fn one_that_closes_its_output() {
+fn an_extension_that_closes_its_output() {
     check_life("closes-stdout", "it closed its output; it is ended");
 }
 
 #[test]
-fn one_that_closes_its_input() {
+fn an_extension_that_closes_its_input() {
     let mut attack = Attack::start("closes-stdin");
     attack.goes_on();
     let result = attack.bad();
@@ -116,7 +116,7 @@ fn one_that_closes_its_input() {
 }
 
 #[test]
-fn one_that_stops_itself() {
+fn an_extension_that_stops_itself() {
     let mut attack = Attack::start("stops-itself");
     attack.goes_on();
     let result = attack.abort_bad();
@@ -125,9 +125,9 @@ fn one_that_stops_itself() {
     attack.end();
 }
 
-/// What leaves the group ends all the same.
+/// Processes that leave the group are ended, too.
 #[test]
-fn one_that_leaves_a_daemon_behind() {
+fn an_extension_that_leaves_a_daemon_behind() {
     let mut attack = Attack::start("daemon");
     attack.goes_on();
     attack.logs("it left processes behind, which were ended");
@@ -163,9 +163,9 @@ fn two_hundred_children() {
     attack.end();
 }
 
-/// A killed zot takes along the extensions and what they have started.
+/// When zot is killed, its extensions and their children end, too.
 #[test]
-fn a_killed_zot_takes_its_extensions_along() {
+fn extensions_die_with_a_killed_zot() {
     for behaviour in [
         "children",
         "fork-bomb",
@@ -177,7 +177,7 @@ fn a_killed_zot_takes_its_extensions_along() {
     ] {
         let mut attack = Attack::start(behaviour);
         match behaviour {
-            // A prompt would wait for it.
+            // A prompt would wait for the extension.
             "mute" => poll_until("it is there", || left(&attack.workdir).len() == 3),
             _ => attack.goes_on(),
         }
@@ -190,7 +190,7 @@ fn a_killed_zot_takes_its_extensions_along() {
 }
 
 #[test]
-fn an_interrupted_zot_leaves_nothing() {
+fn an_interrupted_zot_leaves_no_process() {
     for behaviour in ["flood-garbage", "children", "deaf"] {
         let mut attack = Attack::start(behaviour);
         attack.goes_on();

@@ -1,4 +1,4 @@
-//! `models.json`, `providers.json` and models that nobody knows, as users of the original have them.
+//! `models.json`, `providers.json` and unknown models, as users of the original have them.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn zot(workdir: &Workdir, arguments: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_server_of_ones_own_needs_no_key() {
+fn a_custom_server_needs_no_key() {
     let server = ModelServer::below("/v1");
     let origin = server.origin();
     for (entry, provider, wire) in [
@@ -63,7 +63,7 @@ fn a_server_of_ones_own_needs_no_key() {
         ),
     ] {
         let workdir = home_with("models.json", &format!(r#"{{"providers":{{{entry}}}}}"#));
-        // By the provider, and by the model alone.
+        // By provider, and only by model.
         for arguments in [
             &["--provider", provider, "--model", "m"][..],
             &["--model", "m"],
@@ -82,7 +82,7 @@ fn a_server_of_ones_own_needs_no_key() {
 }
 
 #[test]
-fn a_provider_of_models_json_has_a_key_of_its_own_and_a_default() {
+fn a_provider_in_models_json_has_its_own_key_and_default() {
     let server = ModelServer::below("/v1");
     let content = |auth: &str| {
         let origin = server.origin();
@@ -108,7 +108,7 @@ fn a_provider_of_models_json_has_a_key_of_its_own_and_a_default() {
 }
 
 #[test]
-fn a_bad_models_json_is_a_warning_and_its_good_entries_count() {
+fn a_bad_models_json_causes_a_warning_and_its_good_entries_apply() {
     let server = ModelServer::below("/v1");
     let good = format!(r#"{{"id":"good","baseUrl":"{}"}}"#, server.origin());
     for (content, part) in [
@@ -145,7 +145,7 @@ fn a_bad_models_json_is_a_warning_and_its_good_entries_count() {
 }
 
 #[test]
-fn a_bad_entry_of_providers_json_matters_only_to_who_asks_for_it() {
+fn a_bad_entry_in_providers_json_matters_only_if_used() {
     let content = r#"{"providers":{"bad":{"wire":"grpc"},"openai":{"baseUrl":5}}}"#;
     let workdir = home_with("providers.json", content);
     let run = zot(&workdir, &["--provider", "offline"]);
@@ -165,7 +165,7 @@ fn a_bad_entry_of_providers_json_matters_only_to_who_asks_for_it() {
 }
 
 #[test]
-fn a_model_that_no_catalog_knows_is_asked_for_with_a_warning() {
+fn an_unknown_model_is_used_with_a_warning() {
     let server = ModelServer::below("/v1");
     // The address of each provider, without --base-url.
     let entries: Vec<String> = ["anthropic", "openai", "openai-responses", "groq"]
@@ -178,7 +178,7 @@ fn a_model_that_no_catalog_knows_is_asked_for_with_a_warning() {
         ("openai", "gpt4o", Some("gpt-4o")),
         ("openai-responses", "gpt-99-surprise", None),
         ("groq", "qwen/qwen9", None),
-        // Names with a slash belong to nobody in particular.
+        // Names with a slash belong to no particular provider.
         ("groq", "anthropic/claude-sonnet-4.5", None),
     ] {
         let workdir = home_with("providers.json", &content);
@@ -236,9 +236,9 @@ fn an_unknown_provider_is_still_an_error() {
     assert!(run.stderr.contains("openai"), "{}", run.stderr);
 }
 
-/// What `zot doctor --network` says about names of the original.
+/// The output of `zot doctor --network` for names of the original.
 #[test]
-fn names_of_the_original_mean_what_they_mean_there() {
+fn names_of_the_original_keep_their_meaning() {
     let workdir = Workdir::new("work");
     for (arguments, url) in [
         (

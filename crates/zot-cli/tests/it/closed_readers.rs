@@ -1,4 +1,4 @@
-//! Readers that close standard output as soon as they have what they wanted, as the original's
+//! Readers that close standard output as soon as they have their answer, as the original's
 //! reference clients do.
 
 use std::io::{BufRead as _, BufReader};
@@ -14,7 +14,7 @@ use crate::support::binary;
 
 const ENDING: Duration = Duration::from_secs(30);
 
-/// Reads until a line has `part` in it, then closes.
+/// Reads until a line contains `part`, then closes.
 fn read_until(stdout: ChildStdout, part: &str) {
     let mut lines = BufReader::new(stdout).lines();
     let found = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(part)));
@@ -26,11 +26,11 @@ fn assert_silent(ended: &Finished) {
 }
 
 fn assert_told(ended: &Finished) {
-    let expected = "zot: nobody reads standard output any more\n";
+    let expected = "zot: standard output was closed by its reader\n";
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), expected));
 }
 
-/// An extension that has something to say when it is told to end.
+/// Returns an extension that sends a notice when it shuts down.
 fn last_words() -> ScriptedExtension {
     let notify = json!({"type": "notify", "level": "info", "message": "good bye"});
     ScriptedExtension::new("probe", []).script("at_shutdown", json!([notify]))
@@ -41,9 +41,9 @@ fn rpc(server: &ModelServer, workdir: &Workdir) -> (Zot, ChildStdout) {
 }
 
 #[test]
-fn an_rpc_client_that_has_its_done_may_leave() {
+fn an_rpc_client_may_close_after_done() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
-    // With standard input open, and closed after it.
+    // With standard input open, and closed afterwards.
     let (mut zot, stdout) = rpc(&server, &workdir);
     zot.prompt("1", "say:3");
     read_until(stdout, "\"done\"");
@@ -61,7 +61,7 @@ fn an_rpc_client_that_has_its_done_may_leave() {
     read_until(stdout, "\"done\"");
     assert_silent(&zot.wait(ENDING));
 
-    // What is asked for after that, and is no work, may be lost.
+    // Responses to later commands that start no work may be lost.
     let (mut zot, stdout) = rpc(&server, &workdir);
     zot.prompt("1", "say:3");
     read_until(stdout, "\"done\"");
@@ -70,7 +70,7 @@ fn an_rpc_client_that_has_its_done_may_leave() {
 }
 
 #[test]
-fn an_rpc_client_that_leaves_before_its_done_loses_something() {
+fn an_rpc_client_that_closes_before_done_is_an_error() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let (mut zot, stdout) = rpc(&server, &workdir);
     zot.prompt("1", "slow:10000:10");
@@ -84,14 +84,14 @@ fn an_rpc_client_that_leaves_before_its_done_loses_something() {
     read_until(stdout, "\"done\"");
     assert_told(&zot.wait(ENDING));
 
-    // One that was never told anything.
+    // A client that never got anything.
     let (zot, stdout) = rpc(&server, &workdir);
     drop(stdout);
     assert_told(&zot.wait(ENDING));
 }
 
 #[test]
-fn what_extensions_say_at_the_end_may_be_lost() {
+fn late_notices_of_extensions_may_be_lost() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     let installed = [last_words().install(&workdir.extensions())];
     let command = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi);
@@ -113,7 +113,7 @@ fn what_extensions_say_at_the_end_may_be_lost() {
 }
 
 #[test]
-fn a_single_run_may_be_left_once_it_has_said_all() {
+fn a_reader_may_close_once_a_single_run_has_written_everything() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));
     for (mode, part) in [("-p", "gamm"), ("--json", "\"done\"")] {
         let command = ZotCommand::new(binary(), &workdir)
@@ -137,7 +137,7 @@ fn a_single_run_may_be_left_once_it_has_said_all() {
     }
 }
 
-/// Whoever waits for the end of the work does not wait for extensions to end.
+/// A reader that waits for the end of the work does not wait for extensions to exit.
 #[test]
 fn done_and_the_answer_come_before_extensions_end() {
     let (server, workdir) = (ModelServer::start(), Workdir::new("work"));

@@ -1,4 +1,4 @@
-//! Homes, working directories and arguments that are not what they should be.
+//! Unusable homes, working directories and arguments.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,12 +9,12 @@ use testkit::{Finished, ModelServer, Wire, Workdir, ZotCommand};
 
 use crate::support::binary;
 
-struct Place {
+struct Project {
     server: ModelServer,
     workdir: Workdir,
 }
 
-impl Place {
+impl Project {
     fn new() -> Self {
         let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
         Self { server, workdir }
@@ -31,9 +31,9 @@ fn run(command: ZotCommand) -> Finished {
 
 #[test]
 fn a_home_that_is_a_file_is_explained() {
-    let place = Place::new();
-    let file = place.workdir.path().join("a.txt");
-    let ended = run(place
+    let project = Project::new();
+    let file = project.workdir.path().join("a.txt");
+    let ended = run(project
         .zot()
         .arguments(["-p", "say:1"])
         .env("ZOT_HOME", &file));
@@ -46,39 +46,39 @@ fn a_home_that_is_a_file_is_explained() {
 }
 
 #[test]
-fn a_place_for_sessions_that_cannot_be_made_is_explained() {
-    let place = Place::new();
-    let home = place.workdir.zot_home();
+fn a_sessions_directory_that_cannot_be_created_is_explained() {
+    let project = Project::new();
+    let home = project.workdir.zot_home();
     fs::create_dir_all(&home).unwrap();
     fs::write(home.join("sessions"), "in the way").unwrap();
-    let ended = run(place.zot().arguments(["-p", "say:1"]));
+    let ended = run(project.zot().arguments(["-p", "say:1"]));
     assert_eq!(ended.code, Some(2));
     let text = ended.stderr;
     assert!(
         text.contains("zot: cannot create ") && text.contains("--no-session"),
         "{text}"
     );
-    let ended = run(place.zot().arguments(["-p", "--no-session", "say:1"]));
+    let ended = run(project.zot().arguments(["-p", "--no-session", "say:1"]));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "alpha \n"));
 }
 
 #[test]
-fn a_relative_home_is_below_where_zot_was_started() {
-    let place = Place::new();
-    let sub = place.workdir.path().join("sub");
-    let ended = run(place
+fn a_relative_home_is_below_the_starting_directory() {
+    let project = Project::new();
+    let sub = project.workdir.path().join("sub");
+    let ended = run(project
         .zot()
         .arguments(["-p", "say:1", "--cwd"])
         .argument(&sub)
         .env("ZOT_HOME", "own"));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(place.workdir.path().join("own/sessions").is_dir());
+    assert!(project.workdir.path().join("own/sessions").is_dir());
 }
 
-/// What `pwd` says in a run with this `--cwd`.
-fn working_directory(place: &Place, cwd: &str) -> String {
+/// Returns the output of `pwd` in a run with this `--cwd`.
+fn working_directory(project: &Project, cwd: &str) -> String {
     let prompt = r#"tool:bash:{"command":"pwd"}"#;
-    let command = place.zot().arguments(["--json", prompt, "--cwd", cwd]);
+    let command = project.zot().arguments(["--json", prompt, "--cwd", cwd]);
     let ended = run(command);
     assert_eq!(ended.code, Some(0), "{cwd}: {}", ended.stderr);
     let frames = ended.stdout.lines().map(serde_json::from_str::<Value>);
@@ -91,9 +91,9 @@ fn working_directory(place: &Place, cwd: &str) -> String {
 }
 
 #[test]
-fn working_directories_are_taken_as_they_are_named() {
-    let place = Place::new();
-    let path = place.workdir.path();
+fn unusual_working_directories_work() {
+    let project = Project::new();
+    let path = project.workdir.path();
     std::os::unix::fs::symlink("sub", path.join("link")).unwrap();
     let path = path.display();
     for (given, shown) in [
@@ -103,46 +103,46 @@ fn working_directories_are_taken_as_they_are_named() {
         (format!("{path}/link/"), format!("{path}/link")),
         (".".to_owned(), format!("{path}")),
     ] {
-        assert_eq!(working_directory(&place, &given), shown, "{given}");
+        assert_eq!(working_directory(&project, &given), shown, "{given}");
     }
 }
 
 #[test]
-fn working_directories_that_are_none_are_refused() {
-    let place = Place::new();
+fn invalid_working_directories_are_refused() {
+    let project = Project::new();
     for cwd in ["gone", "a.txt", "a.txt/below"] {
-        let ended = run(place.zot().arguments(["-p", "say:1", "--cwd", cwd]));
+        let ended = run(project.zot().arguments(["-p", "say:1", "--cwd", cwd]));
         assert_eq!(ended.code, Some(2), "{cwd}: {}", ended.stderr);
         assert!(ended.stderr.contains(cwd), "{}", ended.stderr);
     }
-    assert!(place.server.requests().is_empty());
+    assert!(project.server.requests().is_empty());
 }
 
 #[test]
 fn prompts_may_look_like_flags_and_be_long() {
-    let place = Place::new();
+    let project = Project::new();
     let long = format!("say:2 {}", "x".repeat(120_000));
     for (arguments, answer) in [
         (vec!["-p", "--", "--help"], "ok\n"),
         (vec!["-p", "--", "-v", "-p"], "ok\n"),
         (vec!["-p", &long], "alpha beta \n"),
     ] {
-        let ended = run(place.zot().arguments(arguments));
+        let ended = run(project.zot().arguments(arguments));
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), answer));
     }
 }
 
 #[test]
-fn arguments_that_are_no_text_are_refused() {
-    let place = Place::new();
+fn arguments_that_are_not_utf8_are_refused() {
+    let project = Project::new();
     let argument = OsStr::from_bytes(b"say:1 \xff");
-    let ended = run(place.zot().argument("-p").argument(argument));
+    let ended = run(project.zot().argument("-p").argument(argument));
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("UTF-8"), "{}", ended.stderr);
 }
 
-/// Runs a script as the owner of a file system of its own; `None` where the system has no such
-/// thing to give.
+/// Runs a script with its own file system; `None` where the system does not allow
+/// that.
 #[cfg(target_os = "linux")]
 fn in_own_mounts(script: &str) -> Option<std::process::Command> {
     let unshare = |script: &str| {
@@ -159,14 +159,14 @@ fn in_own_mounts(script: &str) -> Option<std::process::Command> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_files_as_they_were() {
-    let place = Place::new();
+    let project = Project::new();
     let content = "y".repeat(40_000);
-    // A file with two names is overwritten in place, another is replaced.
+    // A file with two names is overwritten in place, any other is replaced.
     let prompt = format!(
         "multi:[{{\"name\":\"write\",\"args\":{{\"path\":\"full/linked\",\"content\":\"{content}\"}}}},\
          {{\"name\":\"write\",\"args\":{{\"path\":\"full/single\",\"content\":\"{content}\"}}}}]"
     );
-    let zot = place.zot().arguments(["--json", &prompt]).into_command();
+    let zot = project.zot().arguments(["--json", &prompt]).into_command();
     let script = "mkdir full && mount -t tmpfs -o size=32k tmpfs full && cd full && \
          echo old > linked && ln linked other && echo old > single && cd .. && \
          \"$0\" \"$@\" && cat full/linked full/single && ls -A full";
@@ -181,7 +181,7 @@ fn a_full_disk_leaves_files_as_they_were() {
             zot.get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
         )
-        .current_dir(place.workdir.path())
+        .current_dir(project.workdir.path())
         .stdin(std::process::Stdio::null());
     let output = command.output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();

@@ -1,10 +1,10 @@
-//! A chat that begins anew, with other keys or in a copy, goes on with what there was.
+//! A chat that restarts, with other keys or in a copy, keeps its state.
 
 use testkit::poll_until;
 
 use super::Terminal;
 
-/// The sequence that colours the line at the bottom. `None` while the screen is being drawn.
+/// Returns the sequence that colours the bottom line; `None` while the screen is being drawn.
 fn footer_colour(terminal: &Terminal) -> Option<String> {
     let shown = terminal.tmux(&["capture-pane", "-p", "-e"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -13,7 +13,7 @@ fn footer_colour(terminal: &Terminal) -> Option<String> {
     Some(sequence.split_once('m')?.0.to_owned())
 }
 
-/// The colour of the line at the bottom, once it is another than `before`.
+/// Returns the colour of the bottom line once it differs from `before`.
 fn settled_colour(terminal: &Terminal, before: Option<&str>) -> Option<String> {
     let mut colour = None;
     poll_until("a footer in another colour", || {
@@ -24,7 +24,7 @@ fn settled_colour(terminal: &Terminal, before: Option<&str>) -> Option<String> {
 }
 
 #[test]
-fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
+fn a_copy_is_a_session_immediately_and_survives_a_logout() {
     let terminal = Terminal::open("--provider offline");
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
@@ -48,7 +48,7 @@ fn a_copy_is_a_session_at_once_and_outlives_a_logout() {
 }
 
 #[test]
-fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
+fn an_unsaved_conversation_is_carried_over_and_stays_unsaved() {
     let terminal = Terminal::open("--provider offline --no-session");
     terminal.wait_for("/help");
     terminal.type_line("run: echo first");
@@ -67,7 +67,7 @@ fn what_is_in_no_file_is_taken_along_and_stays_in_none() {
 }
 
 #[test]
-fn a_copy_goes_on_with_the_model_that_was_chosen() {
+fn a_copy_continues_with_the_chosen_model() {
     let terminal = Terminal::open("MODEL say:3");
     terminal.wait_for("alpha beta gamm");
     terminal.type_line("/model gpt-4o-mini");
@@ -81,7 +81,7 @@ fn a_copy_goes_on_with_the_model_that_was_chosen() {
 }
 
 #[test]
-fn without_the_key_of_its_provider_it_goes_on_offline_and_offers_a_login() {
+fn without_a_key_the_session_continues_offline_and_offers_a_login() {
     let terminal = Terminal::open("--provider groq");
     terminal.wait_for("groq has no key, so this is the offline stand-in");
     terminal.wait_for("/login groq");

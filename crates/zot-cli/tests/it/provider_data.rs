@@ -1,5 +1,5 @@
-//! What a provider says besides text and calls and wants back as it came: the phase of messages on
-//! OpenAI's responses, and OpenRouter's `reasoning_details`. In one process and after a resume.
+//! Data that a provider sends besides text and calls and wants back unchanged: the phase of messages on
+//! OpenAI's responses wire, and OpenRouter's `reasoning_details`; in one process and after a resume.
 
 use std::fs;
 
@@ -16,12 +16,12 @@ fn event_stream(events: &[Value]) -> Reply {
     Reply::event_stream(lines.concat())
 }
 
-struct Place {
+struct Project {
     workdir: Workdir,
     server: ModelServer,
 }
 
-impl Place {
+impl Project {
     fn new(script: Vec<Reply>) -> Self {
         let workdir = Workdir::new("work");
         fs::write(workdir.path().join("a.txt"), "hello\n").unwrap();
@@ -69,7 +69,7 @@ fn responses(items: Vec<Vec<Value>>) -> Reply {
     event_stream(&events)
 }
 
-/// The assistant messages of a request: phase and text.
+/// Returns phase and text of the assistant messages in a request.
 fn phases(request: &testkit::RecordedRequest) -> Vec<(Value, Value)> {
     let items = request.messages().iter();
     items
@@ -83,7 +83,7 @@ fn messages_stay_separate_and_keep_their_phase() {
     let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read",
         "arguments": r#"{"path":"a.txt"}"#});
     let call = vec![json!({"type": "response.output_item.done", "output_index": 2, "item": call})];
-    let place = Place::new(vec![
+    let project = Project::new(vec![
         responses(vec![
             message(0, Some("commentary"), "I look. "),
             message(1, Some("commentary"), "Now."),
@@ -94,13 +94,13 @@ fn messages_stay_separate_and_keep_their_phase() {
         responses(vec![message(0, None, "three")]),
         Reply::directive("say:1"),
     ]);
-    let mut zot = place.start("openai", "gpt-6.1-sol");
+    let mut zot = project.start("openai", "gpt-6.1-sol");
     zot.turn("1", "look");
     let commentary = [
         (json!("commentary"), json!("I look. ")),
         (json!("commentary"), json!("Now.")),
     ];
-    assert_eq!(phases(&place.last()), commentary);
+    assert_eq!(phases(&project.last()), commentary);
     zot.turn("2", "again");
     let full = zot.call(json!({"id": "f", "type": "get_messages", "full": true}));
     assert!(full.to_string().contains("final_answer"), "{full}");
@@ -115,15 +115,15 @@ fn messages_stay_separate_and_keep_their_phase() {
         (Value::Null, json!("one")),
         (Value::Null, json!("two")),
     ];
-    let mut zot = place.start("openai", "gpt-6.1-sol");
+    let mut zot = project.start("openai", "gpt-6.1-sol");
     zot.turn("1", "and now");
-    assert_eq!(place.last().wire, Wire::OpenAiResponses);
-    assert_eq!(phases(&place.last()), expected);
+    assert_eq!(project.last().wire, Wire::OpenAiResponses);
+    assert_eq!(phases(&project.last()), expected);
     // Chat completions have no such field.
     let set = zot.call(json!({"id": "m", "type": "set_model", "model": "gpt-4o"}));
     assert_eq!(set["success"], true);
     zot.turn("2", "and now");
-    let request = place.last();
+    let request = project.last();
     assert_eq!(request.wire, Wire::OpenAi);
     assert!(!request.body.to_string().contains("commentary"));
     zot.finish();
@@ -138,14 +138,14 @@ fn finish(reason: &str) -> Value {
 }
 
 #[test]
-fn reasoning_details_go_back_as_they_came() {
+fn reasoning_details_are_sent_back_unchanged() {
     let text = |text: &str| json!({"type": "reasoning.text", "text": text, "format": "google-gemini-v1", "index": 0});
     let signed = json!({"type": "reasoning.text", "text": "", "signature": "c2ln", "format": "google-gemini-v1", "index": 0});
     let encrypted = json!({"type": "reasoning.encrypted", "data": "ZW5j", "id": "tool_1",
         "format": "google-gemini-v1", "index": 1});
     let call = json!({"index": 0, "id": "tool_1", "type": "function",
         "function": {"name": "read", "arguments": r#"{"path":"a.txt"}"#}});
-    let place = Place::new(vec![
+    let project = Project::new(vec![
         event_stream(&[
             delta(&json!({"reasoning": "I ", "reasoning_details": [text("I ")]})),
             delta(&json!({"reasoning": "look.", "reasoning_details": [text("look.")]})),
@@ -157,7 +157,7 @@ fn reasoning_details_go_back_as_they_came() {
         Reply::directive("say:1"),
         Reply::directive("say:1"),
     ]);
-    let mut zot = place.start("openrouter", "google/gemini-3.5-pro");
+    let mut zot = project.start("openrouter", "google/gemini-3.5-pro");
     zot.turn("1", "look");
     let expected = json!([
         {"type": "reasoning.text", "text": "I look.", "signature": "c2ln", "format": "google-gemini-v1", "index": 0},
@@ -168,15 +168,15 @@ fn reasoning_details_go_back_as_they_came() {
         let found = messages.filter_map(|message| message.get("reasoning_details").cloned());
         found.collect::<Vec<Value>>()
     };
-    assert_eq!(sent(&place.last()), std::slice::from_ref(&expected));
+    assert_eq!(sent(&project.last()), std::slice::from_ref(&expected));
     zot.finish();
-    let mut zot = place.start("openrouter", "google/gemini-3.5-pro");
+    let mut zot = project.start("openrouter", "google/gemini-3.5-pro");
     zot.turn("1", "and now");
-    assert_eq!(sent(&place.last()), [expected]);
+    assert_eq!(sent(&project.last()), [expected]);
     zot.finish();
-    // Nobody else gets them.
-    let mut zot = place.start("groq", "openai/gpt-oss-120b");
+    // No other provider gets them.
+    let mut zot = project.start("groq", "openai/gpt-oss-120b");
     zot.turn("1", "and now");
-    assert_eq!(sent(&place.last()), [] as [Value; 0]);
+    assert_eq!(sent(&project.last()), [] as [Value; 0]);
     zot.finish();
 }
