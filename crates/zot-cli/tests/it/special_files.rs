@@ -44,12 +44,12 @@ fn check(workdir: &Workdir, path: &Path, arguments: &[&str]) {
     for (kind, make) in KINDS {
         make(path);
         let ended = zot(workdir).arguments(arguments).run("");
-        let told = format!("{}{}", ended.stdout, ended.stderr);
+        let printed = format!("{}{}", ended.stdout, ended.stderr);
         assert!(
-            told.contains(kind) && told.contains(name),
-            "{path:?} as {kind}: {told}"
+            printed.contains(kind) && printed.contains(name),
+            "{path:?} as {kind}: {printed}"
         );
-        assert!(told.contains("expected a regular file"), "{told}");
+        assert!(printed.contains("expected a regular file"), "{printed}");
         remove(path);
     }
 }
@@ -188,7 +188,7 @@ fn rpc_ends_with_closed_input_and_unread_output() {
     );
     assert!(
         began.elapsed() >= Duration::from_secs(25),
-        "a pause is no end"
+        "a pause is not the end"
     );
     drop(unread);
 }
