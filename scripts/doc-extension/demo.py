@@ -43,8 +43,8 @@ COMMANDS = {
 def call(frame):
     text = frame["args"]["text"]
     if text == "dot":
-        picture = {"type": "image", "mime_type": "image/png", "data": DOT}
-        say("tool_result", id=frame["id"], content=[picture])
+        image = {"type": "image", "mime_type": "image/png", "data": DOT}
+        say("tool_result", id=frame["id"], content=[image])
     elif text == "":
         say("tool_result", id=frame["id"], content=[{"type": "text", "text": "text is empty"}], is_error=True)
     else:

@@ -31,7 +31,7 @@ use budget::BudgetArguments;
 use context::ContextArguments;
 use extensions::ExtensionArguments;
 pub(crate) use mode::Mode;
-use mode::{DoctorArguments, ModeArguments, StreamArguments};
+use mode::{DoctorArguments, ModeArguments, RunCommand, StreamArguments};
 use model::ModelArguments;
 use recording::RecordingArguments;
 use resume::Positions;
@@ -134,7 +134,11 @@ impl Arguments {
     pub(crate) fn read() -> Result<Self, Shown> {
         // First, in every mode: neither child processes nor other programs may see it.
         let rpc_token = zot_process::take_secret("ZOTCORE_RPC_TOKEN");
-        let matches = match Self::command().try_get_matches_from(arguments()) {
+        let mut command = Self::command();
+        if let Some(subcommand) = RunCommand::of_first_argument() {
+            command = command.override_usage(format!("zot {} [OPTIONS]", subcommand.name()));
+        }
+        let matches = match command.try_get_matches_from(arguments()) {
             Err(shown) if shown.kind() == ErrorKind::DisplayHelp => return Err(help::help(shown)),
             parsed => parsed?,
         };

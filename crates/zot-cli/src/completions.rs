@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, Parser};
 use clap_complete::Shell;
 use zot_sdk::credentials::Credentials;
-use zot_sdk::models;
+use zot_sdk::{VERSION, models};
 
 use crate::failure::Failure;
 use crate::subcommands;
@@ -46,13 +46,13 @@ pub(crate) fn completions(arguments: CompletionArguments) -> Result<(), Failure>
         "fish" => Shell::Fish,
         _ => Shell::Bash,
     };
+    let names = Names::load();
     let mut script = Vec::new();
-    clap_complete::generate(
-        shell,
-        &mut with_names(subcommands::definition()),
-        "zot",
-        &mut script,
-    );
+    let mut program = names.add_to(without_prompt(&subcommands::definition()));
+    clap_complete::generate(shell, &mut program, "zot", &mut script);
+    if shell == Shell::Fish {
+        script = names.complete_for_fish(&String::from_utf8_lossy(&script));
+    }
     zot_terminal::stdout()
         .write_all(&script)
         .map_err(Failure::output)
@@ -81,34 +81,89 @@ pub(crate) fn manual(arguments: ManArguments) -> Result<(), Failure> {
         .map_err(Failure::output)
 }
 
-/// Returns the definition with the names of providers and models as values.
-fn with_names(program: Command) -> Command {
-    // If the files cannot be read, everything else can still be completed.
-    let Ok(credentials) = Credentials::open(None) else {
-        return program;
+/// Returns the definition without the words of a prompt: zsh would complete them in place of subcommands.
+fn without_prompt(program: &Command) -> Command {
+    let options = |name: &'static str, command: &Command| {
+        let options = command.get_arguments();
+        let options = options.filter(|argument| argument.get_id() != "words");
+        Command::new(name)
+            .about(command.get_about().cloned().unwrap_or_default())
+            .disable_help_flag(true)
+            .disable_version_flag(true)
+            .version(VERSION)
+            .args(options.cloned())
     };
-    let mut providers = credentials.providers();
-    providers.extend(["offline", "replay"].map(str::to_owned));
-    let mut models: Vec<String> = models::list(&credentials, None)
-        .map(|list| {
-            list.models
-                .into_iter()
-                .map(|model| model.id.into_owned())
-                .collect()
+    let subcommands = subcommands::NAMES.iter().filter_map(|name| {
+        let command = program.find_subcommand(name)?;
+        let has_prompt = command
+            .get_arguments()
+            .any(|argument| argument.get_id() == "words");
+        Some(match has_prompt {
+            true => options(name, command),
+            false => command.clone(),
         })
-        .unwrap_or_default();
-    models.sort();
-    models.dedup();
-    // Clap wants names that live forever; the process ends as soon as they are printed.
-    let values =
-        |names: Vec<String>| PossibleValuesParser::new(names.into_iter().map(|name| &*name.leak()));
-    let (providers, models) = (values(providers), values(models));
-    let with_values = |argument: Arg| match argument.get_id().as_str() {
-        "provider" | "fallback" => argument.value_parser(providers.clone()),
-        "model" => argument.value_parser(models.clone()),
-        _ => argument,
-    };
-    program
-        .mut_args(with_values)
-        .mut_subcommands(|subcommand| subcommand.mut_args(with_values))
+    });
+    options("zot", program)
+        .disable_help_subcommand(true)
+        .subcommands(subcommands)
+}
+
+/// The names of providers and models.
+struct Names {
+    providers: Vec<&'static str>,
+    models: Vec<&'static str>,
+}
+
+impl Names {
+    fn load() -> Self {
+        // If the files cannot be read, everything else can still be completed.
+        let Ok(credentials) = Credentials::open(None) else {
+            return Self {
+                providers: Vec::new(),
+                models: Vec::new(),
+            };
+        };
+        let mut providers = credentials.providers();
+        providers.extend(["offline", "replay"].map(str::to_owned));
+        let mut models: Vec<String> = models::list(&credentials, None)
+            .map(|list| {
+                let models = list.models.into_iter();
+                models.map(|model| model.id.into_owned()).collect()
+            })
+            .unwrap_or_default();
+        models.sort();
+        models.dedup();
+        // Clap wants names that live forever; the process ends as soon as they are printed.
+        let leaked = |names: Vec<String>| names.into_iter().map(|name| &*name.leak()).collect();
+        Self {
+            providers: leaked(providers),
+            models: leaked(models),
+        }
+    }
+
+    /// Adds the names as values of arguments.
+    fn add_to(&self, program: Command) -> Command {
+        let values = |names: &Vec<&'static str>| PossibleValuesParser::new(names.iter().copied());
+        let with_values = |argument: Arg| match argument.get_id().as_str() {
+            "provider" | "fallback" => argument.value_parser(values(&self.providers)),
+            "model" => argument.value_parser(values(&self.models)),
+            _ => argument,
+        };
+        program
+            .mut_args(with_values)
+            .mut_subcommands(|subcommand| subcommand.mut_args(with_values))
+    }
+
+    /// Adds what clap's script for fish lacks: values of options before a subcommand, and of arguments.
+    fn complete_for_fish(&self, script: &str) -> Vec<u8> {
+        // The option whose value is being completed lacks it, so parsing fails.
+        let script = script.replacen("2>/dev/null\n    or return\n", "2>/dev/null\n", 1);
+        let providers = self.providers.join(" ");
+        let arguments = ["login", "logout"].map(|name| {
+            format!(
+                "complete -c zot -n \"__fish_zot_using_subcommand {name}\" -f -a \"{providers}\"\n"
+            )
+        });
+        (script + &arguments.concat()).into_bytes()
+    }
 }

@@ -24,12 +24,13 @@ use crate::failure::Failure;
 use crate::output::{Format, print_line};
 use consent::Consent;
 
-/// Install, list, create and test extensions: programs that add tools and commands
+/// Install, list, create and test extensions
 #[derive(Parser)]
 #[command(
     name = "zot ext",
     bin_name = "zot ext",
     after_help = "Without a command: list.\n\
+                  An extension is a program that adds tools and commands, or watches and intercepts events.\n\
                   Extensions are found in ./.zot/extensions (project) and $ZOT_HOME/extensions (global); if two have \
                   the same name, the project's wins.\n\n\
                   To write one:    zot ext new hello --lang python && zot ext dev hello\n\

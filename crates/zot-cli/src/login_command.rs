@@ -8,7 +8,7 @@ use clap::Parser;
 use tokio::process::Child;
 use zot_sdk::credentials::{Credentials, KeyProbe};
 use zot_sdk::login::KeyPage;
-use zot_sdk::login::{self, LoginPlan, LoginPreference, OAuthLogin};
+use zot_sdk::login::{self, LoginPlan, LoginPreference, LogoutReport, OAuthLogin};
 use zot_stdio::executor;
 
 use crate::failure::Failure;
@@ -165,10 +165,22 @@ fn log_in(
 pub(crate) fn logout(arguments: LogoutArguments) -> Result<(), Failure> {
     let credentials = Credentials::open(None)?;
     let report = match &arguments.provider {
-        Some(provider) => login::log_out(&credentials, provider)?,
+        Some(provider) => log_out(&credentials, provider)?,
         None => login::log_out_everywhere(&credentials)?,
     };
     Ok(write_line(report)?)
+}
+
+/// Removes the credential of a provider, which may be unknown only if it has one.
+fn log_out(credentials: &Credentials, provider: &str) -> Result<LogoutReport, Failure> {
+    let report = login::log_out(credentials, provider)?;
+    if let LogoutReport::Provider {
+        was_removed: false, ..
+    } = report
+    {
+        credentials.login(provider)?;
+    }
+    Ok(report)
 }
 
 fn read_key() -> Result<String, Failure> {

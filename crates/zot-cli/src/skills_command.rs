@@ -11,13 +11,13 @@ use zot_sdk::skills::{self, Skill, SkillHome, SkillSource};
 use crate::failure::Failure;
 use crate::output::{Format, print_json, print_line};
 
-/// List, show and create skills: instructions that the model loads when it needs them
+/// List, show and create skills
 #[derive(Parser)]
 #[command(
     name = "zot skills",
     bin_name = "zot skills",
     after_help = "Without a command: list.\n\
-                  A skill is a directory with a SKILL.md. zot looks for skills in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills, \
+                  A skill is a directory with a SKILL.md: instructions that the model loads when it needs them. zot looks for skills in ./.zot/skills, $ZOT_HOME/skills, ./.claude/skills, \
                   ~/.claude/skills, ./.agents/skills and ~/.agents/skills; if two have the same name, the first wins.\n\
                   Without --with-skills, zot offers only the built-in skills.\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage."

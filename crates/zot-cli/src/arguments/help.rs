@@ -68,7 +68,7 @@ impl Arguments {
                 && !is_under(argument, heading::DOCTOR)
         };
         Self::subcommand()
-            .about("Serve other programs: JSON commands on standard input, events on standard output")
+            .about("Serve another program over standard input and output")
             .override_usage("zot rpc [OPTIONS]")
             .mut_args(|argument| hide_unless(argument, is_shown))
             .after_help(format!(

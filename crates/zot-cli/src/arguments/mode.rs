@@ -77,7 +77,7 @@ pub(crate) enum Mode {
 
 /// A subcommand that takes the options of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum RunCommand {
+pub(super) enum RunCommand {
     Rpc,
     Context,
     Doctor,
@@ -93,7 +93,12 @@ impl RunCommand {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn of_first_argument() -> Option<Self> {
+        let first = env::args_os().nth(1)?;
+        Self::named(first.to_str()?)
+    }
+
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Rpc => "rpc",
             Self::Context => "context",
@@ -135,9 +140,8 @@ impl Arguments {
     /// Returns the subcommand: the first argument, or the first word of a command line that does not ask
     /// for the answer to a prompt.
     fn run_command(&self) -> Option<RunCommand> {
-        let first = env::args().nth(1).unwrap_or_default();
         let takes_prompt = self.mode.print || self.mode.json || self.is_marked_prompt;
-        RunCommand::named(&first).or_else(|| match self.words.first() {
+        RunCommand::of_first_argument().or_else(|| match self.words.first() {
             Some(word) if !takes_prompt => RunCommand::named(word),
             _ => None,
         })

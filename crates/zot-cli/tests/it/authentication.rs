@@ -44,7 +44,7 @@ fn anything_else_ends_the_process() {
         let frames: Vec<&str> = ended.stdout.lines().collect();
         assert_eq!(frames.len(), 1, "{frames:?}");
         assert!(frames[0].contains("\"success\":false"), "{frames:?}");
-        assert!(!ended.stderr.contains("s3cret"), "the token is not told");
+        assert!(!ended.stderr.contains("s3cret"), "the token is not shown");
         assert!(session.server.requests().is_empty());
     }
 }
@@ -73,7 +73,7 @@ fn a_token_that_is_not_utf8_is_an_error() {
     let ended = session.zot.wait(PATIENCE);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     assert!(ended.stderr.contains("ZOTCORE_RPC_TOKEN is not UTF-8"));
-    assert!(!ended.stderr.contains("s3cret"), "the token is not told");
+    assert!(!ended.stderr.contains("s3cret"), "the token is not shown");
 }
 
 #[cfg(target_os = "linux")]

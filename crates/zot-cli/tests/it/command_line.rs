@@ -67,7 +67,11 @@ fn a_failing_model_exits_with_1_and_says_why() {
         assert!(ended.stderr.contains("bad key"), "{}", ended.stderr);
     }
     let ended = run(Wire::OpenAi, &["-p", "cut"], "");
-    assert_eq!(ended.code, Some(1), "a torn answer is no success");
+    assert_eq!(
+        ended.code,
+        Some(1),
+        "a response that was cut off is an error"
+    );
 }
 
 #[test]

@@ -117,6 +117,26 @@ fn the_providers_of_the_user_are_completed() {
     }
 }
 
+/// Clap's script for fish completes neither values before a subcommand nor arguments.
+#[test]
+fn the_script_for_fish_is_completed() {
+    let script = run(&["completions", "fish"]).stdout;
+    let parsing = script.split("function __fish_zot_needs_command").nth(1);
+    let parsing = parsing.unwrap().split("\nend\n").next().unwrap();
+    assert!(parsing.contains("argparse"), "{parsing}");
+    assert!(!parsing.contains("or return"), "{parsing}");
+    let login = "complete -c zot -n \"__fish_zot_using_subcommand login\" -f -a \"anthropic ";
+    assert!(script.contains(login));
+}
+
+/// Zsh would complete the words of a prompt in place of subcommands.
+#[test]
+fn the_script_for_zsh_has_no_prompt() {
+    let script = run(&["completions", "zsh"]).stdout;
+    assert!(!script.contains("::words -- What to do"));
+    assert!(script.contains("\":: :_zot_commands\""));
+}
+
 /// With the tab key, as a user does it.
 #[test]
 fn a_tab_completes_in_an_interactive_bash() {
@@ -162,6 +182,16 @@ fn every_command_has_its_own_help() {
         let about = help.stdout.lines().next().unwrap_or_default();
         let listed = format!("  {command:<11}  {about}");
         assert!(general.contains(&listed), "{listed}");
+    }
+}
+
+#[test]
+fn errors_show_the_usage_of_the_subcommand() {
+    for command in ["rpc", "doctor", "context", "sessions"] {
+        let error = run(&[command, "--nonsense"]);
+        assert_eq!(error.code, Some(2));
+        let usage = format!("Usage: zot {command} [");
+        assert!(error.stderr.contains(&usage), "{}", error.stderr);
     }
 }
 

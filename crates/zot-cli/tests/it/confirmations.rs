@@ -50,7 +50,10 @@ fn single_runs_refuse_calls_that_need_confirmation() {
             _ => "{\"type\":\"done\"}",
         };
         assert_eq!(ended.stdout.lines().last(), Some(end));
-        assert!(!ended.stdout.contains("tool_confirm"), "nobody is asked");
+        assert!(
+            !ended.stdout.contains("tool_confirm"),
+            "no confirmation is requested"
+        );
     }
 }
 

@@ -160,7 +160,7 @@ fn clients_print_the_answer() {
 #[test]
 fn clients_answer_confirmations_as_the_option_says() {
     for client in Client::all() {
-        for (approval, runs, said) in [
+        for (approval, runs, printed) in [
             (Approval::Yes, true, "allowed: bash: touch made\n"),
             (Approval::No, false, "refused: bash: touch made\n"),
         ] {
@@ -170,7 +170,7 @@ fn clients_answer_confirmations_as_the_option_says() {
             assert_eq!(finished.code, Some(0), "{client:?}: {}", finished.stderr);
             assert_eq!(machine.workdir.path().join("made").exists(), runs);
             assert!(finished.stderr.contains("-> bash {"), "{}", finished.stderr);
-            assert!(finished.stderr.contains(said), "{}", finished.stderr);
+            assert!(finished.stderr.contains(printed), "{}", finished.stderr);
         }
     }
 }

@@ -53,8 +53,8 @@ impl Bench {
 
     pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
-        let said = format!("{arguments:?}: {}{}", ended.stdout, ended.stderr);
-        assert_eq!(ended.code, Some(0), "{said}");
+        let printed = format!("{arguments:?}: {}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, Some(0), "{printed}");
         ended.stdout
     }
 

@@ -107,13 +107,13 @@ impl Attack {
     }
 
     fn goes_on_within(&mut self, limit: Duration) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let pong = self.zot.call(json!({"id": "ping", "type": "ping"}));
         assert_eq!(pong["success"], true, "{pong}");
-        let ping = begun.elapsed();
+        let ping = started.elapsed();
         assert!(ping < PROMPTLY, "a ping took {ping:?}");
         assert_eq!(self.call("good"), "well");
-        let whole = begun.elapsed();
+        let whole = started.elapsed();
         assert!(whole < limit, "ping and prompt took {whole:?}");
     }
 
@@ -140,11 +140,11 @@ impl Attack {
         self.prompts += 1;
         self.zot.prompt("aborted", "tool:bad:{}");
         self.zot.event("tool_call");
-        let begun = Instant::now();
+        let started = Instant::now();
         self.zot.send(json!({"id": "abort", "type": "abort"}));
         let result = self.zot.event("tool_result");
         self.zot.event("done");
-        let took = begun.elapsed();
+        let took = started.elapsed();
         assert!(took < PROMPTLY, "an abort took {took:?}");
         text(&result)
     }

@@ -109,7 +109,7 @@ fn partial_answers_are_kept_across_wires() {
             .zot(&["-p", "--no-session", "--fallback", "second", "go"])
             .run("");
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert!(run.stderr.contains("second/m goes on"), "{}", run.stderr);
+        assert!(run.stderr.contains("second/m takes over"), "{}", run.stderr);
         assert!(run.stdout.trim().ends_with("ok"), "{:?}", run.stdout);
         assert!(
             run.stdout.trim().len() > 2,
@@ -167,9 +167,9 @@ fn a_fallback_is_recorded_and_replayed() {
     };
     let again = replay(&["--json", "go"]);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert_eq!(again.stderr, "", "nobody needs a key");
+    assert_eq!(again.stderr, "", "no key is needed");
     assert_eq!(without_times(&again.stdout), without_times(&run.stdout));
-    assert_eq!(three.second.requests().len(), 1, "nobody was asked");
+    assert_eq!(three.second.requests().len(), 1, "no provider was asked");
 
     // A configured fallback does not affect a replay.
     let configured = replay(&["--json", "--fallback", "second", "go"]);
@@ -204,7 +204,11 @@ fn an_error_names_the_failed_provider_and_alternatives() {
     let frames = rpc.turn("2", "err:400:wrong");
     let error = of_kind(&frames, "error")[0];
     assert_eq!(error["provider"], "first");
-    assert_eq!(error.get("alternatives"), None, "nobody would do better");
+    assert_eq!(
+        error.get("alternatives"),
+        None,
+        "no other provider would do better"
+    );
 }
 
 #[test]

@@ -105,14 +105,14 @@ impl Played {
     }
 
     fn wait_for_times(&self, text: &str, times: usize) -> String {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let written = self.written();
             if written.matches(text).count() >= times {
                 return written;
             }
             let what = format!("{text:?} did not come {times} times:\n{written:?}");
-            assert!(begun.elapsed() < PATIENCE, "{what}");
+            assert!(started.elapsed() < PATIENCE, "{what}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

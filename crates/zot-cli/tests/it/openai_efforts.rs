@@ -34,7 +34,7 @@ fn sent(server: &ModelServer) -> Value {
 #[test]
 fn the_nearest_supported_effort_is_sent() {
     let server = ModelServer::strict();
-    for (model, wanted, expected, is_told) in [
+    for (model, effort, expected, is_reported) in [
         ("gpt-5", "minimal", json!("minimal"), false),
         ("gpt-5", "max", json!("high"), true),
         ("gpt-5.1", "minimal", json!("low"), true),
@@ -50,11 +50,11 @@ fn the_nearest_supported_effort_is_sent() {
         ("gpt-4o", "none", Value::Null, false),
         ("gpt-4.1-mini", "low", Value::Null, true),
     ] {
-        let run = ask(&server, "openai", model, &["--reasoning", wanted]);
-        assert_eq!(run.code, Some(0), "{model} {wanted}: {}", run.stderr);
-        assert_eq!(sent(&server), expected, "{model} {wanted}");
-        let told = run.stderr.contains("reasoning effort");
-        assert_eq!(told, is_told, "{model} {wanted}: {}", run.stderr);
+        let run = ask(&server, "openai", model, &["--reasoning", effort]);
+        assert_eq!(run.code, Some(0), "{model} {effort}: {}", run.stderr);
+        assert_eq!(sent(&server), expected, "{model} {effort}");
+        let reported = run.stderr.contains("reasoning effort");
+        assert_eq!(reported, is_reported, "{model} {effort}: {}", run.stderr);
     }
     let run = ask(&server, "openai", "gpt-5", &["--reasoning", "extreme"]);
     assert_eq!(run.code, Some(2));

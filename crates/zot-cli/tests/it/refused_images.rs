@@ -49,8 +49,8 @@ fn a_refused_image_is_reported_and_dropped() {
             let error = of_kind(&frames, "error")[0];
             assert_eq!(error["code"], "invalid_request", "{wire:?}");
             let message = error["message"].as_str().unwrap();
-            let told = "(left out of the conversation from now on: image/png, 73 bytes)";
-            assert!(message.ends_with(told), "{message}");
+            let note = "(left out of the conversation from now on: image/png, 73 bytes)";
+            assert!(message.ends_with(note), "{message}");
             assert_eq!(of_kind(&frames, "turn_end")[0]["error"], message);
 
             let frames = session.zot.turn("2", "and now?");

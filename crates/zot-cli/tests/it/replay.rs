@@ -485,7 +485,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
     let project = Project::new(&shelf);
     let file = cassette.to_str().unwrap();
     let missing = shelf.path().join("missing").display().to_string();
-    for (arguments, said) in [
+    for (arguments, printed) in [
         (&["rpc", "--provider", "replay"][..], "--cassette FILE"),
         (
             &["rpc", "--provider", "offline", "--cassette", file],
@@ -521,7 +521,7 @@ fn mistakes_on_the_command_line_exit_with_2() {
         let ended = project.command(arguments).run("");
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.stderr);
         assert!(
-            ended.stderr.contains(said),
+            ended.stderr.contains(printed),
             "{arguments:?}: {}",
             ended.stderr
         );

@@ -235,10 +235,10 @@ fn a_call_cut_off_at_the_output_limit_is_not_run() {
             assert_no_error(&frames);
             let end = of_kind(&frames, "turn_end")[0];
             assert_eq!(end["stop"], "length", "{wire:?} {cut}");
-            let told = end["error"].as_str().unwrap();
+            let reported = end["error"].as_str().unwrap();
             assert!(
-                told.contains("output limit") && told.contains("bash"),
-                "{told}"
+                reported.contains("output limit") && reported.contains("bash"),
+                "{reported}"
             );
             let [result] = of_kind(&frames, "tool_result")[..] else {
                 panic!("{wire:?} {frames:#?}");
@@ -338,11 +338,11 @@ fn an_abort_ends_the_wait_before_a_retry() {
         let mut session = Session::start(wire);
         session.zot.prompt("1", "errwait:429:50");
         testkit::poll_until("the request", || !session.server.requests().is_empty());
-        let begun = Instant::now();
+        let started = Instant::now();
         session.zot.send(json!({"id": "a", "type": "abort"}));
         let frames = session.zot.collect_until(|frame| frame["type"] == "done");
         assert_eq!(of_kind(&frames, "turn_end")[0]["stop"], "aborted");
-        assert!(begun.elapsed() < Duration::from_secs(40));
+        assert!(started.elapsed() < Duration::from_secs(40));
         assert_eq!(session.server.requests().len(), 1);
     }
 }

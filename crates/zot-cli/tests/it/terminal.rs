@@ -161,14 +161,14 @@ impl Terminal {
     }
 
     pub(crate) fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) -> String {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let screen = self.screen();
             if condition(&screen) {
                 return screen;
             }
             assert!(
-                begun.elapsed() < PATIENCE,
+                started.elapsed() < PATIENCE,
                 "{what:?} did not come:\n{screen}"
             );
             std::thread::sleep(Duration::from_millis(20));
@@ -366,14 +366,14 @@ fn a_custom_theme_is_used_and_a_broken_one_explained() {
     terminal.type_line("/theme none");
     terminal.wait_for("expected one of dark, light, bad, mine");
     terminal.type_line("/theme mine");
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let output = terminal.tmux(&["capture-pane", "-p", "-e"]);
         let screen = String::from_utf8_lossy(&output.stdout).into_owned();
         if screen.contains("\u{1b}[32m✗") {
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "{screen}");
+        assert!(started.elapsed() < PATIENCE, "{screen}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -410,10 +410,10 @@ fn a_file_is_picked_and_history_survives_the_chat() {
 fn without_a_terminal_it_says_what_to_do() {
     let output = Command::new(binary()).arg("hello").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("-p PROMPT") && said.contains("needs a terminal"),
-        "{said}"
+        printed.contains("-p PROMPT") && printed.contains("needs a terminal"),
+        "{printed}"
     );
 }
 

@@ -289,8 +289,8 @@ fn frames(text: &str) -> Vec<serde_json::Value> {
 
 /// Returns the events that the extension got for its panel, without its size.
 fn panel_frames(directory: &std::path::Path) -> Vec<serde_json::Value> {
-    let told = std::fs::read_to_string(directory.join("frames.log")).unwrap_or_default();
-    let told = frames(&told).into_iter();
-    told.filter(|frame| frame["type"] == "panel_key" || frame["type"] == "panel_close")
+    let log = std::fs::read_to_string(directory.join("frames.log")).unwrap_or_default();
+    let log = frames(&log).into_iter();
+    log.filter(|frame| frame["type"] == "panel_key" || frame["type"] == "panel_close")
         .collect()
 }

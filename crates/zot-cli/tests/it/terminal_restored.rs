@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
@@ -38,8 +39,8 @@ impl Screen {
         let (server, workdir) = (ModelServer::start(), Workdir::with_files("work"));
         std::fs::create_dir_all(workdir.zot_home()).unwrap();
         prepare(&workdir);
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let size = Winsize {
@@ -117,9 +118,13 @@ impl Screen {
     }
 
     fn wait_for(&self, text: &str) {
-        let begun = Instant::now();
+        let started = Instant::now();
         while !self.written().contains(text) {
-            assert!(begun.elapsed() < PATIENCE, "{text:?}: {:?}", self.written());
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{text:?}: {:?}",
+                self.written()
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -141,12 +146,12 @@ impl Screen {
     }
 
     fn wait(&mut self) -> ExitStatus {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             if let Some(status) = self.zot.try_wait().unwrap() {
                 return status;
             }
-            if begun.elapsed() > PATIENCE {
+            if started.elapsed() > PATIENCE {
                 let _ = self.zot.kill();
                 panic!("it did not end: {:?}", self.written());
             }
@@ -158,10 +163,10 @@ impl Screen {
         let now = format!("{:?}", tcgetattr(&self.kept).unwrap());
         assert_eq!(now, self.before, "{how}");
         // The last bytes may still be in transit.
-        let begun = Instant::now();
+        let started = Instant::now();
         while let Err(problem) = modes_after(&self.written()) {
             assert!(
-                begun.elapsed() < PATIENCE,
+                started.elapsed() < PATIENCE,
                 "{how}: {problem}: {:?}",
                 self.written()
             );
@@ -231,8 +236,8 @@ fn settings_and_modes_are_restored_whatever_ends_the_chat() {
         end(&mut screen);
         let status = screen.wait();
         use std::os::unix::process::ExitStatusExt as _;
-        let told = status.code().or(status.signal().map(|signal| 128 + signal));
-        assert_eq!(told, Some(code), "{how}");
+        let outcome = status.code().or(status.signal().map(|signal| 128 + signal));
+        assert_eq!(outcome, Some(code), "{how}");
         screen.assert_restored(how);
     }
 }
@@ -278,10 +283,10 @@ fn without_a_terminal_there_is_no_chat() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let told = [zot.stdout, zot.stderr].concat();
+    let outcome = [zot.stdout, zot.stderr].concat();
     assert!(
-        !told.contains(&0x1b),
+        !outcome.contains(&0x1b),
         "{:?}",
-        String::from_utf8_lossy(&told)
+        String::from_utf8_lossy(&outcome)
     );
 }

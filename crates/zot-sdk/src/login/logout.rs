@@ -28,12 +28,13 @@ pub enum LogoutReport {
     },
 }
 
-/// Removes the credential of `provider` from `auth.json`.
+/// Removes the credential of `provider`, which may be an alias, from `auth.json`.
 pub fn log_out(credentials: &Credentials, provider: &str) -> Result<LogoutReport, CredentialError> {
     let file = credentials.file();
-    let was_removed = file.remove(provider)?;
+    let name = credentials.canonical(provider);
+    let was_removed = file.remove(provider)? || file.remove(name)?;
     let remaining = credentials.status()?.into_iter();
-    let remaining = remaining.filter(|status| status.provider == provider);
+    let remaining = remaining.filter(|status| status.provider == name);
     Ok(LogoutReport::Provider {
         provider: provider.to_owned(),
         was_removed,

@@ -185,11 +185,7 @@ fn the_list_names_what_is_hidden_and_what_is_broken() {
     assert_eq!(bad.code, Some(1));
     assert!(bad.stderr.contains("it needs a description"));
     let unknown = project.zot(&["skills", "show", "none"]);
-    assert!(
-        unknown
-            .stderr
-            .contains("there are: one, write-zot-extension")
-    );
+    assert!(unknown.stderr.contains("known: one, write-zot-extension"));
     assert_eq!(project.zot(&["skills"]).stdout, list.stdout);
     assert_eq!(project.zot(&["skills", "lst"]).code, Some(2));
 }

@@ -25,8 +25,8 @@ fn a_directory_is_copied_with_its_modes_and_links() {
     )
     .unwrap();
     symlink("../run.sh", source.join("lib/again")).unwrap();
-    let said = bench.succeed(&["install", "good", "--yes"]);
-    assert!(said.contains("good 1.0.0 installed in"), "{said}");
+    let printed = bench.succeed(&["install", "good", "--yes"]);
+    assert!(printed.contains("good 1.0.0 installed in"), "{printed}");
     let place = bench.installed().join("good");
     let mode = |path: &str| fs::metadata(place.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("run.sh"), mode("lib/data.txt")), (0o755, 0o640));
@@ -81,18 +81,18 @@ fn in_a_terminal_the_user_is_asked() {
             .spawn()
             .unwrap();
         keyboard.write_all(answer.as_bytes()).unwrap();
-        let mut said = String::new();
+        let mut printed = String::new();
         let mut stderr = child.stderr.take().unwrap();
-        stderr.read_to_string(&mut said).unwrap();
+        stderr.read_to_string(&mut printed).unwrap();
         assert_eq!(
             child.wait().unwrap().code(),
             Some(code),
-            "{command:?}: {said}"
+            "{command:?}: {printed}"
         );
         assert_eq!(
-            said.contains("[y/N]"),
+            printed.contains("[y/N]"),
             !answer.is_empty(),
-            "{command:?}: {said}"
+            "{command:?}: {printed}"
         );
         assert_eq!(bench.store().len(), installed, "{command:?}");
     }
@@ -117,11 +117,11 @@ fn permissions_are_shown() {
     let manifest = r#"{"name":"asks","exec":"./run.sh","permissions":
         {"fs_read":["$CWD"],"network":true,"exec":["git","jq"],"env":["TOKEN"]}}"#;
     bench.extension("asks", manifest, GOOD);
-    let said = bench.run(&["install", "asks"]).stderr;
+    let printed = bench.run(&["install", "asks"]).stderr;
     for part in ["$CWD", "network", "git, jq", "TOKEN", "enforced"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
-    assert!(!said.contains("may do everything"), "{said}");
+    assert!(!printed.contains("may do everything"), "{printed}");
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn an_existing_name_needs_force() {
     let source = bench.good();
     bench.succeed(&["install", "good", "--yes"]);
     fs::write(source.join("new.txt"), "new").unwrap();
-    let said = bench.fail(1, &["install", "good", "--yes"]);
-    assert!(said.contains("--force"), "{said}");
+    let printed = bench.fail(1, &["install", "good", "--yes"]);
+    assert!(printed.contains("--force"), "{printed}");
     let place = bench.installed().join("good");
     assert!(!place.join("new.txt").exists());
     fs::write(place.join("old.txt"), "old").unwrap();
@@ -149,9 +149,9 @@ fn unusable_extensions_are_refused_and_leave_nothing() {
     let bench = Bench::new();
     let refused = |directory: &str, manifest: &str, expected: &str| {
         bench.extension(directory, manifest, GOOD);
-        let said = bench.fail(1, &["install", directory, "--yes"]);
-        assert!(said.contains(expected), "{directory}: {said}");
-        assert!(!said.contains(".zot-tmp"), "{directory}: {said}");
+        let printed = bench.fail(1, &["install", directory, "--yes"]);
+        assert!(printed.contains(expected), "{directory}: {printed}");
+        assert!(!printed.contains(".zot-tmp"), "{directory}: {printed}");
         assert_eq!(bench.store(), Vec::<String>::new(), "{directory}");
     };
     refused("up", &manifest("../x"), "not a valid extension name");
@@ -178,10 +178,10 @@ fn unusable_extensions_are_refused_and_leave_nothing() {
     fs::write(bench.0.path().join("gone/no"), "").unwrap();
     refused("gone", r#"{"name":"gone","exec":"./no"}"#, "chmod +x ./no");
     fs::create_dir(bench.0.path().join("empty")).unwrap();
-    let said = bench.fail(1, &["install", "empty", "--yes"]);
-    assert!(said.contains("holds no extension.json"), "{said}");
-    let said = bench.fail(1, &["install", "no/such/directory", "--yes"]);
-    assert!(said.contains("no such directory"), "{said}");
+    let printed = bench.fail(1, &["install", "empty", "--yes"]);
+    assert!(printed.contains("holds no extension.json"), "{printed}");
+    let printed = bench.fail(1, &["install", "no/such/directory", "--yes"]);
+    assert!(printed.contains("no such directory"), "{printed}");
     assert_eq!(bench.store(), Vec::<String>::new());
 }
 
@@ -200,15 +200,18 @@ fn links_that_lead_out_and_special_files_are_refused() {
         // `inner/loop/..` looks like `inner` but is its parent.
         symlink("..", source.join("inner/loop")).unwrap();
         symlink(target, source.join(name)).unwrap();
-        let said = bench.fail(1, &["install", "good", "--yes"]);
-        assert!(said.contains(expected), "{name}: {said}");
+        let printed = bench.fail(1, &["install", "good", "--yes"]);
+        assert!(printed.contains(expected), "{name}: {printed}");
         assert!(bench.store().is_empty());
     }
     let bench = Bench::new();
     let socket = bench.good().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
-    let said = bench.fail(1, &["install", "good", "--yes"]);
-    assert!(said.contains("not a file, directory or link"), "{said}");
+    let printed = bench.fail(1, &["install", "good", "--yes"]);
+    assert!(
+        printed.contains("not a file, directory or link"),
+        "{printed}"
+    );
     assert!(bench.store().is_empty());
 }
 
@@ -217,8 +220,8 @@ fn the_directory_that_holds_the_store_is_refused() {
     let bench = Bench::new();
     let home = bench.0.home();
     super::write_extension(&home, &manifest("home"), GOOD);
-    let said = bench.fail(1, &["install", home.to_str().unwrap(), "--yes"]);
-    assert!(said.contains("contains the directory"), "{said}");
+    let printed = bench.fail(1, &["install", home.to_str().unwrap(), "--yes"]);
+    assert!(printed.contains("contains the directory"), "{printed}");
     assert!(bench.store().is_empty());
 }
 
@@ -235,8 +238,8 @@ fn remote(bench: &Bench) -> (String, String) {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {printed}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     git(&work, &["init", "--quiet"]);
@@ -276,15 +279,18 @@ fn an_unreachable_remote_leaves_nothing() {
     let bench = Bench::new();
     let (url, _) = remote(&bench);
     let missing = format!("file://{}/no.git", bench.0.path().display());
-    let said = bench.fail(1, &["install", &missing, "--yes"]);
-    assert!(said.contains("git could not fetch"), "{said}");
-    let said = bench.fail(1, &["install", &format!("{url}@no-such-ref"), "--yes"]);
-    assert!(said.contains("no branch or tag"), "{said}");
+    let printed = bench.fail(1, &["install", &missing, "--yes"]);
+    assert!(printed.contains("git could not fetch"), "{printed}");
+    let printed = bench.fail(1, &["install", &format!("{url}@no-such-ref"), "--yes"]);
+    assert!(printed.contains("no branch or tag"), "{printed}");
     let nobody = "0".repeat(40);
-    let said = bench.fail(1, &["install", &format!("{url}@{nobody}"), "--yes"]);
-    assert!(said.contains("git could not fetch"), "{said}");
-    let said = bench.fail(1, &["install", &format!("{url}@--upload-pack=x"), "--yes"]);
-    assert!(said.contains("not a valid branch, tag or commit"), "{said}");
+    let printed = bench.fail(1, &["install", &format!("{url}@{nobody}"), "--yes"]);
+    assert!(printed.contains("git could not fetch"), "{printed}");
+    let printed = bench.fail(1, &["install", &format!("{url}@--upload-pack=x"), "--yes"]);
+    assert!(
+        printed.contains("not a valid branch, tag or commit"),
+        "{printed}"
+    );
     let empty = bench.0.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert_eq!(bench.store(), Vec::<String>::new());
@@ -339,11 +345,14 @@ fn remove_deletes_an_extension() {
     bench.succeed(&["install", "good", "--yes"]);
     bench.succeed(&["remove", "good"]);
     assert!(bench.store().is_empty());
-    let said = bench.fail(1, &["remove", "good"]);
-    assert!(said.contains("no extension called \"good\""), "{said}");
+    let printed = bench.fail(1, &["remove", "good"]);
+    assert!(
+        printed.contains("no extension called \"good\""),
+        "{printed}"
+    );
     for name in ["../good", "..", ".", "a/b", ""] {
-        let said = bench.fail(1, &["remove", name]);
-        assert!(said.contains("name"), "{name:?}: {said}");
+        let printed = bench.fail(1, &["remove", name]);
+        assert!(printed.contains("name"), "{name:?}: {printed}");
     }
     // Only the link itself is removed.
     symlink(&source, bench.installed().join("good")).unwrap();

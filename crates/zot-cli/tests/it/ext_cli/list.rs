@@ -85,11 +85,11 @@ fn enforced_limits_are_shown_for_each_extension() {
     write_extension(&bench.installed().join("open"), open, GOOD);
     write_extension(&bench.installed().join("full"), &manifest("full"), GOOD);
     let table = bench.succeed(&["list"]);
-    let said = |name: &str| {
+    let description = |name: &str| {
         let line = table.lines().find(|l| l.starts_with(&format!("{name}: ")));
         line.map(str::to_owned)
     };
-    assert_eq!(said("full"), None, "{table}");
+    assert_eq!(description("full"), None, "{table}");
     let list: Value = serde_json::from_str(&bench.succeed(&["list", "--json"])).unwrap();
     let enforcement = |name: &str| {
         let entries = list.as_array().unwrap();
@@ -98,18 +98,18 @@ fn enforced_limits_are_shown_for_each_extension() {
     };
     assert_eq!(enforcement("full"), Value::Null);
     assert_eq!(enforcement("open")["network"]["status"], "not_restricted");
-    assert!(!said("open").unwrap().contains("network"), "{table}");
+    assert!(!description("open").unwrap().contains("network"), "{table}");
     let statuses = enforcement("tight");
     let statuses = statuses.as_object().unwrap().values();
     let all_enforced = statuses.clone().all(|part| part["status"] == "enforced");
     if all_enforced {
         assert_eq!(
-            said("tight").unwrap(),
+            description("tight").unwrap(),
             "tight: enforced: files, programs, network, memory"
         );
     } else {
         for reason in statuses.filter_map(|part| part["reason"].as_str()) {
-            assert!(said("tight").unwrap().contains(reason), "{table}");
+            assert!(description("tight").unwrap().contains(reason), "{table}");
         }
     }
     // According to the kernel, not to the code under test.

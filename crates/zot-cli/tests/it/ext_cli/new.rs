@@ -66,11 +66,11 @@ fn run(directory: &Path, program: &str, arguments: &[&str]) {
         .current_dir(directory)
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),
-        "{program} {arguments:?}: {said}{shown}"
+        "{program} {arguments:?}: {errors}{shown}"
     );
 }
 
@@ -131,15 +131,15 @@ fn rust() {
 fn nothing_is_overwritten() {
     let bench = Bench::new();
     bench.0.write("mine/note.txt", "mine");
-    let said = bench.fail(1, &["new", "mine", "--lang", "shell"]);
-    assert!(said.contains("exists already"), "{said}");
+    let errors = bench.fail(1, &["new", "mine", "--lang", "shell"]);
+    assert!(errors.contains("exists already"), "{errors}");
     assert_eq!(
         fs::read_dir(bench.0.path().join("mine")).unwrap().count(),
         1
     );
     for name in ["../x", "a/b", ".hidden", "", "two words"] {
-        let said = bench.fail(1, &["new", name, "--lang", "shell"]);
-        assert!(said.contains("name"), "{said}");
+        let errors = bench.fail(1, &["new", name, "--lang", "shell"]);
+        assert!(errors.contains("name"), "{errors}");
     }
     bench.succeed(&["new", "mine", "--lang", "shell", "--dir", "deep/er/mine"]);
     assert!(bench.0.path().join("deep/er/mine/main.sh").exists());

@@ -60,7 +60,7 @@ fn an_extension_that_keeps_crashing_is_not_restarted() {
     let mut run = Extended::start(&[ScriptedExtension::starting_with("probe", start)]);
     run.wait_for_log("probe", "given up after 3 restarts");
     assert_eq!(run.installed[0].sent("hello").len(), 4);
-    poll_until("people are told", || {
+    poll_until("a warning is printed", || {
         run.zot.stderr().contains("given up after 3 restarts")
     });
     let (failed, _) = run.call("t", json!({}));

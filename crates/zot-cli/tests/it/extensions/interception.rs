@@ -95,16 +95,16 @@ fn events_come_in_order_and_before_the_question_about_them() {
     let installed = run.installed[0].clone();
     assert_eq!(run.zot.finish().code, Some(0));
     let notes = installed.notes();
-    let told = notes.iter().filter_map(|note| note.strip_prefix("> "));
-    let told = told.map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told: Vec<String> = told
+    let events = notes.iter().filter_map(|note| note.strip_prefix("> "));
+    let events = events.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events: Vec<String> = events
         .map(|frame| match frame["event"].as_str() {
             Some(event) => format!("{} {event}", frame["type"].as_str().unwrap()),
             None => frame["type"].as_str().unwrap().to_owned(),
         })
         .collect();
     assert_eq!(
-        told,
+        events,
         [
             "hello_ack",
             "event session_start",

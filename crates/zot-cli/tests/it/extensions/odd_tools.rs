@@ -99,7 +99,7 @@ fn every_wire_accepts_them_and_calls_reach_the_extension() {
 
         let frames = zot.turn("2", &run.call());
         assert_no_error(&frames);
-        assert_eq!(of_kind(&frames, "ext_notify").len(), 0, "said once");
+        assert_eq!(of_kind(&frames, "ext_notify").len(), 0, "reported once");
         let call = of_kind(&frames, "tool_call")[0];
         assert_eq!(call["name"], ECHO, "{wire:?}");
         let arguments = json!({"search text": "x", "tags": ["search text"]});

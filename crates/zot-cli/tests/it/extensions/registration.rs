@@ -95,7 +95,7 @@ fn selecting_tools_keeps_those_of_extensions_unless_they_are_removed() {
     let mut run = Extended::start_with(&[extension()], |command| command.arguments(flags));
     run.zot.turn("1", "say:1");
     assert_eq!(run.offered()[0], ["read", "one", "two"]);
-    testkit::poll_until("the names that nobody has are reported", || {
+    testkit::poll_until("unknown names are reported", || {
         let stderr = run.zot.stderr();
         stderr.contains("three") && stderr.contains("four")
     });

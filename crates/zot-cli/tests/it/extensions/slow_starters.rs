@@ -343,8 +343,8 @@ fn an_extension_that_intercepted_before_blocks_prompts_if_it_does_not_start() {
             .argument(PROMPT)
             .run("");
         assert_eq!(finished.code, code, "{finished:?}");
-        let said = format!("{}{}", finished.stdout, finished.stderr);
-        assert!(said.contains("zot ext disable guard"), "{said}");
+        let printed = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(printed.contains("zot ext disable guard"), "{printed}");
     }
     // Once disabled by the user, it is forgotten, although it is broken.
     let disabled = ZotCommand::new(binary(), &workdir)

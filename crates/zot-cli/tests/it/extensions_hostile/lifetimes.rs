@@ -55,13 +55,13 @@ fn an_extension_that_never_sends_hello() {
 fn an_extension_that_is_never_ready() {
     let mut attack = Attack::start("never-ready");
     attack.goes_on();
-    let begun = Instant::now();
+    let started = Instant::now();
     let reloaded = attack.zot.call(json!({"id": "r", "type": "reload_ext"}));
     assert_eq!(reloaded["success"], true, "{reloaded}");
     assert!(
-        begun.elapsed() < Duration::from_secs(12),
+        started.elapsed() < Duration::from_secs(12),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
     attack.logs("no ready frame, taken as ready");
     attack.goes_on();
@@ -85,7 +85,7 @@ fn an_extension_that_ignores_signals() {
     attack.goes_on();
     let workdir = attack.workdir.zot_home().join("logs/ext-bad.log");
     attack.assert_bounded();
-    let begun = Instant::now();
+    let started = Instant::now();
     attack.zot.close_stdin();
     poll_until("zot says that it is stubborn", || {
         std::fs::read_to_string(&workdir)
@@ -93,9 +93,9 @@ fn an_extension_that_ignores_signals() {
     });
     attack.end();
     assert!(
-        begun.elapsed() < Duration::from_secs(6),
+        started.elapsed() < Duration::from_secs(6),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
 }
 

@@ -125,10 +125,10 @@ fn an_abort_ends_an_interception() {
     let mut attack = Attack::start("never-intercepts");
     attack.zot.prompt("aborted", "tool:good:{}");
     attack.zot.event("tool_call");
-    let begun = Instant::now();
+    let started = Instant::now();
     attack.zot.send(json!({"id": "abort", "type": "abort"}));
     attack.zot.event("done");
-    assert!(begun.elapsed() < PROMPTLY, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < PROMPTLY, "{:?}", started.elapsed());
     attack.end();
 }
 

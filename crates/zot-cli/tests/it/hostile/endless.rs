@@ -181,10 +181,10 @@ fn text_before_a_limit_is_kept() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let said = frames
+    let printed = frames
         .iter()
         .find(|frame| frame["type"] == "assistant_message");
-    let text = said.unwrap()["content"][0]["text"].as_str().unwrap();
+    let text = printed.unwrap()["content"][0]["text"].as_str().unwrap();
     assert!(text.len() > 15 << 20, "{}", text.len());
     let last = frames.last().unwrap();
     assert_eq!(

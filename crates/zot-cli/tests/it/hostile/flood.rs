@@ -119,7 +119,7 @@ fn more_commands_than_are_read_are_not_lost() {
     std::thread::sleep(Duration::from_millis(500));
     assert!(
         !writer.is_finished(),
-        "zot reads on although nobody reads it"
+        "zot keeps reading although its output is not read"
     );
     let lines = BufReader::new(zot.0.stdout.take().unwrap()).lines();
     let answered = lines.map(|line| {

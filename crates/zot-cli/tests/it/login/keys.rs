@@ -124,6 +124,13 @@ fn credentials_are_shown_masked_and_can_be_removed() {
         ])
     );
     assert_eq!(zot(&workdir, &["logout"]).run("").code, Some(2));
+    let unknown = zot(&workdir, &["logout", "opena"]).run("");
+    assert_eq!(unknown.code, Some(2), "{}", unknown.stdout);
+    assert!(
+        unknown.stderr.contains("unknown provider"),
+        "{}",
+        unknown.stderr
+    );
     let gone = zot(&workdir, &["logout", "openai"])
         .env("OPENAI_API_KEY", "sk-x")
         .run("");

@@ -66,14 +66,14 @@ fn verify_finds_what_is_wrong() {
     let bench = Bench::new(&["hello", "my name is Ann"]);
     let file = bench.project.cassette();
     assert!(bench.succeed(&["verify", "FILE"]).contains("2 exchanges"));
-    let said = bench.fail(1, &["verify", "FILE", "--pattern", "Ann"]);
-    assert!(said.contains("cassette redact"), "{said}");
+    let errors = bench.fail(1, &["verify", "FILE", "--pattern", "Ann"]);
+    assert!(errors.contains("cassette redact"), "{errors}");
     let whole = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() - 9]).unwrap();
-    let said = bench.fail(1, &["verify", "FILE"]);
+    let errors = bench.fail(1, &["verify", "FILE"]);
     assert!(
-        said.contains("line 3") && said.contains("--keep 1..1"),
-        "{said}"
+        errors.contains("line 3") && errors.contains("--keep 1..1"),
+        "{errors}"
     );
     assert!(bench.fail(1, &["verify", "/no/such"]).contains("/no/such"));
 }

@@ -14,10 +14,10 @@ fn the_example_passes() {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .expect("run python3");
-    let said = String::from_utf8_lossy(&run.stderr);
+    let errors = String::from_utf8_lossy(&run.stderr);
     assert!(
         run.status.success(),
-        "{said}\nIf zot itself changed: ZOT=… python3 examples/replay/test_client.py --record"
+        "{errors}\nIf zot itself changed: ZOT=… python3 examples/replay/test_client.py --record"
     );
-    assert!(said.contains("OK"), "{said}");
+    assert!(errors.contains("OK"), "{errors}");
 }

@@ -84,16 +84,16 @@ fn no_key_of_any_provider_reaches_the_cassette() {
         "canary-groq-4",
         "canary-pipe-5",
     ];
-    let mut said = Vec::new();
+    let mut forms = Vec::new();
     for key in keys {
-        said.push(key.to_owned());
-        said.push(STANDARD.encode(key));
-        said.push(STANDARD.encode(format!("a{key}")));
-        said.push(URL_SAFE_NO_PAD.encode(format!("ab{key}z")));
-        said.push(key.bytes().map(|byte| format!("{byte:02x}")).collect());
-        said.push(key.bytes().map(|byte| format!("%{byte:02X}")).collect());
+        forms.push(key.to_owned());
+        forms.push(STANDARD.encode(key));
+        forms.push(STANDARD.encode(format!("a{key}")));
+        forms.push(URL_SAFE_NO_PAD.encode(format!("ab{key}z")));
+        forms.push(key.bytes().map(|byte| format!("{byte:02x}")).collect());
+        forms.push(key.bytes().map(|byte| format!("%{byte:02X}")).collect());
         let escapes = key.bytes().map(|byte| format!("\\u{byte:04x}"));
-        said.push(escapes.collect());
+        forms.push(escapes.collect());
     }
     let mut zot = project
         .recording(&["rpc"], super::Source::Wire(Wire::Anthropic), &server)
@@ -101,12 +101,12 @@ fn no_key_of_any_provider_reaches_the_cassette() {
         .env("ZOTCORE_RPC_TOKEN", "canary-pipe-5")
         .spawn();
     zot.call(json!({"id": "h", "type": "hello", "token": "canary-pipe-5"}));
-    for text in &said {
+    for text in &forms {
         zot.turn("1", &format!("split:3:code:it is {text} now"));
     }
     zot.finish();
     let recorded = std::fs::read_to_string(project.cassette()).unwrap();
-    for text in &said {
+    for text in &forms {
         let escaped = serde_json::to_string(text).unwrap();
         assert!(!recorded.contains(text.as_str()), "{text}");
         assert!(!recorded.contains(escaped.trim_matches('"')), "{text}");
@@ -117,7 +117,7 @@ fn no_key_of_any_provider_reaches_the_cassette() {
         assert!(!pieces.contains(key), "{key}");
     }
     let mut zot = project.replaying(&["rpc"]).spawn();
-    for text in &said {
+    for text in &forms {
         let frames = zot.turn("1", &format!("split:3:code:it is {text} now"));
         assert_eq!(
             crate::support::of_kind(&frames, "error"),

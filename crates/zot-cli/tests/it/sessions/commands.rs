@@ -194,13 +194,13 @@ fn exported_pages_render_markdown() {
     let project = Project::new();
     project.prompt(&["say:1"]);
     let file = project.only_file();
-    let said = "# Plan\n\n- **one** `x < y`\n\n```sh\nls <dir>\n```\n\n| a |\n|---|\n| b |\n\n\
+    let answer = "# Plan\n\n- **one** `x < y`\n\n```sh\nls <dir>\n```\n\n| a |\n|---|\n| b |\n\n\
                 [good](https://example.org) [bad](javascript:alert(1)) <script>alert(1)</script> \
                 ![i](https://example.org/i.png)";
-    let said = serde_json::to_string(said).unwrap();
+    let answer = serde_json::to_string(answer).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("\"text\":\"alpha \""), "{text}");
-    let text = text.replace("\"text\":\"alpha \"", &format!("\"text\":{said}"));
+    let text = text.replace("\"text\":\"alpha \"", &format!("\"text\":{answer}"));
     std::fs::write(&file, text).unwrap();
     let id = id(&project.sessions_json(&["list"])[0]);
     project.sessions(&["export", &id, "-o", "plan.html"]);

@@ -26,7 +26,7 @@ struct Kept {
 
 impl Kept {
     /// Returns what these frames reported.
-    fn told(frames: &[Value]) -> Self {
+    fn reported(frames: &[Value]) -> Self {
         let count = |kind: &str| frames.iter().filter(|f| f["type"] == kind).count();
         Self {
             users: count("user_message"),
@@ -63,11 +63,11 @@ impl Kept {
         kept
     }
 
-    fn covers(&self, told: &Self) -> bool {
-        self.users >= told.users
-            && self.assistants >= told.assistants
-            && self.results >= told.results
-            && self.usages >= told.usages
+    fn covers(&self, reported: &Self) -> bool {
+        self.users >= reported.users
+            && self.assistants >= reported.assistants
+            && self.results >= reported.results
+            && self.usages >= reported.usages
     }
 }
 
@@ -93,7 +93,7 @@ fn kills_at_any_moment_lose_nothing_that_was_reported() {
         r#"{"name":"write","args":{"path":"w.txt","content":"two"}},"#,
         r#"{"name":"bash","args":{"command":"echo three"}}]"#
     );
-    let mut told_in_all = 0;
+    let mut reported_in_all = 0;
     let mut torn = 0;
     for round in 0..kills {
         let path = project
@@ -114,31 +114,31 @@ fn kills_at_any_moment_lose_nothing_that_was_reported() {
         let ended = zot.wait(PATIENCE);
         assert_eq!(ended.signal, Some(9), "{}", ended.stderr);
 
-        let told: Vec<Value> = ended
+        let reported: Vec<Value> = ended
             .stdout
             .split_inclusive('\n')
             .filter(|line| line.ends_with('\n'))
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        let told = Kept::told(&told);
-        told_in_all += told.users + told.assistants + told.results;
+        let reported = Kept::reported(&reported);
+        reported_in_all += reported.users + reported.assistants + reported.results;
         let after = fs::read(&path).unwrap_or_default();
         assert!(after.starts_with(&before), "round {round}: rewritten");
         let kept = Kept::recorded(&whole_records(&after[before.len()..]));
         assert!(
-            kept.covers(&told),
-            "round {round}: told {told:?}, kept {kept:?}"
+            kept.covers(&reported),
+            "round {round}: reported {reported:?}, kept {kept:?}"
         );
         torn += usize::from(!after.is_empty() && !after.ends_with(b"\n"));
     }
-    assert!(told_in_all as u64 > kills, "too little happened");
+    assert!(reported_in_all as u64 > kills, "too little happened");
     for session in 0..kills.div_ceil(KILLS_PER_SESSION) {
         let path = project.workdir.path().join(format!("{session}.jsonl"));
         if path.exists() {
             go_on(&project, &path);
         }
     }
-    println!("{kills} kills, {told_in_all} messages and results told, {torn} files torn");
+    println!("{kills} kills, {reported_in_all} messages and results reported, {torn} files torn");
 }
 
 /// Returns the complete records; a kill may leave parts of others.

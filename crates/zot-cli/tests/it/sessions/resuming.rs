@@ -53,11 +53,11 @@ fn resume_accepts_the_beginning_of_an_id_or_a_path() {
     let file = project.only_file();
     let id = records(&file)[0]["meta"]["id"].as_str().unwrap().to_owned();
     project.prompt(&["say:1"]);
-    for (turn, wanted) in [&id[..6], &id, file.to_str().unwrap()]
+    for (turn, named) in [&id[..6], &id, file.to_str().unwrap()]
         .into_iter()
         .enumerate()
     {
-        project.prompt(&["--resume", wanted, "say:1"]);
+        project.prompt(&["--resume", named, "say:1"]);
         assert_eq!(project.messages_sent(), 2 * turn + 3);
     }
     let ended = project
@@ -185,8 +185,8 @@ fn a_session_file_can_be_anywhere_and_rpc_writes_it_on_request() {
     };
     let mut zot = rpc();
     let state = zot.call(json!({"id": "1", "type": "get_state"}));
-    let told = &state["data"]["session"];
-    assert_eq!(told["path"], path.to_str().unwrap(), "{state}");
+    let reported = &state["data"]["session"];
+    assert_eq!(reported["path"], path.to_str().unwrap(), "{state}");
     zot.finish();
     assert!(!path.exists(), "no file without a message");
 
@@ -256,8 +256,8 @@ fn damage_is_reported_and_the_rest_is_used() {
     fs::write(&file, &broken).unwrap();
     let ended = project.prompt(&["--continue", "say:1"]);
     let stderr = &ended.stderr;
-    for told in ["cut off", "is not a record", "1 calls were interrupted"] {
-        assert!(stderr.contains(told), "{told}: {stderr}");
+    for reported in ["cut off", "is not a record", "1 calls were interrupted"] {
+        assert!(stderr.contains(reported), "{reported}: {stderr}");
     }
     let body = project.server.requests().pop().unwrap().body.to_string();
     assert!(

@@ -178,8 +178,8 @@ fn the_page_accepts_the_key_for_the_chat_too() {
         .lines()
         .find(|line| line.contains("http://127.0.0.1:"));
     let page = line.unwrap().trim();
-    let said = browse(page, Some(&format!("key={GOOD}")));
-    assert!(said.contains("it works"), "{said}");
+    let response = browse(page, Some(&format!("key={GOOD}")));
+    assert!(response.contains("it works"), "{response}");
     terminal.wait_for("…mnop of openai");
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
     assert_unseen(&terminal, &bytes, GOOD);
