@@ -9,6 +9,7 @@ The programs are those of ZOT_BINARIES, or target/debug.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -59,29 +60,29 @@ def make(binaries: pathlib.Path, output: pathlib.Path, *flags: str) -> subproces
     return subprocess.run([*command, "--output", str(output), *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@functools.cache
+def packages() -> tuple[pathlib.Path, tempfile.TemporaryDirectory[str] | None]:
+    """Returns the directory of the packages, which are made once."""
+    if os.environ.get("ZOT_PACKAGES"):
+        return pathlib.Path(os.environ["ZOT_PACKAGES"]).resolve(), None
+    temporary = tempfile.TemporaryDirectory(prefix="zot-packages-")
+    directory = pathlib.Path(temporary.name)
+    stripped = directory / "stripped"
+    stripped.mkdir()
+    for name in PROGRAMS:
+        # Debug information would take most of the time.
+        if shutil.which("strip") is None or subprocess.run(["strip", "-o", stripped / name, BINARIES / name]).returncode != 0:
+            shutil.copy2(BINARIES / name, stripped / name)
+    done = make(stripped, directory / "packages")
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return directory / "packages", temporary
+
+
 class Packages(unittest.TestCase):
-    """The packages, made once."""
-
-    temporary: tempfile.TemporaryDirectory[str]
-    packages: pathlib.Path
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.temporary = tempfile.TemporaryDirectory(prefix="zot-packages-")
-        cls.addClassCleanup(cls.temporary.cleanup)
-        if os.environ.get("ZOT_PACKAGES"):
-            cls.packages = pathlib.Path(os.environ["ZOT_PACKAGES"]).resolve()
-            return
-        stripped = pathlib.Path(cls.temporary.name) / "stripped"
-        stripped.mkdir()
-        for name in PROGRAMS:
-            # Debug information would take most of the time.
-            if shutil.which("strip") is None or subprocess.run(["strip", "-o", stripped / name, BINARIES / name]).returncode != 0:
-                shutil.copy2(BINARIES / name, stripped / name)
-        cls.packages = pathlib.Path(cls.temporary.name) / "packages"
-        done = make(stripped, cls.packages)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
+    @property
+    def packages(self) -> pathlib.Path:
+        return packages()[0]
 
     def one(self, pattern: str) -> pathlib.Path:
         found = sorted(self.packages.glob(pattern))
@@ -280,6 +281,7 @@ class Installed(Packages):
         (self.home / "work/notes.txt").write_text("buy milk\ncall Ada\n")
         npx = os.path.join(os.path.dirname(npm), "npx-cli.js")
         self.check(self.root.run(node, npx, "--offline", "zot", *FIRST_ANSWER, cwd=project), "notes.txt")
+        self.check(self.root.run(node, npx, "--offline", "zot-agent", "--version", cwd=project), "zot 0.")
         (self.home / "work/program.js").write_text(NODE_PROGRAM)
         self.check(self.root.run(node, "program.js", cwd=project), "function function notes.txt has 2 lines.")
         self.check(self.root.run(node, npm, "uninstall", "--offline", "zot-agent", platform_package, cwd=project), "removed 2 packages")

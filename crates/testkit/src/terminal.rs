@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// The output of a program on its terminals.
@@ -38,8 +39,9 @@ pub fn run_at_terminal(mut command: Command) -> AtTerminal {
 }
 
 fn terminal() -> (File, File) {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let master = openpt(flags).expect("open a pseudo terminal");
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("open a pseudo terminal");
+    // macOS has no flag for it.
+    fcntl_setfd(&master, FdFlags::CLOEXEC).expect("close it on exec");
     grantpt(&master).expect("grant the terminal");
     unlockpt(&master).expect("unlock the terminal");
     let name = ptsname(&master, Vec::new()).expect("name the terminal");

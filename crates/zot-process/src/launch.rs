@@ -158,7 +158,10 @@ impl Confined {
 
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn into_command(self) -> Command {
-        let Self { command, steps: () } = self;
+        let Self {
+            command,
+            steps: system::Steps {},
+        } = self;
         command
     }
 }

@@ -1,5 +1,7 @@
 //! Names: of sessions, of their files and directories, and digests as text.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
@@ -31,7 +33,7 @@ pub(crate) fn directory_name(cwd: &str) -> String {
 pub(crate) fn random_id() -> String {
     let mut bytes = [0_u8; 16];
     // Without randomness names are only more predictable; O_EXCL still prevents collisions.
-    let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    let _ = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = hex(&bytes);

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Signal, kill_process};
 use testkit::Workdir;
 use testkit::process::{ORPHANS, living_orphans, orphans};
 
@@ -153,11 +153,7 @@ fn core_dump(targets: &Targets) -> anyhow::Result<Outcome> {
                 .find(|line| line.starts_with("Max core file size"));
             core.is_some_and(|line| line.split_whitespace().skip(4).take(2).eq(["0", "0"]))
         })?;
-        let unlimited = Rlimit {
-            current: None,
-            maximum: None,
-        };
-        raised += usize::from(prlimit(Some(pid), Resource::Core, unlimited).is_ok());
+        raised += usize::from(allow_core_dumps(pid));
         std::thread::sleep(Duration::from_millis(300));
         kill_process(pid, Signal::ABORT)?;
         let status = child.0.wait()?;
@@ -287,4 +283,21 @@ fn memory_program(targets: &Targets) -> anyhow::Result<Outcome> {
         true => Outcome::Held(format!("0 of {tried} ways started a program")),
         false => Outcome::Broken(started.join(", ")),
     })
+}
+
+/// Raises the limit on core dumps of another process; returns whether that was possible.
+#[cfg(target_os = "linux")]
+fn allow_core_dumps(pid: Pid) -> bool {
+    use rustix::process::{Resource, Rlimit, prlimit};
+
+    let unlimited = Rlimit {
+        current: None,
+        maximum: None,
+    };
+    prlimit(Some(pid), Resource::Core, unlimited).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allow_core_dumps(_pid: Pid) -> bool {
+    false
 }

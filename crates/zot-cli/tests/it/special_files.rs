@@ -22,8 +22,8 @@ type Make = fn(&Path);
 /// What can be in place of a file, and its name in errors.
 const KINDS: [(&str, Make); 4] = [
     ("a named pipe", |path| {
-        let fifo = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, path, fifo, 0o600.into(), 0).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
     }),
     ("a device", |path| symlink("/dev/zero", path).unwrap()),
     ("a socket", |path| drop(UnixListener::bind(path).unwrap())),

@@ -5,10 +5,11 @@ use std::process::Command;
 use super::{ConfineError, Confinement, Enforcement, Execution, Status};
 
 /// Nothing is done before `exec`.
-pub(super) type Steps = ();
+#[derive(Default)]
+pub(super) struct Steps {}
 
 pub(super) fn steps(_command: &Command, _confinement: &Confinement) -> Result<Steps, ConfineError> {
-    Ok(())
+    Ok(Steps {})
 }
 
 pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {

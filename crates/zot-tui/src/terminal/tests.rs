@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::tcgetattr;
 
@@ -14,7 +15,8 @@ const ROLE: &str = "ZOT_TUI_TEST_PANICS";
 /// Runs `test` of this program on a terminal and returns what it wrote. Asserts that the terminal's
 /// settings are restored.
 fn on_a_terminal(test: &str) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    fcntl_setfd(&master, FdFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use testkit::{Workdir, process};
@@ -50,7 +51,8 @@ impl Screen {
         arguments: &[&str],
         workdir: &Workdir,
     ) -> anyhow::Result<Self> {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        fcntl_setfd(&terminal, FdFlags::CLOEXEC)?;
         grantpt(&terminal)?;
         unlockpt(&terminal)?;
         tcsetwinsize(&terminal, SIZE)?;
