@@ -1,7 +1,7 @@
 //! Measures what reading a long response costs, and what sending a long transcript again does.
 //!
 //! Start `fakellm.py --port 9000`, then
-//! `cargo run --release -p zot-provider --example drain -- openai http://127.0.0.1:9000/v1 20000 0`.
+//! `cargo run --profile dist -p zot-provider --example drain -- openai http://127.0.0.1:9000/v1 20000 0`.
 
 #![allow(clippy::print_stdout, reason = "a measurement prints its figures")]
 

@@ -84,3 +84,26 @@ fn every_dependency_is_justified() {
         check(dependencies::problems(&manifest, &architecture));
     }
 }
+
+/// A profile inherits the lines of packages too: one that `dist` does not repeat would be slow in
+/// packages.
+#[test]
+fn dist_says_how_every_package_of_release_is_optimised() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let packages = |profile: &str| -> Vec<String> {
+        let header = format!("[profile.{profile}.package]");
+        let lines = manifest.lines().skip_while(|line| **line != header).skip(1);
+        lines
+            .map_while(|line| line.split_once(" = "))
+            .map(|(name, _)| name.to_owned())
+            .collect()
+    };
+    let (release, dist) = (packages("release"), packages("dist"));
+    assert!(!release.is_empty());
+    check(
+        release
+            .into_iter()
+            .filter(|name| !dist.contains(name))
+            .collect(),
+    );
+}

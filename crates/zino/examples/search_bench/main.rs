@@ -1,6 +1,6 @@
 //! Measures the index of the hard memories against a plain inverted index.
 //!
-//! `cargo run --release -p zino --example search_bench [MEMORIES…]`, by default 50,000 and 1,000,000.
+//! `cargo run --profile dist -p zino --example search_bench [MEMORIES…]`, by default 50,000 and 1,000,000.
 //! Both must find the same memories with the same scores. `cargo xtask bench zino` measures `mem` over
 //! its socket.
 

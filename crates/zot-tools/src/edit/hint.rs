@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use similar::TextDiff;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Larger files get no hint.
 ///
@@ -110,6 +110,7 @@ fn closest_line(lines: &[&str], old_lines: &[&str]) -> Option<String> {
         .map(|line| line.trim())
         .filter(|line| line.len() <= MAX_HINT_LINE_BYTES)
         .max_by_key(|line| line.len())?;
+    let wanted_letters: Vec<char> = wanted.chars().collect();
     let deadline = Instant::now() + HINT_SEARCH_TIME;
     let mut best: Option<(usize, f32)> = None;
     for (index, line) in lines.iter().enumerate() {
@@ -120,7 +121,7 @@ fn closest_line(lines: &[&str], old_lines: &[&str]) -> Option<String> {
         if highest < MIN_RATIO || candidate.len() > MAX_HINT_LINE_BYTES {
             continue;
         }
-        let ratio = TextDiff::from_chars(wanted, candidate).ratio();
+        let ratio = similarity(&wanted_letters, &candidate.chars().collect::<Vec<_>>());
         if ratio >= best.map_or(MIN_RATIO, |(_, ratio)| ratio + f32::EPSILON) {
             best = Some((index, ratio));
         }
@@ -134,6 +135,18 @@ fn closest_line(lines: &[&str], old_lines: &[&str]) -> Option<String> {
         index + 1,
         lines[index]
     ))
+}
+
+/// Returns the share of letters, from 0 to 1, that both have in the same order.
+fn similarity(left: &[char], right: &[char]) -> f32 {
+    let common: usize = capture_diff_slices(Algorithm::Myers, left, right)
+        .iter()
+        .map(|operation| match operation {
+            DiffOp::Equal { len, .. } => *len,
+            _ => 0,
+        })
+        .sum();
+    2.0 * common as f32 / (left.len() + right.len()).max(1) as f32
 }
 
 fn squeeze(line: &str) -> String {
