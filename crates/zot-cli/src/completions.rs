@@ -48,7 +48,7 @@ pub(crate) fn completions(arguments: CompletionArguments) -> Result<(), Failure>
     };
     let names = Names::load();
     let mut script = Vec::new();
-    let mut program = names.add_to(without_prompt(&subcommands::definition()));
+    let mut program = names.add_to(without_words(&subcommands::definition()));
     clap_complete::generate(shell, &mut program, "zot", &mut script);
     if shell == Shell::Fish {
         script = names.complete_for_fish(&String::from_utf8_lossy(&script));
@@ -81,29 +81,27 @@ pub(crate) fn manual(arguments: ManArguments) -> Result<(), Failure> {
         .map_err(Failure::output)
 }
 
-/// Returns the definition without the words of a prompt: zsh would complete them in place of subcommands.
-fn without_prompt(program: &Command) -> Command {
-    let options = |name: &'static str, command: &Command| {
-        let options = command.get_arguments();
-        let options = options.filter(|argument| argument.get_id() != "words");
+/// Returns the definition without free words: zsh would complete them in place of subcommands and
+/// providers.
+fn without_words(program: &Command) -> Command {
+    let is_words = |argument: &Arg| ["words", "surplus"].contains(&argument.get_id().as_str());
+    let copied = |name: &'static str, command: &Command| {
+        let arguments = || command.get_arguments();
         Command::new(name)
             .about(command.get_about().cloned().unwrap_or_default())
-            .disable_help_flag(true)
+            .disable_help_flag(arguments().any(|argument| argument.get_id() == "help"))
             .disable_version_flag(true)
             .version(VERSION)
-            .args(options.cloned())
+            .args(arguments().filter(|argument| !is_words(argument)).cloned())
     };
     let subcommands = subcommands::NAMES.iter().filter_map(|name| {
         let command = program.find_subcommand(name)?;
-        let has_prompt = command
-            .get_arguments()
-            .any(|argument| argument.get_id() == "words");
-        Some(match has_prompt {
-            true => options(name, command),
+        Some(match command.get_arguments().any(is_words) {
+            true => copied(name, command),
             false => command.clone(),
         })
     });
-    options("zot", program)
+    copied("zot", program)
         .disable_help_subcommand(true)
         .subcommands(subcommands)
 }

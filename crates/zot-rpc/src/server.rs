@@ -135,7 +135,7 @@ impl Server {
                 && let Some(line) = input.take_line()
             {
                 let frame = decode(line);
-                if let Some(exit) = self.respond(frame)? {
+                if let Some(exit) = self.handle(frame)? {
                     return Ok(exit);
                 }
             }
@@ -316,7 +316,7 @@ impl Server {
         }
     }
 
-    fn respond(
+    fn handle(
         &mut self,
         frame: Option<Result<CommandFrame, RequestRefused>>,
     ) -> io::Result<Option<Exit>> {

@@ -8,12 +8,12 @@ use crate::subcommands;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 model or provider error, 2 usage, 129 hang-up, 130 interrupted, 143 terminated.";
 
-/// What `zot doctor` shows besides its own options: what decides about provider and model.
+/// The options in the help of `zot doctor` besides its own: they determine provider and model.
 const OPTIONS_OF_DOCTOR: [&str; 8] = [
     "json", "provider", "model", "cwd", "api_key", "base_url", "wire", "fallback",
 ];
 
-/// What `zot context` shows: what every request begins with depends on it.
+/// The options in the help of `zot context`: they change what every request begins with.
 const OPTIONS_OF_CONTEXT: [&str; 12] = [
     "json",
     "cwd",
@@ -29,7 +29,7 @@ const OPTIONS_OF_CONTEXT: [&str; 12] = [
     "no_ext",
 ];
 
-/// What means nothing to `zot rpc`, or is implied by it.
+/// The options that `zot rpc` ignores, refuses or implies.
 const NOT_FOR_RPC: [&str; 7] = [
     "words",
     "print",
@@ -41,7 +41,7 @@ const NOT_FOR_RPC: [&str; 7] = [
 ];
 
 impl Arguments {
-    /// Returns the definition that the help of the program is made from.
+    /// Returns the definition for the help of the program itself.
     pub(crate) fn program() -> Command {
         let after = format!(
             "A first word that looks like a mistyped command is not sent: quote the sentence, or write it \

@@ -14,9 +14,9 @@ use zot_terminal::StatusLine;
 const FIRST_AFTER: Duration = Duration::from_millis(500);
 const REDRAWN_EVERY: Duration = Duration::from_secs(1);
 
-/// A line that says which model works, on what, and for how long.
+/// A line with the model, what it is doing, and the elapsed seconds.
 pub(super) struct ProgressLine {
-    /// `None` where nobody watches.
+    /// `None` if standard error is not a terminal.
     shown: Option<Shown>,
 }
 
@@ -27,7 +27,7 @@ struct Shown {
     redraws: Interval,
 }
 
-/// What the line says.
+/// The content of the line, except the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Status {
     model: String,
@@ -96,7 +96,7 @@ impl Status {
         }
     }
 
-    /// Applies an event, and returns whether the line says something else now.
+    /// Applies an event, and returns whether the line changes.
     fn observe(&mut self, event: &AgentEvent) -> bool {
         let activity = match event {
             AgentEvent::TurnStarted { .. } => "waiting for the model".to_owned(),

@@ -129,11 +129,12 @@ fn the_script_for_fish_is_completed() {
     assert!(script.contains(login));
 }
 
-/// Zsh would complete the words of a prompt in place of subcommands.
+/// Zsh would complete free words in place of subcommands and providers.
 #[test]
-fn the_script_for_zsh_has_no_prompt() {
+fn the_script_for_zsh_has_no_free_words() {
     let script = run(&["completions", "zsh"]).stdout;
     assert!(!script.contains("::words -- What to do"));
+    assert!(!script.contains("::surplus"));
     assert!(script.contains("\":: :_zot_commands\""));
 }
 

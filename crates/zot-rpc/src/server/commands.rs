@@ -47,10 +47,10 @@ impl Server {
             Command::Prompt(prompt) => self.prompt(id, prompt),
             Command::Compact => self.compact(id, kind),
             Command::Abort => self.abort(id, kind),
-            Command::Steer(steer) => self.respond_with(id, kind, self.steer(steer)),
+            Command::Steer(steer) => self.respond(id, kind, self.steer(steer)),
             Command::Confirm(confirm) => {
                 let result = self.confirm(confirm);
-                self.respond_without_data(id, kind, result)
+                self.respond_empty(id, kind, result)
             }
             Command::GetState => self.succeed(id, kind, self.runtime.state()),
             Command::GetMessages { full } => self.get_messages(id, kind, full),
@@ -58,20 +58,18 @@ impl Server {
             Command::GetTools => self.succeed(id, kind, self.tools()),
             Command::GetUsage => self.succeed(id, kind, self.runtime.usage()),
             Command::SetMessages { messages, append } => {
-                self.respond_with(id, kind, self.set_messages(messages, append))
+                self.respond(id, kind, self.set_messages(messages, append))
             }
-            Command::SetModel { model } => self.respond_with(id, kind, self.set_model(model)),
-            Command::SetReasoning { effort } => {
-                self.respond_with(id, kind, self.set_reasoning(effort))
-            }
-            Command::SetTools { tools } => self.respond_with(id, kind, self.set_tools(tools)),
+            Command::SetModel { model } => self.respond(id, kind, self.set_model(model)),
+            Command::SetReasoning { effort } => self.respond(id, kind, self.set_reasoning(effort)),
+            Command::SetTools { tools } => self.respond(id, kind, self.set_tools(tools)),
             Command::SetSystemPrompt { prompt } => {
-                self.respond_without_data(id, kind, self.set_system_prompt(prompt))
+                self.respond_empty(id, kind, self.set_system_prompt(prompt))
             }
-            Command::Clear => self.respond_without_data(id, kind, self.clear()),
+            Command::Clear => self.respond_empty(id, kind, self.clear()),
             Command::Subscribe { events, details } => {
                 let result = self.subscribe(events, details);
-                self.respond_with(id, kind, result)
+                self.respond(id, kind, result)
             }
             Command::GetCommands => {
                 let result = self.get_commands(id.clone());
@@ -246,7 +244,7 @@ impl Server {
         action: PanelAction,
     ) -> io::Result<()> {
         let result = self.runtime.tell_panel(extension, action);
-        self.respond_without_data(id, command, result.map_err(Refusal::from))
+        self.respond_empty(id, command, result.map_err(Refusal::from))
     }
 
     fn tools(&self) -> ToolsData {

@@ -37,7 +37,7 @@ impl Server {
                     match self.steer(steer) {
                         // The work has just ended: this becomes the next prompt.
                         Err(refusal) if refusal.code == "not_running" => {}
-                        result => return self.respond_with(id, NAME, result),
+                        result => return self.respond(id, NAME, result),
                     }
                 }
             }

@@ -33,7 +33,7 @@ impl Server {
             .push(&Response::failure(id, command, code, error))
     }
 
-    pub(super) fn respond_with<T: Serialize>(
+    pub(super) fn respond<T: Serialize>(
         &mut self,
         id: Option<RequestId>,
         command: &str,
@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    pub(super) fn respond_without_data(
+    pub(super) fn respond_empty(
         &mut self,
         id: Option<RequestId>,
         command: &str,
