@@ -21,8 +21,8 @@ fn a_line_shows_that_print_mode_works_and_is_gone_at_the_end() {
     assert!(!everything.contains('·'), "{everything}");
 }
 
-/// Returns everything that is written to the terminal by `line`, in which ZOT is a run that takes longer
-/// than the line stays hidden.
+/// Returns everything that is written to the terminal by `line`, in which ZOT is a run that takes
+/// longer than the line stays hidden.
 fn written(line: &str) -> String {
     let terminal = Terminal::open("--version");
     terminal.wait_for_shell();
