@@ -161,7 +161,8 @@ impl Arguments {
         self.extensions.unset_empty();
     }
 
-    /// Returns the configuration of the command line; `persistence` applies if no flag names a session.
+    /// Returns the configuration of the command line; `persistence` applies if no flag names a
+    /// session.
     pub(crate) fn config(self, persistence: Persistence) -> Config {
         Config {
             model: self.model.into(),

@@ -152,7 +152,8 @@ impl Names {
             .mut_subcommands(|subcommand| subcommand.mut_args(with_values))
     }
 
-    /// Adds what clap's script for fish lacks: values of options before a subcommand, and of arguments.
+    /// Adds what clap's script for fish lacks: values of options before a subcommand, and of
+    /// arguments.
     fn complete_for_fish(&self, script: &str) -> Vec<u8> {
         // The option whose value is being completed lacks it, so parsing fails.
         let script = script.replacen("2>/dev/null\n    or return\n", "2>/dev/null\n", 1);

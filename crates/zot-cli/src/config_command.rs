@@ -44,7 +44,8 @@ enum Action {
     Set {
         /// The name of the setting (`zot config list`)
         key: String,
-        /// The value; the items of a list are separated by commas, and an empty value unsets the setting
+        /// The value; the items of a list are separated by commas, and an empty value unsets the
+        /// setting
         value: String,
         /// Change the project's file (.zot/config.json) instead of yours
         #[arg(long)]

@@ -251,8 +251,8 @@ fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a future until it ends or a signal arrives. Dropping the future ends its processes and removes
-/// unfinished files.
+/// Runs a future until it ends or a signal arrives. Dropping the future ends its processes and
+/// removes unfinished files.
 fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
 where
     F: Future<Output = Result<ExitCode, Failure>>,

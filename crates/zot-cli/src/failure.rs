@@ -65,8 +65,8 @@ impl Failure {
         Self::new(FailureKind::Output, error)
     }
 
-    /// Returns the failure of a prompt whose answer could not be written. Here a closed pipe is an error:
-    /// the reader did not get the answer.
+    /// Returns the failure of a prompt whose answer could not be written. Here a closed pipe is an
+    /// error: the reader did not get the answer.
     pub(crate) fn answer_lost(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::reader_gone(),

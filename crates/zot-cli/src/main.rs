@@ -31,7 +31,8 @@ use arguments::{Arguments, Mode};
 
 fn main() -> ExitCode {
     zot_process::forbid_dumps();
-    // Each has its own parser, so that `zot rpc` does not load their code: idle memory is mostly code.
+    // Each has its own parser, so that `zot rpc` does not load their code: idle memory is mostly
+    // code.
     let word = std::env::args_os().nth(1);
     match word.as_deref().and_then(OsStr::to_str) {
         Some("cassette") => return command::run(cassette_command::run),

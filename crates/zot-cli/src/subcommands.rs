@@ -30,8 +30,8 @@ pub(crate) fn is_known(word: &str) -> bool {
     NAMES.contains(&word)
 }
 
-/// Returns all subcommands as one definition: for help, completions and manual pages. When a subcommand
-/// runs, it has a parser of its own, so that none pays for the others.
+/// Returns all subcommands as one definition: for help, completions and manual pages. When a
+/// subcommand runs, it has a parser of its own, so that none pays for the others.
 pub(crate) fn definition() -> Command {
     Arguments::program()
         .subcommands(NAMES.map(|name| subcommand(name).name(name).bin_name(format!("zot {name}"))))

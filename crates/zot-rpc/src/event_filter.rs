@@ -9,8 +9,8 @@ use zot_wire::rpc::Event;
 pub struct EventFilter {
     /// The types it named; `None` for all except those that have to be named.
     types: Option<HashSet<&'static str>>,
-    /// Whether tool results name the extension that ran the call. Clients of the original compare whole
-    /// frames, so this is off by default.
+    /// Whether tool results name the extension that ran the call. Clients of the original compare
+    /// whole frames, so this is off by default.
     details: bool,
 }
 

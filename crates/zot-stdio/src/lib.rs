@@ -5,4 +5,6 @@ pub mod executor;
 pub mod signals;
 mod stdio;
 
-pub use stdio::{HIGH_WATER_BYTES, Input, Mark, Output, stdin_is_readable_within};
+pub use stdio::{
+    HIGH_WATER_BYTES, Input, Mark, Output, is_in_foreground, stdin_is_readable_within,
+};

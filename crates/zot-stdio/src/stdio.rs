@@ -136,6 +136,14 @@ pub fn stdin_is_readable_within(patience: Duration) -> io::Result<bool> {
     }
 }
 
+/// Returns whether this process may write to its terminal without disturbing another one: it is not a
+/// background job of a shell.
+pub fn is_in_foreground() -> bool {
+    // Without job control there is no background.
+    rustix::termios::tcgetpgrp(rustix::stdio::stderr())
+        .map_or(true, |group| group == rustix::process::getpgrp())
+}
+
 fn is_ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> io::Result<bool> {
     is_ready_within(descriptor, flags, Duration::ZERO)
 }

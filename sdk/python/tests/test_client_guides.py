@@ -72,8 +72,8 @@ class Guides(ScriptedTest):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, "example", "exec"), {"__name__": "example"})
-        wanted = next(text for word, text in PRINTED.items() if word in example)
-        self.assertIn(wanted, printed.getvalue())
+        expected = next(text for word, text in PRINTED.items() if word in example)
+        self.assertIn(expected, printed.getvalue())
         self.assertTrue((self.work / "notes.txt").exists())
 
 

@@ -85,7 +85,7 @@ class Events(unittest.TestCase):
 
     def test_every_command_of_the_schema_can_be_sent(self):
         definitions = json.loads(SCHEMA.read_text())["$defs"]
-        wanted = {variant["properties"]["type"]["const"] for variant in definitions["Command"]["oneOf"]}
+        expected = {variant["properties"]["type"]["const"] for variant in definitions["Command"]["oneOf"]}
         made = [
             commands.hello(None), commands.prompt("", [], None, "reject"), commands.compact(), commands.steer("", []),
             commands.abort(), commands.confirm("", True, None, "call", None), commands.get_state(),
@@ -96,7 +96,7 @@ class Events(unittest.TestCase):
             commands.panel_key("", "", "", None), commands.panel_resize("", "", 1, 1), commands.panel_close("", ""),
             commands.ping(),
         ]  # fmt: skip
-        self.assertEqual({request.command for request in made}, wanted)
+        self.assertEqual({request.command for request in made}, expected)
 
     def test_unknown_and_odd_events_are_kept(self):
         for frame in ({"type": "sing", "song": 1}, {"type": "text_delta", "delta": 5}, {"type": "turn_start"}):

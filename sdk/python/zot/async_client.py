@@ -416,7 +416,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         return link, call.stream, not started
 
     async def _connected(self) -> AsyncLink:
-        """The process; started, or started again after a crash if that is wanted."""
+        """Returns the process, starting it, or restarting it after a crash with `restart`."""
         if self._starting is None:
             self._starting = asyncio.Lock()
         async with self._starting:

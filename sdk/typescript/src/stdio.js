@@ -28,7 +28,7 @@ export function takeStdout() {
   return taken;
 }
 
-/** @param {() => void} callback runs when nobody reads the frames any more */
+/** @param {() => void} callback runs when the frames are no longer read */
 export function onReaderGone(callback) {
   readerGone = callback;
 }

@@ -10,7 +10,8 @@ use super::{heading, values};
 #[derive(Args)]
 #[command(next_help_heading = heading::EXTENSIONS)]
 pub(super) struct ExtensionArguments {
-    /// Also load the extension in this directory, instead of an installed one of the same name (repeatable)
+    /// Also load the extension in this directory, instead of an installed one of the same name
+    /// (repeatable)
     #[arg(short, long, value_name = "DIR", value_parser = values::path())]
     ext: Vec<PathBuf>,
     /// Load only the extensions given with --ext

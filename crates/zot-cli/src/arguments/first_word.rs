@@ -1,7 +1,7 @@
 //! The first word of a command line that is probably meant as a subcommand.
 //!
-//! A prompt costs money, so a mistyped subcommand must not become one. A sentence in one argument, and
-//! everything after `--`, is always a prompt.
+//! A prompt costs money, so a mistyped subcommand must not become one. A sentence in one argument,
+//! and everything after `--`, is always a prompt.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,8 @@ const OTHER_WORDS: [(&str, &str); 4] = [
 /// Names of at least this length count as meant even with two typing errors.
 const LONG_NAME: usize = 6;
 
-/// Names of at most this length resemble too many words: `zot can you …` does not mean `man`.
+/// Before other words, only swapped letters count as an error in a name of at most this length: `zot
+/// can you …` does not mean `man`.
 const SHORT_NAME: usize = 3;
 
 /// Returns the command that `words` probably mean, or `None` if they are a prompt.
@@ -36,10 +37,9 @@ pub(super) fn intended_command(words: &[String]) -> Option<String> {
     if let (Some((_, meant)), true) = (other, rest.is_empty()) {
         return Some(command_line([*meant]));
     }
-    let has_more = !rest.is_empty();
     let mut nearest: Vec<(usize, &str)> = subcommands::NAMES
         .into_iter()
-        .filter(|name| resembles(&word, name, has_more))
+        .filter(|name| resembles(&word, name, rest))
         .map(|name| (strsim::osa_distance(&word, name), name))
         .collect();
     nearest.sort_unstable();
@@ -47,20 +47,19 @@ pub(super) fn intended_command(words: &[String]) -> Option<String> {
     Some(command_line([*name].into_iter().chain(further)))
 }
 
-/// Returns whether `word` is the subcommand `name`, its singular or plural, or a typing error in it.
-fn resembles(word: &str, name: &str, has_more: bool) -> bool {
+/// Returns whether `word`, before `rest`, is the subcommand `name`, its singular or plural, or a typing
+/// error in it.
+fn resembles(word: &str, name: &str, rest: &[String]) -> bool {
     let is_other_number =
         word.strip_suffix('s') == Some(name) || name.strip_suffix('s') == Some(word);
-    if word == name || is_other_number {
-        return true;
+    match strsim::osa_distance(word, name) {
+        0 => true,
+        _ if is_other_number => true,
+        1 if name.len() <= SHORT_NAME && !rest.is_empty() => is_shuffled(word, name),
+        1 => true,
+        2 => name.len() >= LONG_NAME,
+        _ => false,
     }
-    if name.len() <= SHORT_NAME && has_more {
-        return word.len() == name.len()
-            && strsim::osa_distance(word, name) == 1
-            && is_shuffled(word, name);
-    }
-    let errors = if name.len() >= LONG_NAME { 2 } else { 1 };
-    strsim::osa_distance(word, name) <= errors
 }
 
 /// Returns whether two words have the same letters.

@@ -137,8 +137,8 @@ impl Arguments {
         self.chat_mode()
     }
 
-    /// Returns the subcommand: the first argument, or the first word of a command line that does not ask
-    /// for the answer to a prompt.
+    /// Returns the subcommand: the first argument, or the first word of a command line that does
+    /// not ask for the answer to a prompt.
     fn run_command(&self) -> Option<RunCommand> {
         let takes_prompt = self.mode.print || self.mode.json || self.is_marked_prompt;
         RunCommand::of_first_argument().or_else(|| match self.words.first() {

@@ -1,4 +1,5 @@
-//! `--resume`: with the id of a session or, as in the original, without one; the prompt may follow it.
+//! `--resume`: with the id of a session or, as in the original, without one; the prompt may follow
+//! it.
 
 #[cfg(test)]
 mod tests;

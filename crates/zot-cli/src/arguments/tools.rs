@@ -39,8 +39,8 @@ pub(super) struct ToolArguments {
     /// Ask before running any tool, like --confirm without names
     #[arg(long)]
     no_yolo: bool,
-    /// How long to wait for a confirmation before the tool is refused [default: 300, or 60 in rpc until
-    /// the client announces confirmations]
+    /// How long to wait for a confirmation before the tool is refused [default: 300, or 60 in rpc
+    /// until the client announces confirmations]
     #[arg(long, value_name = "SECONDS")]
     pub(super) confirm_timeout: Option<u64>,
 }

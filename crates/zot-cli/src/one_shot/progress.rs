@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use zot_sdk::AgentEvent;
+use zot_stdio::is_in_foreground;
 use zot_terminal::StatusLine;
 
 /// A quick answer comes without a line, which would only flicker.
@@ -84,7 +85,9 @@ impl ProgressLine {
 
 impl Shown {
     fn draw(&mut self) {
-        self.line.draw(&self.status.line(self.started.elapsed()));
+        if is_in_foreground() {
+            self.line.draw(&self.status.line(self.started.elapsed()));
+        }
     }
 }
 

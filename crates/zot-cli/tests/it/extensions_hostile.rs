@@ -21,8 +21,8 @@ const MAX_GROWTH: u64 = 64 * 1024 * 1024;
 /// The log and its predecessor.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
-/// The time for a prompt with a tool call, on a busy machine. The first one may have to wait for an extension
-/// that does not get ready.
+/// The time for a prompt with a tool call, on a busy machine. The first one may have to wait for an
+/// extension that does not get ready.
 const PROMPTLY: Duration = Duration::from_secs(2);
 const FIRST_PROMPT: Duration = Duration::from_secs(5);
 

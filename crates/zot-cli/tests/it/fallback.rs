@@ -92,8 +92,8 @@ fn the_turn_continues_with_the_fallback() {
     }
 }
 
-/// Thinking, calls and results of the first provider are sent on the second one's wire, and the text that
-/// broke off is part of the answer.
+/// Thinking, calls and results of the first provider are sent on the second one's wire, and the
+/// text that broke off is part of the answer.
 #[test]
 fn partial_answers_are_kept_across_wires() {
     for (first_wire, second_wire) in [

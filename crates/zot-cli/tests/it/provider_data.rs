@@ -1,5 +1,6 @@
-//! Data that a provider sends besides text and calls and wants back unchanged: the phase of messages on
-//! OpenAI's responses wire, and OpenRouter's `reasoning_details`; in one process and after a resume.
+//! Data that a provider sends besides text and calls and wants back unchanged: the phase of
+//! messages on OpenAI's responses wire, and OpenRouter's `reasoning_details`; in one process and
+//! after a resume.
 
 use std::fs;
 

@@ -5,7 +5,8 @@ use testkit::{InstalledExtension, ModelServer, ScriptedExtension, Wire, Workdir,
 
 use crate::terminal::Terminal;
 
-/// A panel that shows its size and the last key. `k` makes it crash, `f` draw ten thousand times, `q` close.
+/// A panel that shows its size and the last key. `k` makes it crash, `f` draw ten thousand times,
+/// `q` close.
 const PROGRAM: &str = r#"
 import json, sys, os
 def say(**frame):
@@ -162,8 +163,8 @@ fn an_answer_continues_behind_a_panel_and_a_question_is_on_top() {
     terminal.wait_until("no panel", |screen| !screen.contains("┌ Panel"));
 }
 
-/// The fixture does what the original's `todo` does with the same frames; the frames it was sent are those
-/// of `fixtures/original/panel_frames.jsonl`.
+/// The fixture does what the original's `todo` does with the same frames; the frames it was sent
+/// are those of `fixtures/original/panel_frames.jsonl`.
 #[test]
 fn the_todo_list_of_the_original_works() {
     let place = Workdir::with_files("todo");

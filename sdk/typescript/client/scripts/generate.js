@@ -1,14 +1,14 @@
-// Makes what this package takes from elsewhere in the repository; `--check` only compares.
+// Generates the files that come from elsewhere in the repository; `--check` only compares.
 //
 // - src/protocol.d.ts: every command, response and event, from docs/schema/rpc.schema.json
-// - src/ext/: the modules shared with @zot/ext, copied, because each package is installed alone
+// - src/ext/: the modules shared with @zot/ext, copied because each package is installed on its own
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** @typedef {{ [keyword: string]: any }} Schema */
 
 const SHARED = ["content.js", "lines.js", "schema-check.js", "schema.d.ts", "tools.d.ts"];
-/** What fits one line. */
+/** The longest type that stays on one line. */
 const SHORT = 110;
 /** Unions whose members get names of their own: the type and what it is one of. */
 const NAMED_UNIONS = ["Command", "Event"];
@@ -25,7 +25,7 @@ export function generate() {
   return files;
 }
 
-/** The files that are not as they should be. */
+/** Returns the files that are out of date. */
 export function outdated() {
   return [...generate()].filter(([path, text]) => !existsSync(path) || readFileSync(path, "utf8") !== text).map(([path]) => path);
 }
@@ -34,7 +34,7 @@ export function outdated() {
 function protocol(definitions) {
   const parts = [
     "// Generated from docs/schema/rpc.schema.json by scripts/generate.js: do not edit.",
-    "/** Every frame of `zot rpc`, exactly as it is on the wire. Ignore fields you do not know. */",
+    "/** Every frame of `zot rpc`, exactly as on the wire. Ignore fields you do not know. */",
   ];
   // A member of a named union that refers to a definition of its own name takes its place.
   const members = new Map(NAMED_UNIONS.flatMap((union) => definitions[union]?.oneOf.map((/** @type {Schema} */ member) => [nameOf(member, union), member])));

@@ -251,7 +251,7 @@ export declare class Client implements AsyncDisposable {
 
   hello(options?: CallOptions): Promise<HelloData>;
   getState(options?: CallOptions): Promise<StateData>;
-  /** With `full`, everything needed to go on elsewhere. */
+  /** With `full`, everything that `setMessages` needs to restore it. */
   getMessages(options: CallOptions & { full: true }): Promise<FullMessage[]>;
   getMessages(options?: CallOptions & { full?: false }): Promise<Message[]>;
   getUsage(options?: CallOptions): Promise<UsageData>;

@@ -104,7 +104,7 @@ export class Prompt {
     if (this.#isLeft) return;
     this.#isLeft = true;
     this.#cleanUp();
-    if (this.#begun === undefined && !this.#run.hasBegun) return;
+    if (this.#begun === undefined && !this.#run.hasStarted) return;
     this.#run.discard();
     if (!this.#run.isOver) await this.#abort();
     else await this.#run.epilogue;

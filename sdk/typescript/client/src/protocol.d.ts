@@ -1,6 +1,6 @@
 // Generated from docs/schema/rpc.schema.json by scripts/generate.js: do not edit.
 
-/** Every frame of `zot rpc`, exactly as it is on the wire. Ignore fields you do not know. */
+/** Every frame of `zot rpc`, exactly as on the wire. Ignore fields you do not know. */
 
 /** `abort` succeeded. */
 export interface AbortResponse { type: "response"; command: "abort"; id?: RequestId; success: true }

@@ -1,4 +1,4 @@
-/** The events of one prompt or compaction, from where they are read to where they are pulled. */
+/** The events of one prompt or compaction, between the reader and the consumer. */
 
 /**
  * @import { ZotError } from "./errors.js"
@@ -15,11 +15,11 @@ export class Run {
   #over = false;
   /** @type {ZotError | undefined} */
   #failure;
-  /** Whether zot has begun with it. */
-  hasBegun = false;
+  /** Whether zot has started it. */
+  hasStarted = false;
   /** Whether an abort was sent for it. */
   isAborted = false;
-  /** What has to happen between the last event and the end. @type {Promise<unknown>} */
+  /** Work to finish between the last event and the end. @type {Promise<unknown>} */
   epilogue = Promise.resolve();
 
   /**

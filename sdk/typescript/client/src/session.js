@@ -137,7 +137,7 @@ export class Session {
 
   /** Makes this run the receiver of all following events. @param {Run} run */
   adopt(run) {
-    run.hasBegun = true;
+    run.hasStarted = true;
     this.#current = run;
     // Aborted while it was queued.
     if (run.isAborted || this.#closing !== undefined) void this.stop(run);
@@ -145,7 +145,7 @@ export class Session {
 
   /** Aborts a run and waits for its end. @param {Run} run */
   async stop(run) {
-    if (!run.hasBegun && !run.isOver) {
+    if (!run.hasStarted && !run.isOver) {
       run.isAborted = true;
       return;
     }

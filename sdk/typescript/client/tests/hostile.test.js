@@ -105,7 +105,7 @@ describe("a zot that hangs", () => {
     assert.equal((await client.getState()).busy, false);
   });
 
-  it("crashes again and again: it is not restarted any more", async () => {
+  it("crashes again and again: it is no longer restarted", async () => {
     const client = await startFake("garbage");
     for (let round = 0; round <= 5; round += 1) await assert.rejects(collect(client.prompt("go")), zotError("protocol"));
     await assert.rejects(client.ping(), zotError("crashed", /5 times in a row.*Segmentation fault/));

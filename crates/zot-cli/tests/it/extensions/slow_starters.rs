@@ -500,8 +500,8 @@ fn no_tool_runs_while_a_guard_restarts() {
     assert!(!run.workdir.path().join("ran").exists());
 }
 
-/// Slow: the guard is abandoned after seven seconds. It did start, so `on_failure` decides, unless it is
-/// required.
+/// Slow: the guard is abandoned after seven seconds. It did start, so `on_failure` decides, unless
+/// it is required.
 #[test]
 fn a_guard_that_keeps_failing_counts_as_its_manifest_says() {
     let leaving = || {

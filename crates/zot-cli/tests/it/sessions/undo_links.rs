@@ -62,7 +62,8 @@ impl Changed {
         (word("outcome"), word("detail"))
     }
 
-    /// Checks that both files are refused for this reason, even with `--force`, and the third is restored.
+    /// Checks that both files are refused for this reason, even with `--force`, and the third is
+    /// restored.
     fn assert_refused(&self, reason: &str) {
         for force in [false, true] {
             let report = self.undo(force);

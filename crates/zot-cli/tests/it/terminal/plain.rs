@@ -11,7 +11,7 @@ impl Terminal {
     }
 
     /// Records the output from now on in a file.
-    fn record(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn record(&self, name: &str) -> std::path::PathBuf {
         let path = self.workdir.path().join(name);
         self.tmux(&["pipe-pane", &format!("cat >> '{}'", path.display())]);
         path

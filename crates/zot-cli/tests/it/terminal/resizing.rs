@@ -39,7 +39,8 @@ impl Terminal {
         });
     }
 
-    /// Checks that each numbered line and each line of the shell is there once, however it is wrapped.
+    /// Checks that each numbered line and each line of the shell is there once, however it is
+    /// wrapped.
     fn check_once(&self, last: usize, what: &str) {
         let output = self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]);
         let everything = String::from_utf8_lossy(&output.stdout).into_owned();
