@@ -9,19 +9,19 @@ import { Overview } from './overview.js';
 import { ReplayBar } from './replaybar.js';
 import { listenToKeys } from './keys.js';
 import { setUpTheme } from './theme.js';
-import { needsSomebody } from './attention.js';
+import { needsAttention } from './attention.js';
 import { doingWords, stateWords } from './format.js';
 import { harmless } from './arguments.js';
 
 const find = (id) => document.getElementById(id);
 
-/** How often the order may follow values that change all the time: a grid that jumps cannot be read. */
-const REORDER_EVERY = 1000;
-/** After the pointer moves in the grid, cards stay where they are for a while, so that none moves away from it. */
-const KEEP_PLACES = 1500;
+/** How often values that change constantly may reorder the cards: a grid that jumps cannot be read. */
+const REORDER_INTERVAL = 1000;
+/** How long cards keep their positions after the pointer moved in the grid, so that none moves away from it. */
+const HOLD_TIME = 1500;
 /** How often durations and strips are updated while nothing happens. */
 const TICK = 500;
-const ANNOUNCE_EVERY = 3000;
+const ANNOUNCE_INTERVAL = 3000;
 
 class App {
   constructor() {
@@ -33,21 +33,21 @@ class App {
     this.lastMove = -Infinity;
     this.announced = 0;
     this.attention = new Map();
-    this.wanted = false;
+    this.frameRequested = false;
     this.cards = new Cards(find('grid'), (id) => this.open(id));
     this.cards.wake = () => this.wake();
     this.detail = new Detail(find('detail'), () => this.close());
-    this.filters = new Filters(find, () => this.reshape());
+    this.filters = new Filters(find, () => this.reorder());
     this.overview = new Overview(find);
     this.connection = new Connection(find, {
-      snapshot: (data) => this.takeSnapshot(data),
-      batch: (data) => this.takeBatch(data),
+      snapshot: (data) => this.applySnapshot(data),
+      batch: (data) => this.applyBatch(data),
     });
     this.replayBar = new ReplayBar(find, this);
     find('pause').addEventListener('click', () => this.togglePause());
     find('clear-filters').addEventListener('click', () => {
       this.filters.clear();
-      this.reshape();
+      this.reorder();
     });
     find('help-open').addEventListener('click', () => find('help').showModal());
     setUpTheme(find('theme'), () => this.repaint());
@@ -61,18 +61,18 @@ class App {
     if (!this.replayBar.openServedLog()) this.connection.start();
   }
 
-  /** The current time of what is shown. */
+  /** Returns the current time of the feed or of the replay. */
   now() {
     return this.replay ? this.replay.now : this.connection.now();
   }
 
-  takeSnapshot(data) {
+  applySnapshot(data) {
     if (this.replay) return;
     this.model.snapshot(data);
     this.rebuild();
   }
 
-  takeBatch(data) {
+  applyBatch(data) {
     if (this.replay) return;
     this.model.batch(data);
     this.wake();
@@ -91,7 +91,7 @@ class App {
     this.rebuild();
   }
 
-  /** Redraws everything: ids may belong to other agents now, or agents may have another history. */
+  /** Redraws everything: ids may now belong to other agents, or agents may have a different history. */
   rebuild() {
     this.attention.clear();
     const open = this.detail.agentId;
@@ -105,24 +105,24 @@ class App {
     this.cards.stripWidth = 0;
     this.detail.width = 0;
     for (const id of this.cards.visible) this.cards.stale.add(id);
-    this.reshape();
+    this.reorder();
   }
 
-  reshape() {
-    this.model.reshaped = true;
+  reorder() {
+    this.model.isOrderStale = true;
     this.lastOrder = 0;
     this.forced = true;
     this.wake();
   }
 
   wake() {
-    if (this.wanted || document.hidden) return;
-    this.wanted = true;
+    if (this.frameRequested || document.hidden) return;
+    this.frameRequested = true;
     requestAnimationFrame((at) => this.frame(at));
   }
 
   frame(at) {
-    this.wanted = false;
+    this.frameRequested = false;
     if (this.replay) this.replayBar.advance(at);
     if (this.paused && !this.forced) return;
     this.forced = false;
@@ -132,9 +132,9 @@ class App {
     }
     const ticking = at - this.lastTick >= TICK - 50;
     const touched = model.dirty.has(this.detail.agentId);
-    const changed = model.reshaped || (model.reworded && this.filters.hasWords);
-    const due = at - this.lastOrder >= REORDER_EVERY / 4 || this.lastOrder === 0;
-    if (due && (changed || (this.filters.isRestless && at - this.lastOrder >= REORDER_EVERY))) this.arrange(at);
+    const changed = model.isOrderStale || (model.hasNewText && this.filters.hasText);
+    const due = at - this.lastOrder >= REORDER_INTERVAL / 4 || this.lastOrder === 0;
+    if (due && (changed || (this.filters.isVolatile && at - this.lastOrder >= REORDER_INTERVAL))) this.arrange(at);
     const now = this.now();
     this.cards.draw(model, now, ticking);
     const shown = model.agents.get(this.detail.agentId);
@@ -150,14 +150,14 @@ class App {
 
   arrange(at) {
     const model = this.model;
-    const held = this.lastOrder !== 0 && at - this.lastMove < KEEP_PLACES;
-    model.reshaped = held;
-    model.reworded = false;
+    const held = this.lastOrder !== 0 && at - this.lastMove < HOLD_TIME;
+    model.isOrderStale = held;
+    model.hasNewText = false;
     this.lastOrder = at;
     const totals = model.totals();
     this.filters.showCounts(totals);
     this.chosen = this.filters.choose(model.agents.values(), this.now());
-    if (held) this.chosen = this.cards.inPlace(this.chosen);
+    if (held) this.chosen = this.cards.inCurrentOrder(this.chosen);
     const focused = this.cards.focusedId();
     this.cards.arrange(this.chosen);
     // Moving a card removes the focus from it.
@@ -171,18 +171,18 @@ class App {
     find('shown').textContent = this.filters.isActive ? `${this.chosen.length} of ${totals.agents}` : '';
   }
 
-  /** Announces agents that need attention to screen readers, not too often. */
+  /** Announces agents that need attention to screen readers, at most once per interval. */
   announce(at) {
     const news = [];
     for (const agent of this.model.agents.values()) {
-      if (!needsSomebody(agent)) this.attention.delete(agent.id);
+      if (!needsAttention(agent)) this.attention.delete(agent.id);
       else if (this.attention.get(agent.id) !== agent.status) news.push(agent);
     }
-    if (news.length === 0 || at - this.announced < ANNOUNCE_EVERY) return;
+    if (news.length === 0 || at - this.announced < ANNOUNCE_INTERVAL) return;
     this.announced = at;
     for (const agent of news) this.attention.set(agent.id, agent.status);
     find('announce').textContent = news.length > 3
-      ? `${news.length} agents failed, wait for approval or are not understood`
+      ? `${news.length} agents failed, are waiting for approval or are not understood`
       : news.map(announcement).join('; ');
   }
 

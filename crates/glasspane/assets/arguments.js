@@ -6,36 +6,36 @@ const MAX_MEMBERS = 32;
 const NEUTRAL = '\ufffd';
 
 /** The arguments that describe a call best, in order of preference. */
-const TELLING = ['command', 'cmd', 'script', 'pattern', 'regex', 'query', 'search_query', 'url', 'uri', 'file_path', 'filepath',
+const MAIN_ARGUMENTS = ['command', 'cmd', 'script', 'pattern', 'regex', 'query', 'search_query', 'url', 'uri', 'file_path', 'filepath',
   'path', 'absolute_path', 'notebook_path', 'relative_path', 'target_file', 'filename', 'file', 'paths', 'dir_path', 'directory',
   'code', 'description', 'prompt', 'question', 'task', 'title', 'name', 'message'];
 
 /** Control characters, marks that change the writing direction, and invisible characters. */
 const HARMFUL = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-const HARMFUL_BUT_LINES = new RegExp(`(?![\\n\\t])${HARMFUL.source}`, 'gu');
+const HARMFUL_EXCEPT_LINES = new RegExp(`(?![\\n\\t])${HARMFUL.source}`, 'gu');
 
-/** One line about a call with these arguments: the main argument, then the others with their names. */
+/** Summarises arguments in one line: the main one, then the others with their names. */
 export function summary(text) {
   const members = membersOf(text)?.map(([name, value]) => [name, oneLine(withoutShell(value))]);
   if (!members) return oneLine(withoutShell(bareValue(text)));
-  const find = (fits) => members.findIndex(([name, value]) => value !== '' && fits(name));
-  let telling = -1;
-  for (const wanted of TELLING) {
-    telling = find((name) => name.toLowerCase() === wanted);
-    if (telling >= 0) break;
+  const find = (matches) => members.findIndex(([name, value]) => value !== '' && matches(name));
+  let main = -1;
+  for (const preferred of MAIN_ARGUMENTS) {
+    main = find((name) => name.toLowerCase() === preferred);
+    if (main >= 0) break;
   }
-  if (telling < 0) telling = find(() => true);
-  if (telling < 0) return '';
-  const rest = members.filter(([, value], index) => index !== telling && value !== '');
-  return cutLine(members[telling][1] + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
+  if (main < 0) main = find(() => true);
+  if (main < 0) return '';
+  const rest = members.filter(([, value], index) => index !== main && value !== '');
+  return cutLine(members[main][1] + rest.map(([name, value]) => `  ${oneLine(name)}=${value}`).join(''));
 }
 
-/** Name and value of each argument, or one value without a name if they are not an object. */
+/** Returns the name and value of each argument, or one value without a name if they are not an object. */
 export function list(text) {
   return membersOf(text) ?? (text.trim() === '' ? [] : [['', bareValue(text)]]);
 }
 
-/** The same arguments as text to search in. */
+/** Returns the arguments as text to search. */
 export function words(text) {
   return list(text).map(([name, value]) => `${name} ${value}`).join('\n');
 }
@@ -44,16 +44,16 @@ export function isObject(text) {
   return membersOf(text) !== null;
 }
 
-/** One line of limited length, with invisible characters and those that change the writing direction replaced. */
+/** Returns one line of limited length; replaces invisible characters and those that change the writing direction. */
 export function oneLine(text) {
-  // More than is shown, so that the cut notices that something is missing.
+  // More than is shown, so that a cut is detected.
   const start = text.replace(/^[ \n\r\t]+/, '').slice(0, MAX_SUMMARY * 8);
   return cutLine(start.replace(/[ \n\r\t]+/g, ' ').replace(/ $/, '').replace(HARMFUL, NEUTRAL));
 }
 
-/** The same for a text of many lines. */
+/** Does the same for text of several lines. */
 export function harmless(text) {
-  return text.replaceAll('\r\n', '\n').replace(HARMFUL_BUT_LINES, NEUTRAL);
+  return text.replaceAll('\r\n', '\n').replace(HARMFUL_EXCEPT_LINES, NEUTRAL);
 }
 
 function cutLine(line) {
@@ -62,7 +62,7 @@ function cutLine(line) {
   return characters.length > MAX_SUMMARY ? `${characters.slice(0, MAX_SUMMARY).join('')}…` : line;
 }
 
-/** The script of a shell that only runs it, as in `/bin/bash -lc 'cargo test'`; other text unchanged. */
+/** Returns the script of a shell that only runs it, as in `/bin/bash -lc 'cargo test'`; other text unchanged. */
 function withoutShell(text) {
   const quoted = /^(?:[^ ]*\/)?(?:sh|bash|zsh|dash) -[^ ]*c '(.*)'$/su.exec(text)?.[1];
   if (quoted === undefined) return text;
@@ -99,7 +99,7 @@ function membersOf(text) {
   return members;
 }
 
-/** The strings of a list, joined with blanks; only the script of a shell command. */
+/** Joins the strings of a list with blanks; of a shell command, returns only the script. */
 function joined(text) {
   if (text[0] !== '[') return null;
   const scanner = new Scanner(text);

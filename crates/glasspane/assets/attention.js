@@ -11,8 +11,8 @@ const WAITING = 0;
 const TROUBLE = 1;
 const SILENT = 2;
 const WORKING = 3;
-const RESTING = 4;
-const OVER = 5;
+const INACTIVE = 4;
+const ENDED = 5;
 
 const GROUPS = {
   waiting_for_approval: WAITING,
@@ -22,17 +22,17 @@ const GROUPS = {
   writing: WORKING,
   running_tool: WORKING,
   retrying: WORKING,
-  starting: RESTING,
-  idle: RESTING,
-  interrupted: OVER,
-  done: OVER,
+  starting: INACTIVE,
+  idle: INACTIVE,
+  interrupted: ENDED,
+  done: ENDED,
 };
 
 function groupOf({ status }) {
   return Object.hasOwn(GROUPS, status) ? GROUPS[status] : TROUBLE;
 }
 
-/** Group and position within it. Equal ones stay in order of arrival. */
+/** Returns the group and the position within it. Equal agents stay in order of arrival. */
 export function attention(agent, now) {
   const group = groupOf(agent);
   if (group === WAITING) return [group, waitingSince(agent)];
@@ -40,18 +40,18 @@ export function attention(agent, now) {
   return [group, 0];
 }
 
-/** Whether it needs attention now. */
-export function needsSomebody(agent) {
+/** Returns whether the agent needs attention now. */
+export function needsAttention(agent) {
   return groupOf(agent) <= TROUBLE;
 }
 
-/** Since when it has been waiting for a person. */
+/** Returns since when the agent has been waiting for a person. */
 export function waitingSince(agent) {
-  const asked = agent.approvals.map(({ since_ms }) => since_ms);
-  return asked.length > 0 ? Math.min(...asked) : agent.since_ms;
+  const times = agent.approvals.map(({ since_ms }) => since_ms);
+  return times.length > 0 ? Math.min(...times) : agent.since_ms;
 }
 
-/** The agents, those that need attention first. */
+/** Sorts the agents that need attention first. */
 export function byAttention(agents, now) {
   return agents
     .map((agent) => ({ agent, key: attention(agent, now) }))

@@ -1,14 +1,14 @@
-// In the details: pending approvals and running tools, with all their arguments.
+// The pending approvals and running tools in the details, with all their arguments.
 
 import { harmless, list } from './arguments.js';
 import { element } from './cards.js';
 import { duration } from './format.js';
 
-/** Of more, only the number is shown. */
+/** Further calls are only counted. */
 const MAX_SHOWN = 20;
 
 export class Calls {
-  /** `since` says what the time beside a call means. */
+  /** `since` is the word before the time of a call. */
   constructor(section, content, since) {
     this.section = section;
     this.content = content;
@@ -30,19 +30,19 @@ export class Calls {
     const more = calls.length - shown.length;
     const words = more > 0 ? `${more} more` : '';
     if (this.count.textContent !== words) this.count.textContent = words;
-    const same = shown.length === this.shown.length && shown.every((call, index) => looksLike(call, this.shown[index].call));
+    const same = shown.length === this.shown.length && shown.every((call, index) => isSame(call, this.shown[index].call));
     if (!same) {
       this.shown = shown.map((call) => ({ call: { ...call }, ...build(call) }));
       this.content.replaceChildren(...this.shown.map(({ item }) => item));
     }
     this.shown.forEach(({ time }, index) => {
-      const told = `${this.since} ${duration(now - shown[index].since_ms)}`;
-      if (time.textContent !== told) time.textContent = told;
+      const elapsed = `${this.since} ${duration(now - shown[index].since_ms)}`;
+      if (time.textContent !== elapsed) time.textContent = elapsed;
     });
   }
 }
 
-function looksLike(one, other) {
+function isSame(one, other) {
   return ['tool_id', 'id', 'name', 'summary', 'arguments', 'cut', 'message'].every((name) => one[name] === other[name]);
 }
 
@@ -50,14 +50,14 @@ function build(call) {
   const item = element('li');
   const head = element('p', 'call');
   const name = element('b');
-  name.textContent = harmless(call.name || 'a question');
+  name.textContent = harmless(call.name || 'question');
   const time = element('span', 'since');
   head.append(name, ' ', time);
   item.append(head);
-  const told = list(call.arguments ?? '');
-  if (told.length > 0) {
+  const given = list(call.arguments ?? '');
+  if (given.length > 0) {
     const table = element('dl', 'arguments');
-    for (const [argument, value] of told) {
+    for (const [argument, value] of given) {
       const term = element('dt');
       term.textContent = harmless(argument || 'input');
       const words = element('dd');
@@ -66,14 +66,14 @@ function build(call) {
     }
     item.append(scrollable(table, `Arguments of ${name.textContent}`));
   } else if (call.summary && !call.message) {
-    item.append(scrollable(paragraph('said', call.summary), 'Request'));
+    item.append(scrollable(paragraph('request', call.summary), 'Request'));
   }
-  if (call.cut) item.append(paragraph('cut', 'The arguments are too long to keep: this is their beginning.'));
-  if (call.message) item.append(scrollable(paragraph('said', call.message), 'Request'));
+  if (call.cut) item.append(paragraph('cut', 'The arguments are too long to show in full; this is their beginning.'));
+  if (call.message) item.append(scrollable(paragraph('request', call.message), 'Request'));
   return { item, time };
 }
 
-/** Makes content that may overflow reachable with keys. */
+/** Makes content that may overflow scrollable with the keyboard. */
 function scrollable(content, label) {
   const box = element('div', 'box');
   box.tabIndex = 0;

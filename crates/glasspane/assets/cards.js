@@ -1,5 +1,4 @@
-// The grid of cards. A card is drawn in full only while it is visible; of the others only the position is
-// kept up to date.
+// The grid of cards. Only visible cards are drawn in full; the others just keep their position.
 
 import { ACTIVE, STATES, costWords, count, duration, plural, stateWords, totalTokens } from './format.js';
 import { drawStrip } from './timeline.js';
@@ -7,7 +6,7 @@ import { harmless } from './arguments.js';
 import { waitingSince } from './attention.js';
 import { doingWords, stateColour } from './format.js';
 
-/** A card shows about five lines; the layout of more would be wasted. */
+/** A card shows about five lines; laying out more would be wasted work. */
 const SHOWN_TEXT = 420;
 const STRIP_HEIGHT = 22;
 /** The shortest and the longest time a strip spans. */
@@ -24,7 +23,7 @@ export class Cards {
     this.stale = new Set();
     this.order = [];
     this.stripWidth = 0;
-    this.observer = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: '200px 0px' });
+    this.observer = new IntersectionObserver((entries) => this.updateVisible(entries), { rootMargin: '200px 0px' });
     new ResizeObserver(() => { this.stripWidth = 0; }).observe(grid);
     grid.addEventListener('click', (event) => {
       const card = event.target.closest('.card');
@@ -32,7 +31,7 @@ export class Cards {
     });
   }
 
-  seen(entries) {
+  updateVisible(entries) {
     for (const entry of entries) {
       const id = entry.target.dataset.id;
       if (entry.isIntersecting) {
@@ -47,11 +46,11 @@ export class Cards {
 
   /** Shows the cards of exactly these agents, in this order. */
   arrange(agents) {
-    const wanted = new Set();
+    const order = new Set();
     let place = this.grid.firstElementChild;
     for (const agent of agents) {
       const card = this.cards.get(agent.id) ?? this.make(agent);
-      wanted.add(agent.id);
+      order.add(agent.id);
       if (card.root === place) place = place.nextElementSibling;
       else this.grid.insertBefore(card.root, place);
     }
@@ -63,11 +62,11 @@ export class Cards {
       this.cards.delete(place.dataset.id);
       place = next;
     }
-    this.order = [...wanted];
+    this.order = [...order];
   }
 
-  /** The agents in the current order of their cards; new ones at the end. */
-  inPlace(agents) {
+  /** Returns the agents in the current order of their cards, new ones at the end. */
+  inCurrentOrder(agents) {
     const places = new Map(this.order.map((id, index) => [id, index]));
     const place = (agent) => places.get(agent.id) ?? Infinity;
     return [...agents].sort((one, other) => (place(one) === place(other) ? 0 : place(one) - place(other)));
@@ -117,7 +116,7 @@ export class Cards {
     card.root.style.setProperty('--state', stateColour(agent.status));
   }
 
-  /** Draws visible cards that have changed; `ticking`: time has passed as well. */
+  /** Draws the visible cards that have changed, or all of them if `ticking`. */
   draw(model, now, ticking) {
     if (ticking) for (const id of this.visible) this.stale.add(id);
     if (this.stale.size === 0) return 0;
@@ -155,7 +154,7 @@ export class Cards {
     put(card, 'turns', plural(agent.turns, 'turn'));
     put(card, 'tools', plural(agent.tools, 'tool'));
     put(card, 'errors', agent.errors > 0 ? plural(agent.errors, 'error')
-      : agent.violation_count > 0 ? plural(agent.violation_count, 'broken rule') : '');
+      : agent.violation_count > 0 ? plural(agent.violation_count, 'violation') : '');
     put(card, 'tokens', `${count(totalTokens(agent.usage))} tok`);
     put(card, 'cost', costWords(agent.usage));
     if (this.stripWidth > 0) {
@@ -163,7 +162,7 @@ export class Cards {
     }
   }
 
-  /** Shows which agent's details are open. */
+  /** Marks the card whose details are open. */
   mark(id, current) {
     const card = this.cards.get(id);
     if (!card) return;
@@ -175,7 +174,7 @@ export class Cards {
     return document.activeElement?.closest?.('.card')?.dataset.id ?? null;
   }
 
-  /** Moves the focus by this many cards; without a focus, to the first. */
+  /** Moves the focus by this many cards, or to the first if none has it. */
   step(by, from = this.focusedId()) {
     if (this.order.length === 0) return null;
     const index = this.order.indexOf(from);
@@ -183,7 +182,7 @@ export class Cards {
     return this.focus(this.order[next]);
   }
 
-  /** Focuses a card and scrolls it into view, unless `stay`. */
+  /** Focuses a card, and scrolls it into view unless `view` is 'stay'. */
   focus(id, view = 'follow') {
     const card = this.cards.get(id);
     if (!card) return null;
@@ -202,10 +201,10 @@ export class Cards {
   }
 }
 
-/** The time span of an agent's strip: until now while it works, then until its end. */
+/** Returns the time span of an agent's strip: until now while it works, then until its end. */
 function stripView(agent, now) {
-  const ended = !ACTIVE.has(agent.status) && agent.status !== 'waiting_for_approval';
-  const to = ended ? Math.max(agent.since_ms, agent.lastAt) : now;
+  const hasEnded = !ACTIVE.has(agent.status) && agent.status !== 'waiting_for_approval';
+  const to = hasEnded ? Math.max(agent.since_ms, agent.lastAt) : now;
   const span = Math.min(LONGEST_SPAN, Math.max(SHORTEST_SPAN, to - agent.started_ms));
   return { from: Math.max(to - span, agent.started_ms), to: Math.max(to, agent.started_ms + span), now: to };
 }

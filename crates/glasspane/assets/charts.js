@@ -2,8 +2,8 @@
 
 import { colours, prepare } from './timeline.js';
 
-/** Space above the highest value for its label. */
-const ROOM = 13;
+/** The space above the highest value for its label. */
+const LABEL_HEIGHT = 13;
 
 /**
  * Draws `lines`, [{ colour, value(values) }], stacked, as steps: a total stays the same until the next
@@ -17,7 +17,7 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   context.strokeStyle = colour.line;
   context.lineWidth = 1;
   for (const part of [0, 0.5, 1]) {
-    const y = Math.round(ROOM + (height - 1 - ROOM) * part) + 0.5;
+    const y = Math.round(LABEL_HEIGHT + (height - 1 - LABEL_HEIGHT) * part) + 0.5;
     context.beginPath();
     context.moveTo(0, y);
     context.lineTo(width, y);
@@ -34,7 +34,7 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   }
   if (highest <= 0) return;
   const x = (at) => ((at - from) / (end - from)) * width;
-  const y = (value) => height - (value / highest) * (height - ROOM);
+  const y = (value) => height - (value / highest) * (height - LABEL_HEIGHT);
   const under = new Array(points.length).fill(0);
   for (const line of lines) {
     const base = under.slice();
@@ -76,7 +76,7 @@ export function drawSums(canvas, series, lines, to, width, height, words) {
   context.fillText(words(highest), 1, 0);
 }
 
-/** Draws how much happens in each part of a recording. */
+/** Draws how many events each part of a recording has. */
 export function drawDensity(canvas, counts, width, height) {
   const context = prepare(canvas, width, height);
   const highest = Math.max(1, ...counts);

@@ -13,7 +13,7 @@ const WORDS = {
 
 const NOTICES = {
   gone: 'The server does not respond. The page shows the last known state and continues when the server is back.',
-  forbidden: 'The server does not accept this page’s token: it was restarted. Open the address it printed last.',
+  forbidden: 'The server was restarted and does not accept this page’s token. Open the address it printed last.',
   full: 'The server has reached its limit of watchers. Retrying.',
 };
 
@@ -22,10 +22,10 @@ export class Connection {
     this.pill = find('connection');
     this.words = find('connection-words');
     this.notice = find('notice');
-    /** How far the server's clock is ahead of ours. */
+    /** How many milliseconds the server's clock is ahead of ours. */
     this.ahead = 0;
-    /** While disconnected, the time stands still. */
-    this.heldAt = null;
+    /** The time is frozen at this moment while disconnected. */
+    this.frozenAt = null;
     const token = new URLSearchParams(location.search).get('token') ?? '';
     this.feed = new Feed(token, {
       snapshot: (data) => {
@@ -38,7 +38,7 @@ export class Connection {
   }
 
   now() {
-    return this.heldAt ?? Date.now() + this.ahead;
+    return this.frozenAt ?? Date.now() + this.ahead;
   }
 
   start() {
@@ -58,7 +58,7 @@ export class Connection {
   }
 
   show(state) {
-    this.heldAt = state === 'live' ? null : this.now();
+    this.frozenAt = state === 'live' ? null : this.now();
     this.pill.dataset.state = state;
     this.words.textContent = WORDS[state];
     const words = NOTICES[state] ?? '';

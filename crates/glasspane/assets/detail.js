@@ -18,7 +18,7 @@ const COST_LINES = [{ colour: 'cost', words: 'cost', value: (usage) => usage.cos
 
 const MAX_ABOUT = 300;
 const SHORTEST_SPAN = 10_000;
-/** As in detail.css. */
+/** The heights in detail.css. */
 const LANES_HEIGHT = 80;
 const CHART_HEIGHT = 60;
 
@@ -51,9 +51,9 @@ export class Detail {
     state.append(this.state, ' ', this.since);
     this.error = element('p', 'error');
 
-    const asked = element('ul', 'calls');
-    const askedSection = section('Waiting for approval', asked);
-    this.asked = new Calls(askedSection, asked, 'for');
+    const approvals = element('ul', 'calls');
+    const approvalSection = section('Waiting for approval', approvals);
+    this.approvals = new Calls(approvalSection, approvals, 'for');
     const running = element('ul', 'calls');
     const runningSection = section('Running', running);
     this.running = new Calls(runningSection, running, 'for');
@@ -91,7 +91,7 @@ export class Detail {
     const events = section('Events', this.log);
     events.className = 'events';
     this.logCount = events.querySelector('small');
-    root.append(header, state, this.error, askedSection, runningSection, facts, section('Timeline', this.lanes), charts,
+    root.append(header, state, this.error, approvalSection, runningSection, facts, section('Timeline', this.lanes), charts,
       section('Text', this.stream), this.violationSection, events);
   }
 
@@ -104,7 +104,7 @@ export class Detail {
     this.log.replaceChildren();
     this.stream.textContent = '';
     this.drawnText = '';
-    this.asked.clear();
+    this.approvals.clear();
     this.running.clear();
   }
 
@@ -123,9 +123,9 @@ export class Detail {
     put(this.since, `for ${duration(now - (waiting ? waitingSince(agent) : agent.since_ms))}`);
     put(this.error, agent.error ?? '');
     this.error.hidden = !agent.error;
-    this.asked.draw(agent.approvals, now);
+    this.approvals.draw(agent.approvals, now);
     // A waiting tool is not shown twice.
-    this.running.draw(agent.running.filter(({ id }) => !agent.approvals.some((asked) => asked.tool_id === id)), now);
+    this.running.draw(agent.running.filter(({ id }) => !agent.approvals.some((approval) => approval.tool_id === id)), now);
     const usage = agent.usage;
     const facts = {
       turns: String(agent.turns),
@@ -136,8 +136,8 @@ export class Detail {
       output: count(usage.output_tokens),
       cache: count(usage.cache_read_tokens + usage.cache_write_tokens),
       cost: costWords(usage),
-      model: agent.model ?? 'not told',
-      cwd: agent.cwd ?? 'not told',
+      model: agent.model ?? 'unknown',
+      cwd: agent.cwd ?? 'unknown',
     };
     for (const [name, words] of Object.entries(facts)) put(this.facts[name], words);
     this.drawText(agent);

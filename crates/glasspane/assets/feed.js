@@ -1,10 +1,10 @@
-// The live feed: server-sent events, read with fetch. EventSource would hide why it failed, and the user
-// should see whether the token is wrong, the server is gone or it is full.
+// The live feed: server-sent events, read with fetch. EventSource would hide whether the token is wrong, the
+// server is gone, or the server is full.
 
-const FIRST_WAIT = 300;
-const LONGEST_WAIT = 5000;
+const MIN_RETRY_DELAY = 300;
+const MAX_RETRY_DELAY = 5000;
 /** The server sends something every 10 s; more than twice that without a byte is a dead connection. */
-const SILENCE = 25000;
+const MAX_SILENCE = 25000;
 
 export class Feed {
   /** `on`: { snapshot(data), batch(data), state(name, detail) } */
@@ -13,13 +13,13 @@ export class Feed {
     this.on = on;
     this.lastId = null;
     this.stopped = true;
-    this.wait = FIRST_WAIT;
+    this.wait = MIN_RETRY_DELAY;
   }
 
   start() {
     if (!this.stopped) return;
     this.stopped = false;
-    this.wait = FIRST_WAIT;
+    this.wait = MIN_RETRY_DELAY;
     this.connect();
   }
 
@@ -40,7 +40,7 @@ export class Feed {
       if (response.status === 403) reason = 'forbidden';
       else if (response.status === 503) reason = 'full';
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
-      this.wait = FIRST_WAIT;
+      this.wait = MIN_RETRY_DELAY;
       this.on.state('live');
       await this.read(response.body.getReader(), controller);
     } catch {
@@ -52,7 +52,7 @@ export class Feed {
     this.controller = null;
     this.on.state(reason, this.wait);
     this.timer = setTimeout(() => this.connect(), this.wait);
-    this.wait = Math.min(this.wait * 1.7, LONGEST_WAIT);
+    this.wait = Math.min(this.wait * 1.7, MAX_RETRY_DELAY);
   }
 
   async read(reader, controller) {
@@ -60,7 +60,7 @@ export class Feed {
     let rest = '';
     for (;;) {
       clearTimeout(this.silence);
-      this.silence = setTimeout(() => controller.abort(), SILENCE);
+      this.silence = setTimeout(() => controller.abort(), MAX_SILENCE);
       const { done, value } = await reader.read();
       if (done) return;
       rest += decoder.decode(value, { stream: true });

@@ -2,11 +2,11 @@
 
 import { byAttention } from './attention.js';
 import { element } from './cards.js';
-import { STATES, nameOf, stateColour, stateWords, totalTokens } from './format.js';
+import { STATES, stateName, stateColour, stateWords, totalTokens } from './format.js';
 import { callWords } from './words.js';
 
-/** A filter for any other state is offered once an agent has been in it. */
-const USUAL = new Set(['waiting_for_approval', 'failed', 'running_tool', 'writing', 'thinking', 'starting', 'idle', 'done']);
+/** The states whose filter is always shown; others appear once an agent has been in them. */
+const COMMON = new Set(['waiting_for_approval', 'failed', 'running_tool', 'writing', 'thinking', 'starting', 'idle', 'done']);
 
 const ORDERS = {
   activity: (one, other) => other.lastAt - one.lastAt,
@@ -33,12 +33,12 @@ export class Filters {
   }
 
   makeChip(status) {
-    const name = nameOf(status);
+    const name = stateName(status);
     const { short, words, sign } = STATES[status] ?? { short: name, words: name, sign: '?' };
     const chip = element('button');
     chip.type = 'button';
     chip.title = words;
-    chip.hidden = !USUAL.has(status);
+    chip.hidden = !COMMON.has(status);
     chip.setAttribute('aria-pressed', 'false');
     chip.style.setProperty('--state', stateColour(status));
     const mark = element('span', 'sign');
@@ -58,13 +58,13 @@ export class Filters {
     this.chipRow.append(chip);
   }
 
-  /** Whether the order depends on values that change all the time. */
-  get isRestless() {
+  /** Whether the order depends on values that change constantly. */
+  get isVolatile() {
     return ['attention', 'activity', 'cost', 'tokens', 'errors'].includes(this.sort.value);
   }
 
-  /** Whether the output of agents decides which of them are shown. */
-  get hasWords() {
+  /** Whether the agents are filtered by text. */
+  get hasText() {
     return this.text.value.trim() !== '';
   }
 
@@ -79,14 +79,14 @@ export class Filters {
     for (const { chip } of this.chips.values()) chip.setAttribute('aria-pressed', 'false');
   }
 
-  /** The agents to show, in order. Equal ones stay in order of arrival. */
+  /** Returns the agents to show, sorted. Equal ones stay in order of arrival. */
   choose(agents, now) {
-    const wanted = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const searched = this.text.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = [];
     for (const agent of agents) {
       if (this.states.size > 0 && !this.states.has(agent.status)) continue;
       if (this.source.value !== '' && agent.source !== this.source.value) continue;
-      if (wanted.length > 0 && !matches(agent, wanted)) continue;
+      if (searched.length > 0 && !matches(agent, searched)) continue;
       chosen.push(agent);
     }
     if (this.sort.value === 'attention') return byAttention(chosen, now);
@@ -95,7 +95,7 @@ export class Filters {
     return chosen;
   }
 
-  /** How many agents there are of each state and source. */
+  /** Shows how many agents are in each state and of each source. */
   showCounts(totals) {
     for (const status of Object.keys(totals.states)) {
       if (!this.chips.has(status)) this.makeChip(status);
@@ -113,17 +113,17 @@ export class Filters {
     const chosen = this.source.value;
     const options = names.map((name) => new Option(name, name, false, name === chosen));
     this.source.replaceChildren(new Option('all', ''), ...options);
-    // A filter stays although its last agent has left.
+    // The selected filter stays even if its last agent has left.
     if (chosen && !names.includes(chosen)) this.source.append(new Option(chosen, chosen, false, true));
   }
 }
 
-/** Whether every word occurs in what is known about the agent, its messages and its tools. */
-function matches(agent, wanted) {
+/** Returns whether every word occurs in the data of the agent, its messages or its tools. */
+function matches(agent, searched) {
   const about = [agent.label, agent.id, agent.source, agent.model, agent.cwd, agent.tool, agent.error, agent.detached, agent.prompt,
     agent.status, stateWords(agent)].filter(Boolean).join('\n').toLowerCase();
   const calls = [...agent.running, ...agent.approvals];
-  return wanted.every((word) => about.includes(word)
+  return searched.every((word) => about.includes(word)
     || calls.some((call) => call.name.toLowerCase().includes(word) || callWords(call).includes(word)
       || call.message?.toLowerCase().includes(word))
     || agent.words.has(word));

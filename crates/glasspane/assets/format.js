@@ -19,7 +19,7 @@ export const STATES = {
 export const ACTIVE = new Set(['thinking', 'writing', 'running_tool', 'retrying']);
 
 export function stateWords(agent) {
-  if (!Object.hasOwn(STATES, agent.status)) return nameOf(agent.status);
+  if (!Object.hasOwn(STATES, agent.status)) return stateName(agent.status);
   const calls = callsWords(agent);
   if (calls) return calls;
   if (agent.status === 'running_tool' && agent.tool) return `running ${agent.tool}`;
@@ -94,12 +94,12 @@ export function totalTokens(usage) {
   return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
 }
 
-/** The name of a state that this page does not know. */
-export function nameOf(status) {
+/** Returns the name of a state that this page does not know. */
+export function stateName(status) {
   return String(status).replaceAll('_', ' ');
 }
 
-/** Which tools run, or wait for approval; empty if neither is known. */
+/** Names the tools that run or wait for approval; empty if unknown. */
 function callsWords({ status, running, approvals }) {
   const waits = status === 'waiting_for_approval';
   const calls = waits ? approvals : status === 'running_tool' ? running : [];
@@ -109,13 +109,13 @@ function callsWords({ status, running, approvals }) {
   return `${waits ? 'waiting for approval: ' : 'running '}${name}${more}`;
 }
 
-/** One line about what the agent is doing or requesting; empty if nothing is known. */
+/** Returns one line about what the agent is doing or requesting; empty if unknown. */
 export function doingWords({ status, running, approvals }) {
   if (status === 'waiting_for_approval') return approvals[0]?.summary ?? running.at(-1)?.summary ?? '';
   return status === 'running_tool' ? running.at(-1)?.summary ?? '' : '';
 }
 
-/** The colour of a state; states that this page does not know have their own. */
+/** Returns the colour of a state; unknown states have a separate one. */
 export function stateColour(status) {
   return Object.hasOwn(STATES, status) ? `var(--${status})` : 'var(--unknown-state)';
 }

@@ -39,7 +39,7 @@ export function listenToKeys(app, find) {
       if (document.activeElement === filter) {
         if (filter.value) {
           filter.value = '';
-          app.reshape();
+          app.reorder();
         } else {
           filter.blur();
         }
@@ -65,19 +65,19 @@ function isTyping(target) {
   return target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== 'range');
 }
 
-/** Space presses a focused button; on the name of a card it still pauses the page. */
+/** Space presses a focused button, but on the name of a card it pauses the page. */
 function isButton(target) {
   return target instanceof HTMLButtonElement && !target.classList.contains('title');
 }
 
 const LEGEND = [
-  ['turn', 'a turn (behind)'],
+  ['turn', 'turn (background)'],
   ['thinking', 'thinking'],
   ['writing', 'writing'],
   ['running_tool', 'running a tool'],
   ['waiting_for_approval', 'waiting for approval'],
-  ['retrying', 'waiting to try again'],
-  ['failed', 'an error'],
+  ['retrying', 'waiting to retry'],
+  ['failed', 'error'],
 ];
 
 function fillLegend(list) {

@@ -12,10 +12,10 @@ export class Model {
   clear() {
     this.agents = new Map();
     this.dirty = new Set();
-    /** There are new agents, or something they are filtered or sorted by has changed. */
-    this.reshaped = true;
-    /** There is new text that may be searched. */
-    this.reworded = false;
+    /** Agents were added, or a value that filters or sorts them has changed. */
+    this.isOrderStale = true;
+    /** New text can be searched. */
+    this.hasNewText = false;
     this.fleet = new Series();
     this.sums = { input: 0, output: 0, cache: 0, cost: 0 };
     this.events = 0;
@@ -50,7 +50,7 @@ export class Model {
       if (!agent) continue;
       const { status } = agent;
       overlay(agent, state);
-      if (agent.status !== status) this.reshaped = true;
+      if (agent.status !== status) this.isOrderStale = true;
     }
   }
 
@@ -59,15 +59,15 @@ export class Model {
     if (!agent) {
       agent = newAgent(record.agent, record.at_ms);
       this.agents.set(record.agent, agent);
-      this.reshaped = true;
+      this.isOrderStale = true;
     }
     const status = agent.status;
     const usage = agent.usage;
     applyRecord(agent, record);
-    if (record.usage) this.note(record.at_ms, usage, agent.usage);
-    if (agent.status !== status || record.attached) this.reshaped = true;
+    if (record.usage) this.addUsage(record.at_ms, usage, agent.usage);
+    if (agent.status !== status || record.attached) this.isOrderStale = true;
     if (record.event) {
-      this.reworded = true;
+      this.hasNewText = true;
       agent.words.limit(this.agents.size);
     }
     this.dirty.add(agent.id);
@@ -76,8 +76,8 @@ export class Model {
     this.events += 1;
   }
 
-  /** Adds the usage of one agent since `before` to the totals. */
-  note(at, before, after) {
+  /** Adds the change in usage of one agent to the totals. */
+  addUsage(at, before, after) {
     const sums = this.sums;
     sums.input += after.input_tokens - before.input_tokens;
     sums.output += after.output_tokens - before.output_tokens;

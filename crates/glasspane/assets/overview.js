@@ -1,4 +1,4 @@
-// Figures and charts of all agents together.
+// The figures and charts of all agents together.
 
 import { element } from './cards.js';
 import { drawSums } from './charts.js';
@@ -10,7 +10,7 @@ const TOKEN_LINES = [
   { colour: 'tokens-output', words: 'output', value: (sums) => sums.output },
 ];
 const COST_LINES = [{ colour: 'cost', words: 'cost', value: (sums) => sums.cost }];
-const SPENDERS = 3;
+const MAX_SPENDERS = 3;
 /** The period over which events per second are counted. */
 const RATE_SPAN = 3000;
 
@@ -56,13 +56,13 @@ export class Overview {
     this.spenders(shown);
   }
 
-  /** The cost of an hour at the rate the chart shows. */
+  /** Returns the cost per hour at the rate that the chart shows. */
   hourly(model, now) {
     const first = model.fleet.points[0];
     if (!first || now - first.at < 20_000) return '';
     const spent = model.sums.cost - first.values.cost;
     if (!(spent > 0)) return '';
-    return ` · ${dollars((spent / (now - first.at)) * 3_600_000)} an hour`;
+    return ` · ${dollars((spent / (now - first.at)) * 3_600_000)} per hour`;
   }
 
   rate(events, at) {
@@ -80,7 +80,7 @@ export class Overview {
       if (agent.usage.cost_usd <= 0) continue;
       most.push(agent);
       most.sort((one, other) => other.usage.cost_usd - one.usage.cost_usd);
-      most.length = Math.min(most.length, SPENDERS);
+      most.length = Math.min(most.length, MAX_SPENDERS);
     }
     const words = most.map((agent) => `${agent.id} ${agent.label} ${agent.usage.cost_usd}`).join('\n');
     if (words === this.spent) return;

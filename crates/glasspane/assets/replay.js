@@ -1,8 +1,8 @@
-// Plays a recorded log at any speed. Going back means starting over and applying everything up to that
-// point, which takes milliseconds.
+// Plays a recorded log at any speed. To go back, it starts over and applies everything up to that point,
+// which takes milliseconds.
 
-export const SLOWEST = 0.1;
-export const FASTEST = 100;
+export const MIN_SPEED = 0.1;
+export const MAX_SPEED = 100;
 const DENSITY_BINS = 240;
 
 /** Reads a log; lines that are not records are counted, not shown. */
@@ -40,7 +40,7 @@ export class Player {
     return this.now >= this.end;
   }
 
-  /** How much happens in each part of the log. */
+  /** Returns how many records each part of the log has. */
   density() {
     const counts = new Array(DENSITY_BINS).fill(0);
     for (const { at_ms } of this.records) {
@@ -50,10 +50,10 @@ export class Player {
   }
 
   setSpeed(speed) {
-    this.speed = Math.min(FASTEST, Math.max(SLOWEST, speed));
+    this.speed = Math.min(MAX_SPEED, Math.max(MIN_SPEED, speed));
   }
 
-  /** Goes to a moment, forwards or backwards. Returns whether the page must be rebuilt. */
+  /** Moves to a time, forwards or backwards. Returns whether the page must be rebuilt. */
   seek(at) {
     const target = Math.min(this.end, Math.max(this.start, at));
     const back = !(target >= this.now);

@@ -2,7 +2,7 @@
 
 import { drawDensity } from './charts.js';
 import { clock, plural } from './format.js';
-import { FASTEST, Player, SLOWEST, parseLog } from './replay.js';
+import { MAX_SPEED, MIN_SPEED, Player, parseLog } from './replay.js';
 
 /** A browser holds a log in memory; more than this makes it slow. */
 // Limit: the page does not open the log.
@@ -22,7 +22,7 @@ export class ReplayBar {
     this.density = find('replay-density');
     this.file = find('log-file');
     this.lastFrame = null;
-    this.wanted = null;
+    this.requestedPosition = null;
     find('open-log').addEventListener('click', () => this.file.click());
     find('replay-close').addEventListener('click', () => this.close());
     this.file.addEventListener('change', () => {
@@ -33,7 +33,7 @@ export class ReplayBar {
     this.play.addEventListener('click', () => this.togglePlay());
     this.position.addEventListener('input', () => {
       // Going back in a long log takes longer than a frame: only the last of many slider steps counts.
-      this.wanted = Number(this.position.value) / SCALE;
+      this.requestedPosition = Number(this.position.value) / SCALE;
       app.wake();
     });
     this.speed.addEventListener('input', () => this.setSpeed(10 ** Number(this.speed.value)));
@@ -59,7 +59,7 @@ export class ReplayBar {
       })
       .then((text) => this.open(name, text))
       .catch((error) => {
-        this.say(`The log ${name} could not be loaded: ${error.message}.`);
+        this.showMessage(`The log ${name} could not be loaded: ${error.message}.`);
         this.app.connection.start();
       });
     return true;
@@ -67,25 +67,25 @@ export class ReplayBar {
 
   async openFile(file) {
     if (file.size > MAX_REPLAYED_LOG_BYTES) {
-      this.say(`${file.name} is larger than 256 MiB, which is more than a page should hold.`);
+      this.showMessage(`${file.name} is larger than 256 MiB, the limit of this page.`);
       return;
     }
     try {
       this.open(file.name, await file.text());
     } catch (error) {
-      this.say(`${file.name} could not be read: ${error.message}.`);
+      this.showMessage(`${file.name} could not be read: ${error.message}.`);
     }
   }
 
   open(name, text) {
     const { records, skipped } = parseLog(text);
-    this.say('');
+    this.showMessage('');
     if (records.length === 0) {
-      this.say(`${name} has no records. A log is what “glasspane tail” prints.`);
+      this.showMessage(`${name} contains no records. Open a log that “glasspane tail” printed.`);
       if (!this.app.replay) this.app.connection.start();
       return;
     }
-    this.wanted = null;
+    this.requestedPosition = null;
     const player = new Player(this.app.model, records);
     this.app.setReplay(player);
     this.bar.hidden = false;
@@ -96,13 +96,13 @@ export class ReplayBar {
     this.drawDensity();
     this.setSpeed(1);
     this.setPlaying(true);
-    if (skipped > 0) this.say(`${plural(skipped, 'line')} of ${name} ${skipped === 1 ? 'is' : 'are'} no record.`);
+    if (skipped > 0) this.showMessage(`${plural(skipped, 'line')} of ${name} ${skipped === 1 ? 'is not a record' : 'are not records'} and ${skipped === 1 ? 'was' : 'were'} skipped.`);
   }
 
   close() {
     this.bar.hidden = true;
     delete document.body.dataset.replay;
-    this.say('');
+    this.showMessage('');
     this.app.setReplay(null);
   }
 
@@ -131,10 +131,10 @@ export class ReplayBar {
   }
 
   setSpeed(speed) {
-    const kept = Math.min(FASTEST, Math.max(SLOWEST, speed));
-    this.app.replay?.setSpeed(kept);
-    this.speed.value = String(Math.log10(kept));
-    const words = `${kept >= 10 ? Math.round(kept) : Number(kept.toPrecision(2))}×`;
+    const limited = Math.min(MAX_SPEED, Math.max(MIN_SPEED, speed));
+    this.app.replay?.setSpeed(limited);
+    this.speed.value = String(Math.log10(limited));
+    const words = `${limited >= 10 ? Math.round(limited) : Number(limited.toPrecision(2))}×`;
     this.speedWords.textContent = words;
     this.speed.setAttribute('aria-valuetext', words);
   }
@@ -146,10 +146,10 @@ export class ReplayBar {
   /** Called before each frame. */
   advance(at) {
     const player = this.app.replay;
-    if (this.wanted !== null) {
-      const part = this.wanted;
-      this.wanted = null;
-      this.seek(player.start + part * (player.end - player.start));
+    if (this.requestedPosition !== null) {
+      const fraction = this.requestedPosition;
+      this.requestedPosition = null;
+      this.seek(player.start + fraction * (player.end - player.start));
     }
     if (!player.playing) return;
     if (this.lastFrame !== null) player.advance(at - this.lastFrame);
@@ -175,7 +175,7 @@ export class ReplayBar {
     drawDensity(this.density, this.counts, this.density.clientWidth, this.density.clientHeight);
   }
 
-  say(words) {
+  showMessage(words) {
     const message = this.find('message');
     message.hidden = words === '';
     message.textContent = words;

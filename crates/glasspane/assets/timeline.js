@@ -1,10 +1,10 @@
-// Draws timelines on a canvas: what an agent did when.
+// Draws the timelines of agents on a canvas.
 
 import { clock, duration } from './format.js';
 
 let palette = null;
 
-/** The current colours of the page; call `forget` after a change of theme. */
+/** Returns the current colours of the page; call `forgetColours` after a change of theme. */
 export function colours() {
   if (!palette) {
     const style = getComputedStyle(document.documentElement);
@@ -37,7 +37,7 @@ export function prepare(canvas, width, height) {
   return context;
 }
 
-const QUIET = new Set(['idle', 'starting', 'done', 'failed', 'interrupted', 'not_understood']);
+const INACTIVE = new Set(['idle', 'starting', 'done', 'failed', 'interrupted', 'not_understood']);
 
 /**
  * Calls `draw(span, left, width)` for every visible span. `view`: { from, to, now } in milliseconds; an
@@ -64,7 +64,7 @@ export function drawStrip(canvas, agent, view, width, height) {
   context.fillStyle = colour.turn;
   eachSpan(agent.turnSpans, view, width, (_, left, wide) => context.fillRect(left, 0, wide, height));
   eachSpan(agent.segments, view, width, (segment, left, wide) => {
-    if (QUIET.has(segment.status)) return;
+    if (INACTIVE.has(segment.status)) return;
     context.fillStyle = colour[segment.status] || colour.quiet;
     const tall = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = tall ? 4 : 8;
@@ -107,7 +107,7 @@ export function drawLanes(canvas, agent, view, width, height) {
     label(context, span.step === null ? '' : String(span.step), left, wide, lane / 2, colour.text);
   });
   eachSpan(agent.segments, view, inner, (segment, left, wide) => {
-    if (QUIET.has(segment.status)) return;
+    if (INACTIVE.has(segment.status)) return;
     const tools = segment.status === 'running_tool' || segment.status === 'waiting_for_approval';
     const top = lane * (tools ? 2 : 1) + 4;
     context.fillStyle = colour[segment.status] || colour.quiet;

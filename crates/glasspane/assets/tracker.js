@@ -7,7 +7,7 @@ import { Series } from './series.js';
 import { Words, index } from './words.js';
 
 const MAX_TEXT = 8192;
-/** How much of a text the log of an agent keeps; searched text is kept elsewhere. */
+/** How much of each text the log of an agent keeps; text to search is kept elsewhere. */
 const MAX_LOG_TEXT = 320;
 const MAX_NAME = 1024;
 /** The arguments kept of one call, and of all running calls. */
@@ -20,7 +20,7 @@ const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
 const MAX_OPEN_TOOLS = 256;
 const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval', 'retrying']);
-/** Events during which an agent need not be working. */
+/** Events that do not imply that the agent is working. */
 const NOT_WORK = new Set(['agent_end', 'notice', 'error', 'unknown']);
 
 export function newAgent(id, at) {
@@ -63,7 +63,7 @@ export function newAgent(id, at) {
     // The internal state of the tracker.
     work: {
       turnOpen: false, openTools: [], approvals: 0, textComplete: true,
-      failed: false, interrupted: false, brokenOff: false, counted: false, started: false, understood: false, over: false,
+      failed: false, interrupted: false, cutShort: false, counted: false, started: false, understood: false, over: false,
     },
   };
 }
@@ -72,7 +72,7 @@ function noUsage() {
   return { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0, cost_usd: 0 };
 }
 
-/** Applies the state of the server; the data for drawing stays that of the page. */
+/** Applies the state of the server; keeps the data for drawing. */
 export function overlay(agent, state) {
   const before = agent.running;
   for (const [name, value] of Object.entries(state)) {
@@ -85,14 +85,14 @@ export function overlay(agent, state) {
   // After a snapshot, arguments only arrive in records.
   agent.running = (state.running ?? []).map((tool) => ({ arguments: '', ...before.find(({ id }) => id === tool.id), ...tool }));
   const runs = (id) => agent.running.some((tool) => tool.id === id);
-  agent.approvals = (state.approvals ?? []).map((asked) => ({ name: '', summary: '', arguments: '', ...asked, linked: runs(asked.tool_id) }));
+  agent.approvals = (state.approvals ?? []).map((approval) => ({ name: '', summary: '', arguments: '', ...approval, linked: runs(approval.tool_id) }));
 }
 
-/** After a snapshot: adopts what runs and waits now, because a shortened history may differ. */
+/** After a snapshot, adopts the running tools and pending approvals, because a shortened history may differ. */
 export function adopt(agent) {
-  const waits = (id) => agent.approvals.some((asked) => asked.tool_id === id);
-  agent.work.openTools = agent.running.map(({ id, name }) => ({ id, name, waits: waits(id) }));
-  agent.work.approvals = agent.approvals.filter((asked) => !asked.linked).length;
+  const isWaiting = (id) => agent.approvals.some((approval) => approval.tool_id === id);
+  agent.work.openTools = agent.running.map(({ id, name }) => ({ id, name, waits: isWaiting(id) }));
+  agent.work.approvals = agent.approvals.filter((approval) => !approval.linked).length;
 }
 
 export function applyRecord(agent, record) {
@@ -100,7 +100,7 @@ export function applyRecord(agent, record) {
   agent.lastAt = at;
   if (record.attached) attached(agent, record.attached, at);
   if (record.usage) {
-    agent.usage = raise(agent.usage, record.usage);
+    agent.usage = mergeUsage(agent.usage, record.usage);
     agent.usageSeries.push(at, agent.usage);
   }
   if (record.event) {
@@ -126,16 +126,16 @@ function isLogged({ event }) {
 }
 
 /** Usage never decreases. */
-function raise(before, now) {
-  const raised = { ...before };
+function mergeUsage(before, now) {
+  const merged = { ...before };
   for (const name of ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens']) {
-    raised[name] = Math.max(before[name], now[name] ?? 0);
+    merged[name] = Math.max(before[name], now[name] ?? 0);
   }
   if ((now.cost_usd ?? 0) >= before.cost_usd) {
-    raised.cost_usd = now.cost_usd ?? 0;
-    if (now.cost_basis) raised.cost_basis = now.cost_basis;
+    merged.cost_usd = now.cost_usd ?? 0;
+    if (now.cost_basis) merged.cost_basis = now.cost_basis;
   }
-  return raised;
+  return merged;
 }
 
 function attached(agent, { label, source, cwd, model, parent }, at) {
@@ -146,8 +146,8 @@ function attached(agent, { label, source, cwd, model, parent }, at) {
   agent.parent = parent ?? agent.parent;
   if (agent.detached !== null) {
     agent.detached = null;
-    forgetWork(agent, at);
-    forgetOutcome(agent);
+    clearWork(agent, at);
+    clearOutcome(agent);
     agent.work.started = false;
     agent.usage = noUsage();
     enter(agent, 'starting', at);
@@ -155,9 +155,9 @@ function attached(agent, { label, source, cwd, model, parent }, at) {
 }
 
 function detached(agent, { reason, failed, interrupted }, at) {
-  const status = ending(agent, failed, interrupted);
+  const status = finalStatus(agent, failed, interrupted);
   agent.detached = reason ?? '';
-  forgetWork(agent, at);
+  clearWork(agent, at);
   agent.work.started = false;
   if (status === 'failed') {
     countFailure(agent);
@@ -166,8 +166,8 @@ function detached(agent, { reason, failed, interrupted }, at) {
   enter(agent, status, at);
 }
 
-/** The final status: what the agent reported comes first, then how its process ended; a stream that was cut off was interrupted. */
-function ending(agent, failed, interrupted) {
+/** Returns the final status: first what the agent reported, then how its process ended. A stream that was cut off was interrupted. */
+function finalStatus(agent, failed, interrupted) {
   const work = agent.work;
   if (work.over) return agent.status === 'done' && failed && !interrupted ? 'failed' : agent.status;
   if (work.failed) return 'failed';
@@ -193,16 +193,16 @@ const EVENTS = {
     if (event.stop === 'aborted') {
       work.interrupted = true;
       work.failed = false;
-      work.brokenOff = true;
+      work.cutShort = true;
     } else if (event.stop === 'error') {
       work.failed = true;
-      work.brokenOff = true;
+      work.cutShort = true;
     }
-    if (!work.brokenOff) {
+    if (!work.cutShort) {
       if (work.turnOpen) violation(agent, 'the agent ended within a turn');
       for (const tool of work.openTools) violation(agent, `tool ${tool.id} (${tool.name}) never ended`);
     }
-    forgetWork(agent, at);
+    clearWork(agent, at);
     work.over = true;
     work.started = false;
     if (work.failed) countFailure(agent);
@@ -214,7 +214,7 @@ const EVENTS = {
     endTurn(agent, at);
     addSpan(agent.turnSpans, { step: event.step ?? null, start: at, end: null });
     work.turnOpen = true;
-    work.brokenOff = false;
+    work.cutShort = false;
     work.approvals = 0;
     agent.turns += 1;
     settle(agent, 'thinking', at);
@@ -222,14 +222,14 @@ const EVENTS = {
   turn_end(agent, event, at) {
     const work = agent.work;
     // An error ends the turn as well; some agents report both.
-    if (!work.turnOpen && !work.brokenOff) violation(agent, 'a turn ended that was not started');
+    if (!work.turnOpen && !work.cutShort) violation(agent, 'a turn ended that was not started');
     endTurn(agent, at);
     work.approvals = 0;
     if (event.stop === 'error') work.failed = true;
     if (event.stop === 'aborted') work.interrupted = true;
-    if (['error', 'aborted', 'length'].includes(event.stop)) work.brokenOff = true;
+    if (['error', 'aborted', 'length'].includes(event.stop)) work.cutShort = true;
     // Calls that were still being written never start.
-    if (work.brokenOff) work.openTools = [];
+    if (work.cutShort) work.openTools = [];
     if (event.message !== undefined && work.failed) agent.error = event.message;
     settle(agent, 'idle', at);
   },
@@ -253,14 +253,14 @@ const EVENTS = {
       return;
     }
     if (event.text === undefined) return;
-    takeText(agent, event.text, event.whole || work.textComplete);
+    appendText(agent, event.text, event.whole || work.textComplete);
     work.textComplete = false;
     settle(agent, 'writing', at);
   },
   message_end(agent, event, at) {
     if (event.role === 'user') return;
     if (event.text) {
-      takeText(agent, event.text, event.whole || agent.work.textComplete);
+      appendText(agent, event.text, event.whole || agent.work.textComplete);
     }
     agent.work.textComplete = true;
     if (WORKING.has(agent.status)) settle(agent, 'thinking', at);
@@ -288,7 +288,7 @@ const EVENTS = {
       // Complete arguments only repeat what was reported before.
       if (!event.arguments || !event.whole) violation(agent, `tool ${id} continues but was not started`);
     } else if (event.arguments) {
-      takeArguments(agent, event);
+      appendArguments(agent, event);
     } else if (tool.waits) {
       tool.waits = false;
       settle(agent, 'running_tool', at);
@@ -315,7 +315,7 @@ const EVENTS = {
     if (tool) tool.waits = false;
     else if (agent.work.approvals > 0) {
       agent.work.approvals -= 1;
-      approvalDecided(agent, event.tool_id);
+      removeApproval(agent, event.tool_id);
     } else violation(agent, 'an approval ended that was not requested');
     settle(agent, 'thinking', at);
   },
@@ -339,8 +339,8 @@ const EVENTS = {
     }
     countFailure(agent);
     agent.work.failed = true;
-    agent.work.brokenOff = true;
-    forgetWork(agent, at);
+    agent.work.cutShort = true;
+    clearWork(agent, at);
     agent.errorMarks.push(at);
     if (agent.errorMarks.length > MAX_SPANS) agent.errorMarks.shift();
     enter(agent, 'failed', at);
@@ -351,19 +351,19 @@ const EVENTS = {
   },
 };
 
-/** Agents report the same failure several times. */
+/** Counts a failure once, because agents report the same one several times. */
 function countFailure(agent) {
   if (!agent.work.counted) agent.errors += 1;
   agent.work.counted = true;
 }
 
-function forgetOutcome(agent) {
-  Object.assign(agent.work, { over: false, failed: false, interrupted: false, brokenOff: false, counted: false });
+function clearOutcome(agent) {
+  Object.assign(agent.work, { over: false, failed: false, interrupted: false, cutShort: false, counted: false });
 }
 
 function startPrompt(agent, _event, at) {
   const work = agent.work;
-  forgetOutcome(agent);
+  clearOutcome(agent);
   work.started = true;
   agent.error = null;
   if (!work.turnOpen && work.openTools.length === 0) {
@@ -374,12 +374,12 @@ function startPrompt(agent, _event, at) {
   }
 }
 
-function takeText(agent, text, replaces) {
+function appendText(agent, text, replaces) {
   const whole = replaces ? text : agent.text + text;
   agent.text = whole.length > MAX_TEXT * 2 || replaces ? whole.slice(-MAX_TEXT) : whole;
 }
 
-function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
+function appendArguments(agent, { tool_id: id = '', text = '', whole }) {
   const tool = agent.running.find((running) => running.id === id);
   if (!tool) return;
   const others = agent.running.reduce((sum, running) => sum + (running === tool ? 0 : running.arguments.length), 0);
@@ -404,7 +404,7 @@ function takeArguments(agent, { tool_id: id = '', text = '', whole }) {
   }
 }
 
-/** Adds what a person has to decide. */
+/** Adds a pending approval. */
 function addApproval(agent, event, open, at) {
   const tool = open && agent.running.find(({ id }) => id === open.id);
   const text = event.text || null;
@@ -413,7 +413,7 @@ function addApproval(agent, event, open, at) {
   const all = given ?? tool?.arguments ?? '';
   const about = question === null ? '' : oneLine(question);
   const line = given === null ? summary(tool?.arguments ?? '') : summary(given);
-  const asked = {
+  const approval = {
     tool_id: event.tool_id,
     name: event.tool_name ?? tool?.name ?? '',
     since_ms: at,
@@ -424,24 +424,24 @@ function addApproval(agent, event, open, at) {
     message: about !== '' && !line.startsWith(about) ? question.slice(0, MAX_ARGUMENTS) : undefined,
     linked: Boolean(tool),
   };
-  const before = agent.approvals.findIndex((other) => other.linked && asked.linked && other.tool_id === asked.tool_id);
+  const before = agent.approvals.findIndex((other) => other.linked && approval.linked && other.tool_id === approval.tool_id);
   // A new list: the old one may belong to the state of the server.
-  if (before >= 0) agent.approvals = agent.approvals.with(before, { ...asked, since_ms: agent.approvals[before].since_ms });
-  else if (agent.approvals.length < MAX_APPROVALS) agent.approvals = [...agent.approvals, asked];
+  if (before >= 0) agent.approvals = agent.approvals.with(before, { ...approval, since_ms: agent.approvals[before].since_ms });
+  else if (agent.approvals.length < MAX_APPROVALS) agent.approvals = [...agent.approvals, approval];
 }
 
-/** Removes the approval with `id`, or else the oldest, of those that belong to no tool. */
-function approvalDecided(agent, id) {
-  const named = agent.approvals.find((asked) => !asked.linked && id !== undefined && asked.tool_id === id);
-  const gone = named ?? agent.approvals.find((asked) => !asked.linked);
-  agent.approvals = agent.approvals.filter((asked) => asked !== gone);
+/** Of the approvals without a tool, removes the one with `id`, or else the oldest. */
+function removeApproval(agent, id) {
+  const named = agent.approvals.find((approval) => !approval.linked && id !== undefined && approval.tool_id === id);
+  const removed = named ?? agent.approvals.find((approval) => !approval.linked);
+  agent.approvals = agent.approvals.filter((approval) => approval !== removed);
 }
 
 function openTool(agent, id) {
   return agent.work.openTools.find((tool) => tool.id === id);
 }
 
-function forgetWork(agent, at) {
+function clearWork(agent, at) {
   agent.work.openTools = [];
   agent.work.approvals = 0;
   agent.running = [];
@@ -456,7 +456,7 @@ function endTurn(agent, at) {
   if (turn && turn.end === null) turn.end = at;
 }
 
-/** Enters `status`, unless a tool is running or something waits for a person. */
+/** Enters `status`, unless a tool is running or an approval is pending. */
 function settle(agent, status, at) {
   const { openTools, approvals } = agent.work;
   agent.tool = openTools.at(-1)?.name ?? null;
@@ -464,8 +464,8 @@ function settle(agent, status, at) {
     agent.running = agent.running.filter(({ id }) => openTools.some((open) => open.id === id));
   }
   if (agent.approvals.length > 0) {
-    agent.approvals = agent.approvals.filter((asked) => (asked.linked
-      ? openTools.some((open) => open.waits && open.id === asked.tool_id)
+    agent.approvals = agent.approvals.filter((approval) => (approval.linked
+      ? openTools.some((open) => open.waits && open.id === approval.tool_id)
       : approvals > 0));
   }
   if (approvals > 0 || openTools.some((tool) => tool.waits)) enter(agent, 'waiting_for_approval', at);

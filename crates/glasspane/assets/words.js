@@ -1,5 +1,5 @@
-// The recent text of an agent and its tools, for searches. Each piece of text is searched once for each
-// word, so a search only costs as much as there is new text.
+// The recent text of an agent and its tools, for searches. Each piece of text is searched once per word,
+// so the cost of a search depends on the new text only.
 
 import { words as argumentWords } from './arguments.js';
 
@@ -8,10 +8,10 @@ import { words as argumentWords } from './arguments.js';
 const MAX_AGENT_CHARACTERS = 16 * 1024;
 // Limit: the filter of the page forgets the oldest texts of all agents.
 const MAX_SEARCHED_CHARACTERS = 24 * 1024 * 1024;
-const LEAST_CHARACTERS = 1024;
+const MIN_AGENT_CHARACTERS = 1024;
 /** Streamed text is stored in pieces of the first size, which overlap by the second. */
-const PIECE = 2048;
-const OVERLAP = 80;
+const PIECE_LENGTH = 2048;
+const PIECE_OVERLAP = 80;
 /** How much of one message, argument or result is kept. */
 const MAX_TEXT = 4096;
 const MAX_KNOWN_WORDS = 16;
@@ -22,7 +22,7 @@ export class Words {
   }
 
   clear() {
-    /** Oldest first; `first` is the number of pieces that were dropped. */
+    /** Oldest first; `first` is how many older ones were dropped. */
     this.pieces = [];
     this.first = 0;
     this.size = 0;
@@ -45,9 +45,9 @@ export class Words {
   extend(text) {
     this.streamed = true;
     this.open += text.toLowerCase();
-    while (this.open.length > PIECE) {
-      this.add(this.open.slice(0, PIECE));
-      this.open = this.open.slice(PIECE - OVERLAP);
+    while (this.open.length > PIECE_LENGTH) {
+      this.add(this.open.slice(0, PIECE_LENGTH));
+      this.open = this.open.slice(PIECE_LENGTH - PIECE_OVERLAP);
     }
   }
 
@@ -61,8 +61,8 @@ export class Words {
 
   /** Limits the text to this agent's share among `agents`. */
   limit(agents) {
-    const most = Math.max(LEAST_CHARACTERS, Math.floor(MAX_SEARCHED_CHARACTERS / Math.max(1, agents)));
-    while (this.size > most) this.forget();
+    const limit = Math.max(MIN_AGENT_CHARACTERS, Math.floor(MAX_SEARCHED_CHARACTERS / Math.max(1, agents)));
+    while (this.size > limit) this.forget();
   }
 
   forget() {

@@ -7,7 +7,7 @@
 
 import { parseArgs } from 'node:util';
 import { Fleet } from './fleet.js';
-import { Server, launchBrowser, openPage, whatIsMissing } from './harness.js';
+import { Server, launchBrowser, openPage, missingRequirement } from './harness.js';
 
 const { values } = parseArgs({
   options: {
@@ -22,7 +22,7 @@ export async function measure({ agents, rate, seconds }, browser, server) {
   fleet.run(rate);
   const { page, problems, context } = await openPage(browser, server.url);
   await page.locator(`.card >> nth=${Math.min(agents, 200) - 1}`).waitFor({ state: 'attached' });
-  // The first snapshot is laid out, the code is compiled.
+  // Wait until the first snapshot is laid out and the code is compiled.
   await page.waitForTimeout(2000);
   const before = fleet.sent;
   const result = await page.evaluate((time) => new Promise((resolve) => {
@@ -63,7 +63,7 @@ export async function measure({ agents, rate, seconds }, browser, server) {
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {
-  const missing = whatIsMissing();
+  const missing = missingRequirement();
   if (missing) {
     console.error(missing);
     process.exit(1);

@@ -17,7 +17,7 @@ export const browserPath = process.env.CHROMIUM
 export const programPath = process.env.GLASSPANE ?? join(REPOSITORY, 'target/debug/glasspane');
 
 /** Why the tests cannot run here; empty if they can. */
-export function whatIsMissing() {
+export function missingRequirement() {
   if (!browserPath) return 'no chromium: install it, or name one in CHROMIUM';
   if (!existsSync(programPath)) return `no ${programPath}: build it, or name one in GLASSPANE`;
   return '';
@@ -49,17 +49,17 @@ export class Server {
     const args = ['serve', '--listen', this.listen, '--socket', this.socket, '--token-file', join(this.directory, 'token'), ...flags];
     this.process = spawn(programPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.ended = new Promise((resolve) => { this.process.once('exit', resolve); });
-    let complaints = '';
-    this.process.stderr.on('data', (data) => { complaints += data; });
+    let errors = '';
+    this.process.stderr.on('data', (data) => { errors += data; });
     const lines = createInterface({ input: this.process.stdout });
     this.url = await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`glasspane does not start: ${complaints}`)), START_TIME);
+      const timer = setTimeout(() => reject(new Error(`glasspane did not start: ${errors}`)), START_TIME);
       const settle = (done, value) => {
         clearTimeout(timer);
         done(value);
       };
       lines.once('line', (line) => settle(resolve, line));
-      this.process.once('exit', () => settle(reject, new Error(`glasspane ended: ${complaints}`)));
+      this.process.once('exit', () => settle(reject, new Error(`glasspane ended: ${errors}`)));
     });
     // The same port after a restart, so that the page can reconnect.
     this.listen = new URL(this.url).host;
@@ -124,7 +124,7 @@ export class Wire {
     for (const end of this.ends) end.destroy();
   }
 
-  mend() {
+  reconnect() {
     this.isCut = false;
   }
 
@@ -134,7 +134,7 @@ export class Wire {
   }
 }
 
-/** One agent, which prints what zot would. */
+/** One agent that sends what zot would print. */
 export class Agent {
   static connect(socket, label, about = {}) {
     return new Promise((resolve, reject) => {

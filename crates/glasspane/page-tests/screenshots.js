@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Fleet } from './fleet.js';
-import { Server, launchBrowser, openPage, whatIsMissing } from './harness.js';
+import { Server, launchBrowser, openPage, missingRequirement } from './harness.js';
 import { shrink } from './png.js';
 import { makeRecords, toLog } from './recording.js';
 
 const directory = process.argv[2];
-const missing = directory ? whatIsMissing() : 'usage: node screenshots.js DIRECTORY';
+const missing = directory ? missingRequirement() : 'usage: node screenshots.js DIRECTORY';
 if (missing) {
   console.error(missing);
   process.exit(1);

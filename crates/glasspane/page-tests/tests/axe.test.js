@@ -27,7 +27,7 @@ async function check(page, view) {
 }
 
 for (const colorScheme of ['light', 'dark']) {
-  pageTest(`axe, ${colorScheme}: nothing there, help, and a server that is gone`, async ({ server, open }) => {
+  pageTest(`axe, ${colorScheme}: no agents, help, and a stopped server`, async ({ server, open }) => {
     const page = await open({ colorScheme });
     await page.getByRole('heading', { name: 'No agents yet' }).waitFor();
     await check(page, 'empty');
@@ -55,7 +55,7 @@ for (const colorScheme of ['light', 'dark']) {
     failed.turn();
     failed.fail('http 529: overloaded');
     const page = await open({ colorScheme });
-    await until(async () => (await names(page)).length === 42, 'all are there');
+    await until(async () => (await names(page)).length === 42, 'all agents are shown');
     await card(page, 'waiting').getByText('rm -r build').waitFor();
     await check(page, 'many agents');
     for (const label of ['waiting', 'failed']) {
@@ -69,7 +69,7 @@ for (const colorScheme of ['light', 'dark']) {
     await check(page, 'a filter');
     await page.getByLabel('Filter by text').fill('nothing has this');
     await page.getByRole('heading', { name: 'No agent matches the filters' }).waitFor();
-    await check(page, 'nothing fits');
+    await check(page, 'no match');
     fleet.end();
   });
 

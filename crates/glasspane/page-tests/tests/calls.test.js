@@ -9,7 +9,7 @@ import { card, names, pageTest, until } from './setup.js';
 const order = (page, expected) => until(async () => String(await names(page)) === String(expected), `${expected}`);
 const filter = (page, words) => page.getByLabel('Filter by text').fill(words);
 
-pageTest('shows what a running tool was called with', async ({ server, open }) => {
+pageTest('shows the arguments of a running tool', async ({ server, open }) => {
   const page = await open();
   const agent = await server.agent('builder');
   agent.turn();
@@ -26,7 +26,7 @@ pageTest('shows what a running tool was called with', async ({ server, open }) =
   const running = detail.locator('section', { has: page.getByRole('heading', { name: 'Running' }) });
   await running.getByText('bash', { exact: true }).waitFor();
   assert.deepEqual(await running.locator('dt').allTextContents(), ['timeout', 'command']);
-  assert.deepEqual(await running.locator('dd').allTextContents(), ['60', 'cargo test -p parser\n  --quiet'], 'all of it, as it is');
+  assert.deepEqual(await running.locator('dd').allTextContents(), ['60', 'cargo test -p parser\n  --quiet'], 'complete and unchanged');
   agent.result('ok');
   await running.waitFor({ state: 'hidden' });
   assert.equal(await doing.isVisible(), false);
@@ -43,15 +43,15 @@ pageTest('shows what a running tool was called with', async ({ server, open }) =
   assert.equal(await running.locator('li').count(), 2);
 });
 
-pageTest('is known to a page that comes later, and in a replay', async ({ server, open }) => {
+pageTest('a page opened later and a replay show running tools', async ({ server, open }) => {
   const agent = await server.agent('builder');
   agent.turn();
   agent.tool('bash', { command: 'cargo build' });
   agent.result('Compiling');
   agent.tool('grep', { pattern: 'fn main', path: 'src' });
-  await until(async () => (await server.snapshot()).agents[0]?.tools === 2, 'the server knows');
+  await until(async () => (await server.snapshot()).agents[0]?.tools === 2, 'the server has it');
   const page = await open();
-  await until(async () => (await card(page, 'builder').locator('.doing').textContent()) === 'fn main  path=src', 'what runs');
+  await until(async () => (await card(page, 'builder').locator('.doing').textContent()) === 'fn main  path=src', 'the running call');
   // The previous call is over, but can be found.
   await filter(page, 'cargo compiling');
   await page.getByText('1 of 1', { exact: true }).waitFor();
@@ -73,7 +73,7 @@ pageTest('is known to a page that comes later, and in a replay', async ({ server
   await card(page, 'a1').getByText('make', { exact: true }).waitFor();
 });
 
-pageTest('shows what waits for approval, and since when', async ({ server, open }) => {
+pageTest('shows pending approvals and how long they have waited', async ({ server, open }) => {
   const page = await open();
   const agent = await server.agent('builder');
   agent.turn();
@@ -85,13 +85,13 @@ pageTest('shows what waits for approval, and since when', async ({ server, open 
   await page.locator('#announce', { hasText: 'waiting for approval: bash: rm -r build' }).waitFor({ state: 'attached' });
   await shown.click();
   const detail = page.getByRole('complementary', { name: 'builder' });
-  const asked = detail.locator('section', { has: page.getByRole('heading', { name: 'Waiting for approval' }) });
-  await asked.getByText('rm -r build', { exact: true }).waitFor();
-  assert.match(await asked.locator('.since').textContent(), /^for \d+s$/);
-  assert.equal(await detail.locator('section', { has: page.getByRole('heading', { name: 'Running' }) }).isVisible(), false, 'not twice');
+  const approvals = detail.locator('section', { has: page.getByRole('heading', { name: 'Waiting for approval' }) });
+  await approvals.getByText('rm -r build', { exact: true }).waitFor();
+  assert.match(await approvals.locator('.since').textContent(), /^for \d+s$/);
+  assert.equal(await detail.locator('section', { has: page.getByRole('heading', { name: 'Running' }) }).isVisible(), false, 'not shown twice');
   agent.send({ type: 'response', command: 'confirm', id: agent.call, success: true });
   await shown.getByText('running bash').waitFor();
-  await asked.waitFor({ state: 'hidden' });
+  await approvals.waitFor({ state: 'hidden' });
   await shown.getByText('rm -r build', { exact: true }).waitFor();
   agent.result('');
 
@@ -99,13 +99,13 @@ pageTest('shows what waits for approval, and since when', async ({ server, open 
   agent.tool('edit', { path: 'notes.txt', edits: [{ oldText: 'milk', newText: 'oat milk' }] });
   agent.confirm('edit', { path: 'notes.txt', edits: [] }, '-buy milk\n+buy oat milk');
   await shown.getByText('waiting for approval: edit').waitFor();
-  await asked.getByText('notes.txt', { exact: true }).waitFor();
-  assert.equal(await asked.locator('.said').textContent(), '-buy milk\n+buy oat milk');
+  await approvals.getByText('notes.txt', { exact: true }).waitFor();
+  assert.equal(await approvals.locator('.request').textContent(), '-buy milk\n+buy oat milk');
   await filter(page, 'notes.txt oat');
   await page.getByText('1 of 1', { exact: true }).waitFor();
 });
 
-pageTest('a permission asked for by claude-code has its arguments', async ({ server, open }) => {
+pageTest('a permission request of claude-code shows its arguments', async ({ server, open }) => {
   const agent = await server.agent('claude', { source: 'claude-code' });
   agent.send(
     { type: 'system', subtype: 'init', model: 'opus', cwd: '/work' },
@@ -116,7 +116,7 @@ pageTest('a permission asked for by claude-code has its arguments', async ({ ser
   await card(page, 'claude').getByText('https://example.org/ prompt=sum up').waitFor();
 });
 
-pageTest('what tools are called with is harmless', async ({ server, open }) => {
+pageTest('hostile arguments are neutralised', async ({ server, open }) => {
   const page = await open();
   const agent = await server.agent('evil \u202e\u001b[31m');
   agent.turn();
@@ -134,7 +134,7 @@ pageTest('what tools are called with is harmless', async ({ server, open }) => {
   assert.equal(await page.locator('img').count(), 0);
 });
 
-pageTest('orders by attention, and moves nothing without need', async ({ server, open }) => {
+pageTest('orders by attention and moves cards only when needed', async ({ server, open }) => {
   const page = await open();
   const agents = {};
   for (const label of ['done', 'idle', 'first', 'second', 'third', 'failed']) agents[label] = await server.agent(label);
@@ -159,7 +159,7 @@ pageTest('orders by attention, and moves nothing without need', async ({ server,
   await order(page, ['second', 'failed', 'first', 'third', 'idle', 'done']);
 });
 
-pageTest('no card moves while the pointer does', async ({ server, open }) => {
+pageTest('no card moves while the pointer moves', async ({ server, open }) => {
   const page = await open();
   const one = await server.agent('one');
   const two = await server.agent('two');
@@ -180,7 +180,7 @@ pageTest('no card moves while the pointer does', async ({ server, open }) => {
   await order(page, ['two', 'one', 'three']);
 });
 
-pageTest('who has been silent for long comes before those who work', async ({ server, open }) => {
+pageTest('long-silent agents come before working ones', async ({ server, open }) => {
   const path = join(server.directory, 'silent.jsonl');
   const start = 1_790_000_000_000;
   const records = [];
@@ -201,7 +201,7 @@ pageTest('who has been silent for long comes before those who work', async ({ se
   await order(page, ['a3', 'a2', 'a1']);
 });
 
-pageTest('filters over words and what tools did, live', async ({ server, open }) => {
+pageTest('filters live by messages and tool calls', async ({ server, open }) => {
   const page = await open();
   const one = await server.agent('one', { model: 'opus' });
   const two = await server.agent('two', { source: 'pi' });
@@ -237,7 +237,7 @@ pageTest('filters over words and what tools did, live', async ({ server, open })
   await order(page, ['one']);
 });
 
-pageTest('a state that is new to the page is called by its name, and is not green', async ({ open }) => {
+pageTest('an unknown state is shown by name and not in green', async ({ open }) => {
   const page = await open();
   const { words, colours } = await page.evaluate(async () => {
     const base = document.querySelector('script[type="module"]').src.replace(/app\.js$/, '');

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { Wire } from '../harness.js';
 import { card, names, pageTest, until } from './setup.js';
 
-pageTest('opens, and is empty', async ({ server, open }) => {
+pageTest('an empty page opens', async ({ server, open }) => {
   const bare = await fetch(new URL('/', server.url));
   assert.equal(bare.status, 403);
   const page = await open();
@@ -42,10 +42,10 @@ pageTest('streams what agents do', async ({ server, open }) => {
   await shown.getByText('failed').waitFor();
   await shown.getByText('http 529: overloaded').waitFor();
   await page.locator('#announce', { hasText: 'builder: failed' }).waitFor({ state: 'attached' });
-  assert.equal(await shown.locator('b').count(), 0, 'text is text');
+  assert.equal(await shown.locator('b').count(), 0, 'text is not parsed as HTML');
 });
 
-pageTest('shows one agent in full', async ({ server, open }) => {
+pageTest('shows the details of one agent', async ({ server, open }) => {
   const agent = await server.agent('builder', { model: 'offline', cwd: '/work/there' });
   agent.prompt('go');
   agent.turn();
@@ -95,7 +95,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
   await page.getByText('2 of 3', { exact: true }).waitFor();
   await page.getByLabel('Filter by text').fill('alpha grep');
   await expect(['gamma']);
-  await page.getByLabel('Filter by text').fill('nothing fits');
+  await page.getByLabel('Filter by text').fill('nothing matches');
   await page.getByRole('heading', { name: 'No agent matches the filters' }).waitFor();
   await page.getByRole('button', { name: 'Clear the filters' }).click();
   await expect(['alpha', 'beta', 'gamma']);
@@ -119,7 +119,7 @@ pageTest('filters and sorts', async ({ server, open }) => {
   await expect(['alpha', 'gamma', 'beta']);
 });
 
-pageTest('can be held still', async ({ server, open }) => {
+pageTest('can be paused', async ({ server, open }) => {
   const page = await open();
   const agent = await server.agent('builder');
   agent.turn();
@@ -128,7 +128,7 @@ pageTest('can be held still', async ({ server, open }) => {
   await until(async () => (await text.textContent()) === 'one ', 'the first piece');
   await page.getByRole('button', { name: 'Pause' }).click();
   agent.write('two');
-  await until(async () => (await server.snapshot()).agents[0].last_text === 'one two', 'the server knows');
+  await until(async () => (await server.snapshot()).agents[0].last_text === 'one two', 'the server has it');
   // Two intervals of the feed.
   await page.waitForTimeout(300);
   assert.equal(await text.textContent(), 'one ');
@@ -136,7 +136,7 @@ pageTest('can be held still', async ({ server, open }) => {
   await page.getByText('one two').waitFor();
 });
 
-pageTest('goes on where it was after a lost connection', async ({ server, open }) => {
+pageTest('continues after a lost connection', async ({ server, open }) => {
   const wire = await Wire.to(server.url);
   const page = await open({}, wire.url);
   const agent = await server.agent('builder');
@@ -147,8 +147,8 @@ pageTest('goes on where it was after a lost connection', async ({ server, open }
   await page.getByText('disconnected').waitFor();
   await page.getByText('The server does not respond').waitFor();
   agent.write('meanwhile ');
-  await until(async () => (await server.snapshot()).agents[0].last_text === 'before meanwhile ', 'the server knows');
-  wire.mend();
+  await until(async () => (await server.snapshot()).agents[0].last_text === 'before meanwhile ', 'the server has it');
+  wire.reconnect();
   await page.getByText('live', { exact: true }).waitFor();
   agent.write('after');
   await page.getByText('before meanwhile after', { exact: true }).waitFor();
@@ -158,7 +158,7 @@ pageTest('goes on where it was after a lost connection', async ({ server, open }
 
 pageTest('survives a restart of the server', async ({ server, open }) => {
   const page = await open();
-  const agent = await server.agent('first life');
+  const agent = await server.agent('before the restart');
   agent.turn();
   agent.write('still to be seen');
   await page.getByText('still to be seen').waitFor();
@@ -169,15 +169,14 @@ pageTest('survives a restart of the server', async ({ server, open }) => {
   await page.getByText('live', { exact: true }).waitFor();
   await page.getByRole('heading', { name: 'No agents yet' }).waitFor();
   assert.equal(await page.locator('#notice').isVisible(), false);
-  const next = await server.agent('second life');
+  const next = await server.agent('after the restart');
   next.turn();
   next.write('here we are');
   await page.getByText('here we are').waitFor();
-  assert.deepEqual(await names(page), ['second life']);
+  assert.deepEqual(await names(page), ['after the restart']);
 });
 
-
-pageTest('says when its token is of a former server', async ({ server, open }) => {
+pageTest('reports the token of an earlier server', async ({ server, open }) => {
   const page = await open();
   await page.getByText('live', { exact: true }).waitFor();
   await server.stop();

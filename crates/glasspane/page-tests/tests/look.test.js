@@ -3,7 +3,7 @@ import { card, names, pageTest, until } from './setup.js';
 
 const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
-async function three(server) {
+async function startThree(server) {
   const agents = [];
   for (const label of ['one', 'two', 'three']) agents.push(await server.agent(label));
   for (const agent of agents) agent.turn();
@@ -12,13 +12,13 @@ async function three(server) {
 }
 
 pageTest('fits a phone', async ({ server, open }) => {
-  await three(server);
+  await startThree(server);
   const page = await open(PHONE);
   await card(page, 'three').waitFor();
   const lefts = await page.locator('.card').evaluateAll((cards) => cards.map((one) => one.getBoundingClientRect().left));
   assert.equal(new Set(lefts).size, 1, 'one column');
   const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.equal(await wide(), 0, 'nothing sticks out');
+  assert.equal(await wide(), 0, 'nothing overflows');
   await card(page, 'two').tap();
   const detail = page.getByRole('complementary', { name: 'two' });
   await detail.waitFor();
@@ -27,7 +27,7 @@ pageTest('fits a phone', async ({ server, open }) => {
   assert.equal(await wide(), 0);
   const small = await page.locator('button:visible').evaluateAll((buttons) => buttons
     .filter((button) => !button.classList.contains('title') && button.getBoundingClientRect().height < 32).length);
-  assert.equal(small, 0, 'all buttons can be hit');
+  assert.equal(small, 0, 'all buttons are large enough');
   await detail.getByRole('button', { name: 'Close' }).tap();
   await detail.waitFor({ state: 'hidden' });
 });
@@ -54,8 +54,8 @@ function contrasts() {
   return poor;
 }
 
-pageTest('is light or dark as the system, or as chosen', async ({ server, open }) => {
-  await three(server);
+pageTest('follows the theme of the system or the chosen one', async ({ server, open }) => {
+  await startThree(server);
   const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await open({ colorScheme: 'light' });
   await card(light, 'one').waitFor();
@@ -74,8 +74,8 @@ pageTest('is light or dark as the system, or as chosen', async ({ server, open }
   assert.equal(await ground(light), 'rgb(243, 245, 248)', 'it remembers');
 });
 
-pageTest('is worked with keys', async ({ server, open }) => {
-  const agents = await three(server);
+pageTest('can be used with the keyboard', async ({ server, open }) => {
+  const agents = await startThree(server);
   const page = await open();
   await card(page, 'three').waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
@@ -86,7 +86,7 @@ pageTest('is worked with keys', async ({ server, open }) => {
   await press('ArrowRight');
   assert.equal(await focused(), 'three');
   await press('j');
-  assert.equal(await focused(), 'three', 'there is no next');
+  assert.equal(await focused(), 'three', 'no next card');
   await press('k');
   assert.equal(await focused(), 'two');
   await press('Enter');
@@ -99,12 +99,12 @@ pageTest('is worked with keys', async ({ server, open }) => {
 
   await press('/');
   await page.keyboard.type('two j?');
-  assert.equal(await page.getByLabel('Filter by text').inputValue(), 'two j?', 'letters are letters there');
+  assert.equal(await page.getByLabel('Filter by text').inputValue(), 'two j?', 'letters are typed, not shortcuts');
   await press('Escape');
   await until(async () => (await names(page)).length === 3, 'escape clears');
   await page.keyboard.type('two');
   await press('Enter');
-  await until(async () => (await focused()) === 'two', 'enter goes to the first');
+  await until(async () => (await focused()) === 'two', 'enter focuses the first card');
 
   await press(' ');
   assert.equal(await page.locator('#pause').getAttribute('aria-pressed'), 'true');
@@ -123,8 +123,8 @@ pageTest('is worked with keys', async ({ server, open }) => {
   assert.equal(await focused(), 'three');
 });
 
-pageTest('can be used without seeing it', async ({ server, open }) => {
-  await three(server);
+pageTest('can be used with a screen reader', async ({ server, open }) => {
+  await startThree(server);
   const page = await open();
   await card(page, 'two').click();
   await page.getByRole('complementary', { name: 'two' }).waitFor();
@@ -135,11 +135,11 @@ pageTest('can be used without seeing it', async ({ server, open }) => {
     .map((one) => one.outerHTML));
   assert.deepEqual(nameless, []);
   const live = await page.locator('[aria-live], [role="status"]').count();
-  assert.equal(live, 3, 'only what somebody has to know is read out');
+  assert.equal(live, 3, 'only important changes are announced');
   await page.keyboard.press('Tab');
   const outline = await page.evaluate(() => {
     const focused = document.activeElement;
     return getComputedStyle(focused, focused.matches('.card .title') ? '::after' : null).outlineStyle;
   });
-  assert.notEqual(outline, 'none', 'the focus can be seen');
+  assert.notEqual(outline, 'none', 'the focus is visible');
 });

@@ -8,7 +8,7 @@ import { card, names, pageTest, until } from './setup.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'glasspane-replay-'));
 const log = join(directory, 'recorded.jsonl');
-writeFileSync(log, `${toLog(makeRecords(6, 40))}this is no record\n`);
+writeFileSync(log, `${toLog(makeRecords(6, 40))}not a record\n`);
 after(() => rmSync(directory, { recursive: true }));
 
 const position = (page) => page.locator('#replay-position').evaluate((slider) => Number(slider.value));
@@ -16,12 +16,12 @@ const scrub = (page, value) => page.locator('#replay-position').fill(String(valu
 const setSpeed = (page, speed) => page.locator('#replay-speed').fill(String(Math.log10(speed)));
 const play = (page) => page.getByRole('region', { name: 'Replay' }).getByRole('button', { name: /^(Play|Pause)$/ });
 
-pageTest('replays the log it was started with', async ({ open }) => {
+pageTest('replays the log that the server was started with', async ({ open }) => {
   const page = await open();
   await page.getByText('replay', { exact: true }).waitFor();
-  await page.getByText('1 line of recorded.jsonl is no record.').waitFor();
+  await page.getByText('1 line of recorded.jsonl is not a record and was skipped.').waitFor();
   await card(page, 'recorded 1').waitFor();
-  await until(async () => (await position(page)) > 20, 'it plays by itself');
+  await until(async () => (await position(page)) > 20, 'it plays automatically');
   await play(page).click();
   const held = await position(page);
   await page.waitForTimeout(200);
@@ -38,10 +38,10 @@ pageTest('replays the log it was started with', async ({ open }) => {
 
   // Going back removes what had not happened yet.
   await scrub(page, 5);
-  await until(async () => (await names(page)).length < 6, 'agents that have not come yet are gone');
+  await until(async () => (await names(page)).length < 6, 'later agents are gone');
   await scrub(page, 1000);
   await until(async () => (await names(page)).length === 6, 'all are back');
-  await until(async () => (await page.locator('#total-cost').textContent()) === cost, 'sums are the same again');
+  await until(async () => (await page.locator('#total-cost').textContent()) === cost, 'the totals are the same again');
 
   await setSpeed(page, 0.1);
   assert.equal(await page.locator('#replay-speed-words').textContent(), '0.1×');
@@ -50,31 +50,31 @@ pageTest('replays the log it was started with', async ({ open }) => {
   const from = await position(page);
   await page.waitForTimeout(400);
   const moved = await position(page) - from;
-  assert.ok(moved > 0 && moved < 5, `slowly: ${moved}`);
+  assert.ok(moved > 0 && moved < 5, `moved by ${moved}`);
 }, '--replay', log);
 
-pageTest('replays a file chosen in the page, and comes back to live', async ({ server, open }) => {
-  const agent = await server.agent('living');
+pageTest('replays a file chosen in the page, and returns to the live feed', async ({ server, open }) => {
+  const agent = await server.agent('live agent');
   agent.turn();
   const page = await open();
-  await card(page, 'living').waitFor();
+  await card(page, 'live agent').waitFor();
   await page.locator('#log-file').setInputFiles(log);
   await card(page, 'recorded 1').waitFor();
-  assert.equal(await card(page, 'living').count(), 0);
+  assert.equal(await card(page, 'live agent').count(), 0);
   await scrub(page, 1000);
   await card(page, 'recorded 3').click();
   const detail = page.getByRole('complementary', { name: 'recorded 3' });
   await detail.getByText('tool never ended but was not started').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Back to live' }).click();
-  await card(page, 'living').getByText('thinking').waitFor();
-  assert.deepEqual(await names(page), ['living']);
+  await card(page, 'live agent').getByText('thinking').waitFor();
+  assert.deepEqual(await names(page), ['live agent']);
   assert.equal(await page.locator('#replay').isVisible(), false);
 });
 
-pageTest('says what is wrong with a file', async ({ open }) => {
+pageTest('reports an unusable file', async ({ open }) => {
   const page = await open();
   await page.locator('#log-file').setInputFiles({ name: 'photo.jsonl', mimeType: 'text/plain', buffer: Buffer.from('no\nrecords\n') });
-  await page.getByText('photo.jsonl has no records.').waitFor();
+  await page.getByText('photo.jsonl contains no records.').waitFor();
   await page.getByText('live', { exact: true }).waitFor();
 });

@@ -1,10 +1,10 @@
 // The setup of every test file: one browser, a server for each test.
 
 import { after, before, test } from 'node:test';
-import { Server, launchBrowser, openPage, whatIsMissing } from '../harness.js';
+import { Server, launchBrowser, openPage, missingRequirement } from '../harness.js';
 import assert from 'node:assert/strict';
 
-const missing = whatIsMissing();
+const missing = missingRequirement();
 const PATIENCE = 60_000;
 let browser;
 

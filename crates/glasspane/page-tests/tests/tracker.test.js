@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Model } from '../../assets/model.js';
 import { parseLog } from '../../assets/replay.js';
-import { Server, whatIsMissing } from '../harness.js';
+import { Server, missingRequirement } from '../harness.js';
 import { makeRecords, toLog } from '../recording.js';
 import { random } from '../fleet.js';
 import { until } from './setup.js';
@@ -55,24 +55,24 @@ function wildRecords(seed, count) {
 }
 
 /** The fields that must be equal. The server assigns its own ids. */
-function essence(agent) {
+function comparable(agent) {
   const names = ['label', 'source', 'status', 'since_ms', 'started_ms', 'turns', 'tools', 'tool_errors', 'errors', 'unknown', 'violation_count', 'usage'];
-  const told = Object.fromEntries(names.map((name) => [name, agent[name]]));
-  for (const name of ['tool', 'error', 'detached', 'retry', 'model', 'cwd']) told[name] = agent[name] ?? null;
-  told.violations = agent.violations ?? [];
-  told.prompt = agent.prompt ?? '';
+  const fields = Object.fromEntries(names.map((name) => [name, agent[name]]));
+  for (const name of ['tool', 'error', 'detached', 'retry', 'model', 'cwd']) fields[name] = agent[name] ?? null;
+  fields.violations = agent.violations ?? [];
+  fields.prompt = agent.prompt ?? '';
   const call = ({ id, tool_id, name = '', since_ms, summary = '', arguments: given = '', cut = false, message = '' }) => (
     { id, tool_id, name, since_ms, summary, given, cut, message });
-  told.running = (agent.running ?? []).map(call);
-  told.approvals = (agent.approvals ?? []).map(call);
-  told.text = (agent.last_text ?? agent.text).slice(-500);
-  return told;
+  fields.running = (agent.running ?? []).map(call);
+  fields.approvals = (agent.approvals ?? []).map(call);
+  fields.text = (agent.last_text ?? agent.text).slice(-500);
+  return fields;
 }
 
 /** The server assigns its own ids to the agents of a log, so parents are compared by their position in the list. */
-function essences(agents) {
+function comparables(agents) {
   const ids = agents.map((agent) => agent.id);
-  return agents.map((agent) => ({ ...essence(agent), parent: ids.indexOf(agent.parent) }));
+  return agents.map((agent) => ({ ...comparable(agent), parent: ids.indexOf(agent.parent) }));
 }
 
 async function check(records) {
@@ -90,14 +90,14 @@ async function check(records) {
     }, 'the server has read the log');
     const model = new Model();
     for (const record of parseLog(toLog(records)).records) model.apply(record);
-    assert.deepEqual(essences([...model.agents.values()]), essences(snapshot.agents));
+    assert.deepEqual(comparables([...model.agents.values()]), comparables(snapshot.agents));
   } finally {
     await server.close();
     rmSync(path, { force: true });
   }
 }
 
-test('the timeline never changes what it has shown', () => {
+test('the timeline never changes past segments', () => {
   for (const seed of [4, 5, 6]) {
     const model = new Model();
     const shown = new Map();
@@ -116,10 +116,10 @@ test('the timeline never changes what it has shown', () => {
   }
 });
 
-const skip = whatIsMissing() || false;
+const skip = missingRequirement() || false;
 
 test('a valid log yields the same states in the page and in the server', { skip }, () => check(makeRecords(9, 60)));
 
 for (const seed of [1, 2, 3]) {
-  test(`and so does any other log: ${seed}`, { skip }, () => check(wildRecords(seed, 1500)));
+  test(`an arbitrary log yields the same states, too: seed ${seed}`, { skip }, () => check(wildRecords(seed, 1500)));
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { applyRecord, newAgent } from '../../assets/tracker.js';
 import { Words } from '../../assets/words.js';
 
-test('is bounded, and forgets the oldest', () => {
+test('searchable text is bounded and loses its oldest part', () => {
   const words = new Words();
   for (let number = 0; number < 5000; number += 1) words.add(`Result number-${number}. ${'x'.repeat(200)}`);
   assert.ok(words.size <= 16 * 1024, `${words.size}`);
@@ -24,26 +24,26 @@ test('is bounded, and forgets the oldest', () => {
   assert.ok(words.known.size <= 16);
 });
 
-test('finds streamed text, wherever it is split', () => {
+test('streamed text is found however it is split', () => {
   const text = Array.from({ length: 900 }, (_, number) => `word-${number}`).join(' ');
   const words = new Words();
   for (let at = 0; at < text.length; at += 7) words.extend(text.slice(at, at + 7));
   for (let number = 0; number < 900; number += 1) assert.equal(words.has(`word-${number}`), true, `${number}`);
   words.finish(text);
   assert.equal(words.has('word-899'), true);
-  assert.ok(words.size < text.length * 1.2, 'the whole is not kept twice');
+  assert.ok(words.size < text.length * 1.2, 'the text is not kept twice');
 });
 
-test('searches each piece once', () => {
+test('each piece is searched once', () => {
   const words = new Words();
-  let looks = 0;
-  const piece = { length: 1, includes: () => { looks += 1; return false; } };
+  let searches = 0;
+  const piece = { length: 1, includes: () => { searches += 1; return false; } };
   for (let number = 0; number < 50; number += 1) words.pieces.push(piece);
   for (let time = 0; time < 20; time += 1) words.has('nothing');
-  assert.equal(looks, 50);
+  assert.equal(searches, 50);
   words.pieces.push(piece);
   words.has('nothing');
-  assert.equal(looks, 51);
+  assert.equal(searches, 51);
 });
 
 test('an agent that works for hours does not grow', () => {

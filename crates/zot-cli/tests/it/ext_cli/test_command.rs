@@ -7,9 +7,14 @@ use serde_json::Value;
 use super::{Bench, GOOD, manifest};
 
 fn report(script: &str) -> (Option<i32>, String) {
+    report_with(&manifest("good"), script, "5")
+}
+
+/// Tests an extension with this manifest, whose tools may take so many seconds.
+fn report_with(manifest: &str, script: &str, tool_timeout: &str) -> (Option<i32>, String) {
     let bench = Bench::new();
-    bench.extension("good", &manifest("good"), script);
-    let ended = bench.run(&["test", "good", "--timeout", "5"]);
+    bench.extension("good", manifest, script);
+    let ended = bench.run(&["test", "good", "--timeout", tool_timeout]);
     let leftovers = fs::read_dir(bench.0.home()).unwrap();
     let leftovers: Vec<_> = leftovers.map(|entry| entry.unwrap().file_name()).collect();
     assert!(
@@ -22,7 +27,10 @@ fn report(script: &str) -> (Option<i32>, String) {
 }
 
 fn fails(script: &str, expected: &str) {
-    let (code, report) = report(script);
+    assert_failure(report(script), expected);
+}
+
+fn assert_failure((code, report): (Option<i32>, String), expected: &str) {
     let line = report
         .lines()
         .find(|l| l.starts_with("FAIL") && l.contains(expected));
@@ -67,7 +75,11 @@ fn a_good_extension_passes_every_check() {
 #[test]
 fn faults_of_the_handshake() {
     fails("#!/bin/sh\nexit 7\n", "exit status: 7");
-    fails("#!/bin/sh\nsleep 100\n", "did not send hello");
+    let impatient = manifest("good").replacen('{', r#"{"start_timeout":1,"#, 1);
+    assert_failure(
+        report_with(&impatient, "#!/bin/sh\nsleep 100\n", "5"),
+        "did not send hello",
+    );
     fails("#!/bin/sh\necho welcome\ncat\n", "welcome");
     fails("#!/no/such/interpreter\n", "cannot be started");
     warns(
@@ -125,12 +137,13 @@ fn faults_of_responses() {
         &changed("\"type\":\"text\",\"text\":\"sum\"", "\"type\":\"video\""),
         "video",
     );
-    fails(
-        &changed(
-            "echo '{\"type\":\"tool_result\"",
-            "echo >&2 '{\"type\":\"tool_result\"",
-        ),
-        "no tool_result within 5s",
+    let silent = changed(
+        "echo '{\"type\":\"tool_result\"",
+        "echo >&2 '{\"type\":\"tool_result\"",
+    );
+    assert_failure(
+        report_with(&manifest("good"), &silent, "1"),
+        "no tool_result within 1s",
     );
     fails(
         &changed(

@@ -47,26 +47,6 @@ fn an_extension_that_exits_normally_is_not_restarted() {
     assert_eq!(run.installed[0].sent("hello").len(), 1);
 }
 
-/// Slow: the waits before the attempts are 1, 2 and 4 seconds.
-#[test]
-fn an_extension_that_keeps_crashing_is_not_restarted() {
-    let hello = json!({"type": "hello", "name": "probe", "version": "1.0.0"});
-    let start = [
-        hello,
-        echo_tool("t"),
-        json!({"type": "ready"}),
-        json!({"exit": 5}),
-    ];
-    let mut run = Extended::start(&[ScriptedExtension::starting_with("probe", start)]);
-    run.wait_for_log("probe", "given up after 3 restarts");
-    assert_eq!(run.installed[0].sent("hello").len(), 4);
-    poll_until("a warning is printed", || {
-        run.zot.stderr().contains("given up after 3 restarts")
-    });
-    let (failed, _) = run.call("t", json!({}));
-    assert!(failed);
-}
-
 #[test]
 fn an_abort_ends_a_call_immediately() {
     let steps = json!([{"touch": "called"}, {"wait_for": "never"}]);
