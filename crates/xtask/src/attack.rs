@@ -1,9 +1,9 @@
-//! `cargo xtask attack`: what hostile models, projects, servers and confined programs try against
-//! the real programs, over real pipes and sockets. Each attack prints whether it was held off and
-//! the figure that docs/security.md quotes.
+//! `cargo xtask attack`: runs what hostile models, projects, servers and confined programs try against
+//! the real programs, over real pipes and sockets. Each attack prints whether it was held off, and the
+//! figure that docs/security.md quotes.
 //!
-//! Bounded: an attack uses temporary directories and loopback only, ends what it started, and has a
-//! limit on time. Tests hold the same rules one by one; this is the whole list in one run.
+//! An attack uses only temporary directories and loopback, ends what it started, and has a time limit.
+//! Tests enforce the same rules one by one; this is the whole list in one run.
 
 mod files;
 mod isolation;

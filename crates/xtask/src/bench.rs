@@ -1,8 +1,8 @@
-//! Measures zot and zino: over real pipes and sockets against the scripted model server in another
-//! process, and zot's extensions.
+//! Measures zot and zino over real pipes and sockets against the scripted model server in another
+//! process, and measures zot's extensions.
 //!
-//! Every figure is the median of many rounds and stands beside its floor: the same work, done in
-//! the same run by a program that does nothing else. Reads `/proc`, so it is for Linux only.
+//! Every figure is the median of many rounds, next to its floor: the same work, done in the same run by
+//! a program that does nothing else. Linux only, because it reads `/proc`.
 
 mod embedding;
 mod extensions;
@@ -29,7 +29,7 @@ use scenarios::Bench;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Full,
-    /// Few rounds, no transcript of 10,000 messages and no million memories.
+    /// Few rounds; leaves out transcripts of 10,000 messages and the million memories.
     Quick,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     if cfg!(debug_assertions) {
-        return again_optimised(&programs, "ext", effort);
+        return rerun_optimised(&programs, "ext", effort);
     }
     let bench = Bench::new(&programs, effort)?;
     print_heading("ext", "zot", effort)?;
@@ -110,7 +110,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     if cfg!(debug_assertions) {
-        return again_optimised(&programs, "zino", effort);
+        return rerun_optimised(&programs, "zino", effort);
     }
     let bench = Bench::new(&programs, effort)?;
     print_heading("zino", "zino", effort)?;
@@ -125,7 +125,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
 }
 
 /// Runs the same bench again in an optimised build of this program.
-fn again_optimised(programs: &Programs, bench: &str, effort: Effort) -> anyhow::Result<()> {
+fn rerun_optimised(programs: &Programs, bench: &str, effort: Effort) -> anyhow::Result<()> {
     let mut command = programs.optimised();
     command.args(["bench", bench]);
     if effort == Effort::Quick {

@@ -1,7 +1,7 @@
 //! Properties that must hold for every input. Each function takes arbitrary bytes and panics if its
 //! property is violated; the targets of `fuzz/` and ordinary tests call the same functions.
 //!
-//! An input also says how it is split: see `pieces`.
+//! An input also encodes how it is split: see `pieces`.
 
 mod arguments;
 mod hermes;

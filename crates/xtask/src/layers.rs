@@ -13,7 +13,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Layer(u8),
-    /// In this layer, and may depend on `zot-wire` only: authors of extensions link it.
+    /// In this layer, but may depend on `zot-wire` only, because authors of extensions link it.
     WireOnly(u8),
     /// An example, which may depend on this crate only.
     Example(&'static str),

@@ -166,11 +166,11 @@ fn read_constants(root: &Path) -> io::Result<Vec<Constant>> {
         let is_program = parts
             .next()
             .is_some_and(|name| !DEVELOPMENT.contains(&name));
-        let belongs = is_program && matches!(parts.next(), Some("src" | "assets"));
+        let is_in_program = is_program && matches!(parts.next(), Some("src" | "assets"));
         let is_test = inside
             .split('/')
             .any(|part| part == "tests" || part == "skeletons" || part.ends_with("tests.rs"));
-        belongs && !is_test && has_extension(path, &["rs", "js"])
+        is_in_program && !is_test && has_extension(path, &["rs", "js"])
     };
     let mut constants = Vec::new();
     for path in files(&directory, is_source)? {
@@ -188,8 +188,8 @@ fn constants_of(crate_name: &str, file: &str, text: &str) -> Vec<Constant> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let line = line.trim();
-        if let Some(said) = line.strip_prefix("//") {
-            comment.push(said.trim_start_matches('/').trim());
+        if let Some(text) = line.strip_prefix("//") {
+            comment.push(text.trim_start_matches('/').trim());
             continue;
         }
         if line.starts_with("#[") {
@@ -243,8 +243,9 @@ fn definition(line: &str) -> Option<(&str, &str)> {
     let expression = expression.trim();
     let is_numeric = ["usize", "u8", "u16", "u32", "u64", "i64", "f64", "Timespec"].contains(&kind)
         || kind.contains("Duration");
-    let starts_like_one = !expression.starts_with(['\'', '"', '`', '/']) || expression.is_empty();
-    (is_numeric && starts_like_one).then_some((name, expression))
+    let starts_like_number =
+        !expression.starts_with(['\'', '"', '`', '/']) || expression.is_empty();
+    (is_numeric && starts_like_number).then_some((name, expression))
 }
 
 /// Returns the paragraph of a comment that says what happens when the limit is reached.
@@ -258,6 +259,6 @@ fn consequence(comment: &[&str]) -> Option<String> {
         .copied()
         .collect();
     let paragraph = paragraph.join(" ");
-    let said = paragraph.strip_prefix("Limit: ")?;
-    Some(said.trim_end_matches('.').replace('|', "\\|"))
+    let text = paragraph.strip_prefix("Limit: ")?;
+    Some(text.trim_end_matches('.').replace('|', "\\|"))
 }

@@ -20,7 +20,7 @@ pub fn problems(schema: &Value, captures: &[Capture]) -> Vec<String> {
     let mut problems = uncaptured(schema, captures);
     problems.extend(commands_without_response(schema));
     for capture in captures {
-        problems.extend(misfits(schema, capture));
+        problems.extend(mismatches(schema, capture));
     }
     problems
 }
@@ -87,7 +87,7 @@ fn commands_without_response(schema: &Value) -> Vec<String> {
 }
 
 /// Returns the frames of `capture` that do not match our types or our schema.
-fn misfits(schema: &Value, capture: &Capture) -> Vec<String> {
+fn mismatches(schema: &Value, capture: &Capture) -> Vec<String> {
     let mut problems = Vec::new();
     for (direction, frame) in &capture.frames {
         if is_masked(frame) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directories without our own files.
+/// Directories without files of ours.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "corpus", "artifacts"];
 
 /// Returns the root of the workspace.

@@ -256,13 +256,13 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     {
         let text = match health {
             Health::Responding { latency, version } => {
-                let version = version.unwrap_or_else(|| "not one of ours".to_owned());
+                let version = version.unwrap_or_else(|| "version unknown".to_owned());
                 format!(
                     "answers  {:>7.2} ms  {version}",
                     latency.as_secs_f64() * 1000.0
                 )
             }
-            Health::Unexpected(text) => format!("odd      {text}"),
+            Health::Unexpected(text) => format!("invalid  {text}"),
             Health::Silent => "silent".to_owned(),
             Health::Down(error) => format!("down     {error}"),
         };

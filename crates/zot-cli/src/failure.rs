@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use zot_sdk::configuration::ConfigError;
 use zot_sdk::credentials::CredentialError;
-use zot_sdk::credentials::KeyNotKept;
+use zot_sdk::credentials::KeyNotStored;
 use zot_sdk::extensions::store::{OriginError, StoreError};
 use zot_sdk::login::KeyPageError;
 use zot_sdk::login::LoginError;
@@ -143,9 +143,9 @@ impl From<OperationError> for Failure {
     }
 }
 
-impl From<KeyNotKept> for Failure {
-    fn from(error: KeyNotKept) -> Self {
-        let is_untried = matches!(error, KeyNotKept::Untried(_));
+impl From<KeyNotStored> for Failure {
+    fn from(error: KeyNotStored) -> Self {
+        let is_untried = matches!(error, KeyNotStored::Untried(_));
         let failure = Self::failed(error);
         match is_untried {
             true => failure.with_hint("--no-probe stores it without checking it"),

@@ -323,7 +323,7 @@ impl Report {
         } else if self.last_stop == Some(TurnStop::Length) {
             &["the answer was cut off at the model's output limit"]
         } else if self.answer.is_empty() {
-            &["the model gave no answer"]
+            &["the model returned no answer"]
         } else {
             &[]
         }

@@ -56,7 +56,7 @@ impl SkillTool {
                 .map(|skill| skill.name.as_str())
                 .collect();
             return ToolOutput::error(format!(
-                "there is no skill {name:?}; there are: {}",
+                "unknown skill {name:?}; available skills: {}",
                 known.join(", ")
             ));
         };

@@ -16,6 +16,23 @@ impl OutputSink for Collect {
     }
 }
 
+/// Collects the output, and cancels the run once a whole line has arrived.
+#[cfg(target_os = "linux")]
+struct CancelAfterLine {
+    output: Vec<u8>,
+    cancel: CancellationToken,
+}
+
+#[cfg(target_os = "linux")]
+impl OutputSink for CancelAfterLine {
+    async fn accept(&mut self, chunk: &[u8]) {
+        self.output.extend_from_slice(chunk);
+        if chunk.contains(&b'\n') {
+            self.cancel.cancel();
+        }
+    }
+}
+
 /// Never accepts anything.
 struct Stuck;
 
@@ -248,38 +265,53 @@ fn is_alive(pid: &str) -> bool {
     !state.is_empty() && !state.trim_start().starts_with(['Z', 'X'])
 }
 
-/// Runs `escape` and then `end`, and checks that nothing is left.
+/// How the script that starts an escaping process ends.
 #[cfg(target_os = "linux")]
-async fn check_escape(escape: &str, end: &str) {
-    let mut sink = Collect::default();
+#[derive(Clone, Copy, PartialEq)]
+enum ScriptEnd {
+    Exits,
+    /// It turns into another program, and is cancelled once the escaped process runs.
+    Cancelled,
+}
+
+/// Runs `escape` in a script with this end, and checks that nothing is left.
+#[cfg(target_os = "linux")]
+async fn check_escape(escape: &str, end: ScriptEnd) {
     let cancel = CancellationToken::new();
-    let script = format!("{escape}\n{end}");
+    let (last_line, cancelled) = match end {
+        ScriptEnd::Exits => ("sleep 0.2", CancellationToken::new()),
+        ScriptEnd::Cancelled => ("exec sleep 300", cancel.clone()),
+    };
+    let mut sink = CancelAfterLine {
+        output: Vec::new(),
+        cancel: cancelled,
+    };
+    let script = format!("{escape}\n{last_line}");
     let limits = RunLimits {
-        time: Duration::from_secs(if end.contains("exec") { 4 } else { 60 }),
+        time: Duration::from_secs(60),
         // Some escapes ignore SIGTERM and would wait for the whole default grace.
         termination_grace: Duration::from_millis(200),
     };
     let completion = run(shell(&script), limits, &cancel, &mut sink)
         .await
         .unwrap();
-    let output = String::from_utf8(sink.0).unwrap();
+    let output = String::from_utf8(sink.output).unwrap();
     let pid = output.trim();
     assert!(pid.parse::<u32>().is_ok(), "{script}: {output:?}");
     assert!(!is_alive(pid), "{script} {completion:?}");
     assert!(!completion.left_daemon);
-    if end.contains("exec") {
-        assert_eq!(completion.outcome, Outcome::TimedOut, "{script}");
-    } else {
-        assert!(completion.ended_background, "{script} {completion:?}");
+    match end {
+        ScriptEnd::Exits => assert!(completion.ended_background, "{script} {completion:?}"),
+        ScriptEnd::Cancelled => assert_eq!(completion.outcome, Outcome::Cancelled, "{script}"),
     }
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn escaped_processes_end_with_the_command() {
-    // All at the same time, because each waits for a time limit.
+    // All at the same time, because each waits for a grace period.
     let mut checks = tokio::task::JoinSet::new();
-    for end in ["sleep 0.2", "sleep 0.2; exec sleep 300"] {
+    for end in [ScriptEnd::Exits, ScriptEnd::Cancelled] {
         for escape in ESCAPES {
             checks.spawn(check_escape(escape, end));
         }

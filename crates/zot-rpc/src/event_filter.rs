@@ -56,7 +56,7 @@ impl EventFilter {
 
     fn includes(&self, name: &str) -> bool {
         match &self.types {
-            None => !Event::ON_REQUEST.contains(&name),
+            None => !Event::OPTIONAL_TYPES.contains(&name),
             Some(types) => types.contains(name),
         }
     }

@@ -17,9 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use zot_sdk::{AgentEvent, Busy, EventStream, ExtensionNotice, Runtime, wire};
 use zot_wire::Line;
-use zot_wire::rpc::{
-    Command, CommandFrame, Event, RequestId, RequestRefused, Response, StartedData,
-};
+use zot_wire::rpc::{Command, CommandFrame, Event, RejectedLine, RequestId, Response, StartedData};
 
 use crate::event_filter::EventFilter;
 use crate::queue::{Job, JobQueue, JobWork};
@@ -318,7 +316,7 @@ impl Server {
 
     fn handle(
         &mut self,
-        frame: Option<Result<CommandFrame, RequestRefused>>,
+        frame: Option<Result<CommandFrame, RejectedLine>>,
     ) -> io::Result<Option<Exit>> {
         let Some(frame) = frame else {
             return Ok(None);
@@ -332,7 +330,7 @@ impl Server {
         }
         match frame {
             Ok(CommandFrame { id, command }) => self.execute(id, command)?,
-            Err(RequestRefused {
+            Err(RejectedLine {
                 id,
                 command,
                 code,
@@ -444,11 +442,11 @@ async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
 }
 
 /// Parses the command on a line; `None` for a blank line.
-fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
+fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RejectedLine>> {
     match line {
         Line::Complete(line) if line.trim_ascii().is_empty() => None,
         Line::Complete(line) => Some(CommandFrame::parse(line)),
-        Line::TooLong => Some(Err(RequestRefused {
+        Line::TooLong => Some(Err(RejectedLine {
             id: None,
             command: String::new(),
             code: "line_too_long",
@@ -463,7 +461,7 @@ fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RequestRefused>> {
 /// Returns the response to a first line without the right token.
 fn token_refusal(
     token: &Token,
-    frame: &Result<CommandFrame, RequestRefused>,
+    frame: &Result<CommandFrame, RejectedLine>,
 ) -> Option<Response<()>> {
     let (id, command, error) = match frame {
         Ok(CommandFrame {

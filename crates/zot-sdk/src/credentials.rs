@@ -51,7 +51,7 @@ pub enum KeyProbe {
 
 /// A key that was stored in `auth.json`. Displays without the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptKey {
+pub struct StoredKey {
     /// The name of the provider.
     pub provider: String,
     /// The end of the key, enough to recognise it.
@@ -62,7 +62,7 @@ pub struct KeptKey {
     pub check: Option<KeyCheck>,
 }
 
-impl fmt::Display for KeptKey {
+impl fmt::Display for StoredKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             provider,
@@ -71,26 +71,27 @@ impl fmt::Display for KeptKey {
             check,
         } = self;
         let found = match check {
-            None => "not tried".to_owned(),
+            None => "not checked".to_owned(),
+            Some(KeyCheck::Accepted { models: 1 }) => "it works, 1 model".to_owned(),
             Some(KeyCheck::Accepted { models }) => format!("it works, {models} models"),
-            Some(KeyCheck::Unchecked) => "the provider has no way to try it".to_owned(),
+            Some(KeyCheck::Unchecked) => "the provider cannot check keys".to_owned(),
         };
         let file = file.display();
         write!(
             formatter,
-            "Kept the key {shown} of {provider} in {file} ({found})."
+            "Stored the {provider} key {shown} in {file} ({found})."
         )
     }
 }
 
 /// A key was not stored.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyNotKept {
+pub enum KeyNotStored {
     /// The provider refused the key.
-    #[error("{0}: nothing was kept")]
+    #[error("{0}; the key was not stored")]
     Refused(KeyRefused),
     /// The provider could not be reached.
-    #[error("the key could not be tried ({0}): nothing was kept")]
+    #[error("the key could not be checked ({0}), so it was not stored")]
     Untried(KeyRefused),
     /// The key could not be stored.
     #[error(transparent)]
@@ -312,17 +313,17 @@ impl Credentials {
         provider: &str,
         key: &str,
         probe: KeyProbe,
-    ) -> Result<KeptKey, KeyNotKept> {
+    ) -> Result<StoredKey, KeyNotStored> {
         let check = match probe {
             KeyProbe::Skipped => None,
             KeyProbe::Asked => match self.check(provider, key).await {
                 Ok(check) => Some(check),
-                Err(refused) if refused.by_provider => return Err(KeyNotKept::Refused(refused)),
-                Err(refused) => return Err(KeyNotKept::Untried(refused)),
+                Err(refused) if refused.by_provider => return Err(KeyNotStored::Refused(refused)),
+                Err(refused) => return Err(KeyNotStored::Untried(refused)),
             },
         };
         self.keep_key(provider, key)?;
-        Ok(KeptKey {
+        Ok(StoredKey {
             provider: provider.to_owned(),
             shown: masked(key),
             file: self.file.path().to_owned(),

@@ -16,7 +16,7 @@ use std::io;
 use zot_auth::{CodeLogin, OAuthClient};
 
 use crate::assembly::AssemblyError;
-use crate::credentials::{Credentials, KeptKey, KeyProbe};
+use crate::credentials::{Credentials, KeyProbe, StoredKey};
 
 pub use browser::open_in_browser;
 pub use logout::{LogoutReport, log_out, log_out_everywhere};
@@ -205,7 +205,7 @@ pub async fn take_key_on_page(
     credentials: &Credentials,
     page: KeyPage,
     probe: KeyProbe,
-) -> Result<KeptKey, KeyPageError> {
+) -> Result<StoredKey, KeyPageError> {
     let taken = RefCell::new(None);
     page.wait(async |provider, key| {
         let kept = credentials.keep_checked(provider, key, probe).await;

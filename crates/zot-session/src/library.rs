@@ -35,7 +35,7 @@ pub enum Scope<'a> {
 /// An id that names no session, or more than one.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    #[error("there is no session {wanted:?}; `zot sessions list --all` shows all there are")]
+    #[error("no session {wanted:?}; `zot sessions list --all` lists all sessions")]
     NotFound { wanted: String },
     #[error("{wanted:?} could be any of {}; give more of its id", .candidates.join(", "))]
     Ambiguous {

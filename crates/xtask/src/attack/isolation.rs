@@ -1,4 +1,4 @@
-//! Attacks of confined programs on the agent, its files and its other processes.
+//! Attacks by confined programs on the agent, its files and its other processes.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ use testkit::process::{ORPHANS, living_orphans, orphans};
 
 use super::{Attack, Outcome, Targets};
 
-/// The time limit for anything, generous because build machines are busy.
+/// The time limit for every wait, generous because build machines are busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A secret that no attack may find.
@@ -102,7 +102,7 @@ fn output_of(
     let mut zot = Running(command.spawn().context("cannot start zot")?);
     let mut output = String::new();
     let stdout = zot.0.stdout.take().context("no output")?;
-    // The stand-in and the command end by themselves; a limit is on the command.
+    // The offline model and the command exit by themselves; the command has a time limit.
     stdout.take(16 << 20).read_to_string(&mut output)?;
     Ok(output)
 }
@@ -144,7 +144,7 @@ fn core_dump(targets: &Targets) -> anyhow::Result<Outcome> {
                 .with_context(|| format!("cannot start {program}"))?,
         );
         let pid = pid_of(&child.0)?;
-        // It disables dumps first; until then it has our limit.
+        // The program disables dumps first; until then it has our limit.
         let limits = format!("/proc/{}/limits", child.0.id());
         wait_until("it has forbidden dumps", || {
             let limits = fs::read_to_string(&limits).unwrap_or_default();

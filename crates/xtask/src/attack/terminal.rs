@@ -19,13 +19,13 @@ const ENDLESS: &str = include_str!("../../attacks/endless.py");
 const TERMINAL: &str = include_str!("../../attacks/terminal.py");
 
 /// How soon a limit must end an endless response.
-const ENDING: Duration = Duration::from_secs(120);
+const MAX_RUN_TIME: Duration = Duration::from_secs(120);
 
 /// The memory limit for endless responses.
-const MOST_MEMORY: u64 = 300 << 20;
+const MAX_MEMORY_BYTES: u64 = 300 << 20;
 
 /// How long floods run before they are stopped.
-const STOPPED_AFTER: [Duration; 4] = [
+const STOP_DELAYS: [Duration; 4] = [
     Duration::from_millis(700),
     Duration::from_millis(200),
     Duration::from_millis(100),
@@ -33,7 +33,7 @@ const STOPPED_AFTER: [Duration; 4] = [
 ];
 
 /// How soon a signal or an abort must take effect.
-const STOPPING: Duration = Duration::from_secs(1);
+const MAX_STOP_TIME: Duration = Duration::from_secs(1);
 
 /// A title, a cleared screen, C1 controls, direction changes, hidden letters.
 const HOSTILE: &str = "ab\u{1b}]0;PWNED\u{7}cd\u{1b}[2J\u{9b}31m\u{9d}0;PWNED\u{9c}ef\u{202e}\u{2066}\u{e0041}\u{85}gh";
@@ -123,10 +123,10 @@ fn use_server(command: &mut Command, wire: &str, server: &Server) {
 }
 
 fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
-    let said = ["text", "thinking", "arguments", "calls"];
+    let content_modes = ["text", "thinking", "arguments", "calls"];
     let mut cases: Vec<(&str, &str)> = Vec::new();
     for wire in ["anthropic", "openai", "responses", "gemini"] {
-        cases.extend(said.map(|mode| (wire, mode)));
+        cases.extend(content_modes.map(|mode| (wire, mode)));
     }
     let others = [
         "signatures",
@@ -150,8 +150,8 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
         command.args(["-p", "go", "--no-stdin"]);
         use_server(&mut command, wire, &server);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let (code, took, peak, errors) = watch(command.spawn()?, ENDING)?;
-        if code != Some(1) || peak > MOST_MEMORY {
+        let (code, took, peak, errors) = watch(command.spawn()?, MAX_RUN_TIME)?;
+        if code != Some(1) || peak > MAX_MEMORY_BYTES {
             return Ok(Outcome::Broken(format!(
                 "{wire} {mode}: exit code {code:?} after {took:.1?}, {} MiB: {errors}",
                 peak >> 20
@@ -169,7 +169,7 @@ fn endless(targets: &Targets) -> anyhow::Result<Outcome> {
     )))
 }
 
-/// Waits for the end and monitors the memory.
+/// Waits for the end and records the peak memory.
 fn watch(
     mut child: Child,
     patience: Duration,
@@ -204,7 +204,7 @@ fn stopping(targets: &Targets) -> anyhow::Result<Outcome> {
         for way in ["SIGINT", "SIGTERM", "abort"] {
             let took = stop_in_time(targets, mode, way)?;
             slowest = slowest.max(took);
-            if took > STOPPING {
+            if took > MAX_STOP_TIME {
                 return Ok(Outcome::Broken(format!("{mode}: {way} took {took:.1?}")));
             }
         }
@@ -217,7 +217,7 @@ fn stopping(targets: &Targets) -> anyhow::Result<Outcome> {
 /// Stops a run during a flood and returns how long that took. If the program reached its limit first, it
 /// is started again and stopped sooner.
 fn stop_in_time(targets: &Targets, mode: &str, way: &str) -> anyhow::Result<Duration> {
-    for delay in STOPPED_AFTER {
+    for delay in STOP_DELAYS {
         let server = Server::start(mode)?;
         let workdir = Workdir::new("work");
         let mut command = zot(targets, &workdir);
@@ -285,16 +285,16 @@ fn escapes(targets: &Targets) -> anyhow::Result<Outcome> {
         "--base-url",
     ];
     let url = server.url(Wire::Anthropic);
-    let asks = |words: &[&str]| -> Vec<String> {
+    let with_model = |words: &[&str]| -> Vec<String> {
         let words = words.iter().chain(&model).map(ToString::to_string);
         words.chain([url.clone()]).collect()
     };
     let plain = |words: &[&str]| -> Vec<String> { words.iter().map(ToString::to_string).collect() };
     let directory = workdir.path().join(HOSTILE);
     let commands: Vec<(Vec<String>, PathBuf)> = [
-        asks(&["-p", &prompt, "--no-stdin"]),
-        asks(&["--json", &prompt, "--no-stdin"]),
-        asks(&["-p", &refused, "--no-stdin"]),
+        with_model(&["-p", &prompt, "--no-stdin"]),
+        with_model(&["--json", &prompt, "--no-stdin"]),
+        with_model(&["-p", &refused, "--no-stdin"]),
         plain(&[&flag]),
         plain(&["sessions", "list", "--all"]),
         plain(&["sessions", "search", "raw"]),
@@ -314,14 +314,14 @@ fn escapes(targets: &Targets) -> anyhow::Result<Outcome> {
     for (words, directory) in &commands {
         let shown = at_terminal(targets, &workdir, directory, words)?;
         let text = String::from_utf8(shown).map_err(|_| anyhow::anyhow!("{words:?}: not UTF-8"))?;
-        if let Some(found) = text.chars().find(|shown| is_obeyed(*shown)) {
+        if let Some(found) = text.chars().find(|shown| is_control(*shown)) {
             return Ok(Outcome::Broken(format!("{words:?} wrote {found:?}")));
         }
         ensure!(!text.is_empty(), "{words:?} wrote nothing");
     }
     let mut command = zot(targets, &workdir);
     let piped = command
-        .args(asks(&["-p", &prompt, "--no-stdin"]))
+        .args(with_model(&["-p", &prompt, "--no-stdin"]))
         .output()?;
     if piped.stdout != format!("{HOSTILE}\n").as_bytes() {
         return Ok(Outcome::Broken("bytes were changed in a pipe".to_owned()));
@@ -392,7 +392,7 @@ fn at_terminal(
     digits.chunks(2).map(byte).collect()
 }
 
-fn is_obeyed(character: char) -> bool {
+fn is_control(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -1,4 +1,4 @@
-//! The runtime in other programs: what an idle one takes, and how many events come through.
+//! Measures the runtime inside other programs: the memory of an idle one, and the rate of events.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ use super::scenarios::{Bench, clear};
 const DELTAS: usize = 20_000;
 
 /// The memory limit of an idle runtime.
-const MOST_IDLE_BYTES: u64 = 50 << 10;
+const MAX_IDLE_BYTES: u64 = 50 << 10;
 
 /// The output of a bench in another language.
 #[derive(Deserialize)]
@@ -34,11 +34,11 @@ struct FrameTimes {
     max_ms: f64,
 }
 
-/// How often the recorded response is read in a row.
+/// How many times in a row the recorded response is read.
 const GLASSPANE_REPEATS: usize = 25;
 
 impl Bench<'_> {
-    /// Memory of runtimes that do nothing, for each of them.
+    /// Measures the memory of each idle runtime.
     pub(super) fn idle_runtimes(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("runtimes");
         let mut peer = self.runtime(&workdir)?;
@@ -54,7 +54,7 @@ impl Bench<'_> {
                 what: format!("idle runtime in a process with {count}, memory of each"),
                 value: Quantity::Bytes(grown / count),
                 floor: Some(("the process without any", Quantity::Bytes(empty))),
-                target: (count > 1).then_some(Quantity::Bytes(MOST_IDLE_BYTES)),
+                target: (count > 1).then_some(Quantity::Bytes(MAX_IDLE_BYTES)),
                 original: "",
             });
             if count == 10_000 {
@@ -70,7 +70,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Events a second of one long answer: in the process, over the pipe, through the Python client.
+    /// Measures the events per second of one long answer: in the process, over the pipe and through the
+    /// Python client.
     pub(super) fn event_rates(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("events");
         let count = self.rounds(25);
@@ -123,7 +124,7 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Normalised events a second, against `cat`.
+    /// Measures the normalised events per second, compared with `cat`.
     pub(super) fn glasspane_rate(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("glasspane");
         let mut zot = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
@@ -140,13 +141,13 @@ impl Bench<'_> {
         let rate = |mut command: Command| {
             let mut times = Vec::new();
             for _ in 0..self.rounds(10) {
-                let begun = Instant::now();
+                let started = Instant::now();
                 let status = command
                     .stdin(fs::File::open(&path)?)
                     .stdout(Stdio::null())
                     .status()?;
                 ensure!(status.success(), "{command:?} failed");
-                times.push(begun.elapsed());
+                times.push(started.elapsed());
             }
             Ok::<_, anyhow::Error>(Quantity::Rate(events / median(times).as_secs_f64()))
         };
@@ -161,7 +162,7 @@ impl Bench<'_> {
         }])
     }
 
-    /// How long the page takes for a frame when 200 agents write. Needs node, chromium and what
+    /// Measures the frame times of the page while 200 agents write. Needs node, chromium and what
     /// `scripts/test` installs for the tests of the page.
     pub(super) fn page_frames(&self) -> anyhow::Result<Vec<Row>> {
         let seconds = self.rounds(20).to_string();

@@ -1,5 +1,5 @@
-//! What extensions cost: a tool call, the start, events, memory. The extensions are small programs
-//! that do the same whether zot drives them or the bench itself, which is the floor.
+//! Measures the cost of extensions: tool calls, start, events, memory. The extensions are small
+//! programs that do the same work whether zot drives them or the bench does; the latter is the floor.
 
 mod children;
 mod fan_out;

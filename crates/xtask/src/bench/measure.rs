@@ -9,7 +9,7 @@ use super::peer::Peer;
 pub(super) struct Cost {
     pub(super) wall: Duration,
     pub(super) cpu: Duration,
-    /// Processor time of the children of one round; the mean, as the kernel counts it in ticks.
+    /// The CPU time of the children in one round; the mean, because the kernel counts it in ticks.
     pub(super) children: Duration,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn nothing(_: &mut Peer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the median of `values`; the upper one of two.
+/// Returns the median of `values`; the upper one if there are two.
 pub(super) fn median<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()

@@ -20,7 +20,7 @@ const BUFFER: usize = 1 << 20;
 const SETTLE_LIMIT: Duration = Duration::from_secs(10);
 const SETTLE_POLL: Duration = Duration::from_micros(300);
 
-/// The unit of the processor times in `/proc/PID/stat` on every Linux of today.
+/// The unit of the CPU times in `/proc/PID/stat` on every current Linux.
 const TICKS_PER_SECOND: u32 = 100;
 
 /// A running program; killed when dropped.
@@ -146,7 +146,7 @@ impl Peer {
         cpu_at_rest(self.pid())
     }
 
-    /// Processor time of children that have ended, in steps of a tick.
+    /// Returns the CPU time of children that have exited, in steps of a tick.
     pub(super) fn children_cpu(&self) -> anyhow::Result<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()))?;
         let (_, fields) = stat.rsplit_once(") ").context("unexpected stat")?;
@@ -160,7 +160,7 @@ impl Peer {
         process::resident_bytes(self.pid()).context("the program has ended")
     }
 
-    /// Memory in use, with shared pages counted in part.
+    /// Returns the memory in use; shared pages count in part.
     pub(super) fn proportional_bytes(&self) -> anyhow::Result<u64> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid()))?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));

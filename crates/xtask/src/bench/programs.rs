@@ -20,7 +20,7 @@ const BINARIES: [&str; 8] = [
     "xtask",
 ];
 
-/// What packages are built with: figures are those of the program that people install.
+/// The profile of packages: the figures are those of the program that people install.
 const PROFILE: &str = "dist";
 
 /// The paths of the programs.
@@ -59,8 +59,9 @@ impl Programs {
         })
     }
 
-    /// This program as an optimised build, for benches whose own code is part of what they measure.
-    /// Without cargo's library path, which extensions would inherit and start slower with.
+    /// Returns an optimised build of this program, for benches whose own code is part of the
+    /// measurement. Without cargo's library path, which extensions would inherit and which would slow
+    /// their start.
     pub(super) fn optimised(&self) -> Command {
         let mut command = Command::new(&self.xtask);
         command.env_remove("LD_LIBRARY_PATH");
@@ -79,8 +80,8 @@ pub(super) fn build<const COUNT: usize>(
     Ok(paths)
 }
 
-/// Builds a program alone, as users do: together with tests and examples, dependencies would get more
-/// features (tokio's test clock, its threads).
+/// Builds one program separately, as users do: together with tests and examples, dependencies would get
+/// more features (tokio's test clock and threads).
 fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     let package = match name {
         "zot" => "zot-cli",
@@ -151,8 +152,8 @@ pub(super) fn zot_command(zot: &Path, workdir: &Workdir, port: u16, wire: Wire) 
     command
 }
 
-/// Returns a command without cargo's environment, whose library path slows every start. With a home,
-/// because a shell would look it up.
+/// Returns a command without cargo's environment, whose library path slows every start. Sets the home
+/// directory, which a shell would otherwise look up.
 pub(super) fn clean_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command

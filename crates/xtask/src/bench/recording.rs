@@ -11,14 +11,14 @@ use super::programs::clean_command;
 use super::report::{Quantity, Row};
 use super::scenarios::{Bench, PING, clear, cpu_row};
 
-/// Turns on one cassette.
+/// The number of turns on one cassette.
 const TURNS: u32 = 2_000;
 
 /// The cost limit of recording.
 const RECORDING_LIMIT: f64 = 1.1;
 
 impl Bench<'_> {
-    /// The same work with and without `--record`. The plain run is the floor.
+    /// Measures the same work with and without `--record`. The run without it is the floor.
     pub(super) fn recording(&self) -> anyhow::Result<Vec<Row>> {
         let work = [
             ("20000 deltas, recorded", "say:20000".to_owned(), 1, 25),
@@ -58,8 +58,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Measures turns from a cassette, all requested together. A cassette plays once, so every round is a
-    /// new process.
+    /// Measures turns from a cassette, all requested together. A cassette plays only once, so every
+    /// round is a new process.
     pub(super) fn replay(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("replay");
         let mut command = self.zot(&workdir, Wire::OpenAi);

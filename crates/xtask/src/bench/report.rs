@@ -29,11 +29,11 @@ pub(super) enum Quantity {
     Time(Duration),
     Bytes(u64),
     Ratio(f64),
-    /// A part of one.
+    /// A fraction of 1.
     Share(f64),
-    /// How many of something a second; the more the better.
+    /// Per second; more is better.
     Rate(f64),
-    /// How many of something a second; the fewer the better.
+    /// Per second; fewer is better.
     Nuisance(f64),
 }
 

@@ -20,14 +20,14 @@ const CLEAR: &str = r#"{"id":"c","type":"clear"}"#;
 const GET_STATE: &str = r#"{"id":"s","type":"get_state"}"#;
 const GET_MESSAGES: &str = r#"{"id":"m","type":"get_messages"}"#;
 
-/// Tool calls in one prompt.
+/// The number of tool calls in one prompt.
 const STEPS: u32 = 50;
 
-/// The server keeps requests, and long ones take memory. They are cleared this often while a transcript is
-/// built, and before every round of a measurement.
+/// The model server keeps all requests in memory. They are cleared after this many while a transcript
+/// is built, and before every round of a measurement.
 const REQUESTS_BETWEEN_RESETS: usize = 20;
 
-/// So large that no transcript of the bench is ever compacted.
+/// Large enough that no transcript of the bench is ever compacted.
 pub(super) const MODELS: &str =
     r#"{"providers":{"openai":{"models":[{"id":"gpt-4o","contextWindow":1000000000000}]}}}"#;
 
@@ -50,7 +50,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Wall-clock from starting the program to its first answer.
+    /// Measures the wall-clock time from starting the program to its first response.
     pub(super) fn start(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("start");
         let count = self.effort.rounds(200);
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
         ])
     }
 
-    /// Memory of a process that has answered one `ping`.
+    /// Measures the memory of a process that has answered one `ping`.
     pub(super) fn idle_memory(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("memory");
         let (mut own, mut floors) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
         ])
     }
 
-    /// Processor time of a long streamed answer.
+    /// Measures the CPU time of a long streamed answer.
     pub(super) fn streaming(&self) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for (wire, limit, original) in [
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
         Ok(rows)
     }
 
-    /// The cost of one step: a model call that asks for a tool, and the tool.
+    /// Measures the cost of one step: a model call that requests a tool, and the tool.
     pub(super) fn tool_steps(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::with_files("steps");
         let mut zot = Peer::start(self.zot(&workdir, Wire::OpenAi))?;
@@ -159,7 +159,7 @@ impl<'a> Bench<'a> {
         };
         let read = step(r#"read:{"path":"a.txt"}"#)?;
         let bash = step(r#"bash:{"command":"true"}"#)?;
-        // A prompt of so many steps has as many messages in its average request.
+        // The average request of a prompt with this many steps has as many messages.
         let messages = STEPS as usize;
         let exchange = self.exchange(&mut floor, count, Wire::OpenAi, STEPS, messages, "say:1")?;
         let spawn = rounds(&mut floor, count, nothing, |floor| {
@@ -167,10 +167,10 @@ impl<'a> Bench<'a> {
         })?
         .per(STEPS);
         let with_children = |cost: Cost| Quantity::Time(cost.cpu + cost.children);
-        let (asked, spawned) = (("raw exchange", exchange), ("bare `bash -c true`", spawn));
+        let (exchanged, spawned) = (("raw exchange", exchange), ("bare `bash -c true`", spawn));
         Ok(vec![
-            cpu_row("`read` step", read, asked, Some(0.25), "1.3 ms"),
-            wall_row("`read` step", read, asked),
+            cpu_row("`read` step", read, exchanged, Some(0.25), "1.3 ms"),
+            wall_row("`read` step", read, exchanged),
             cpu_row("`bash true` step", bash, spawned, Some(0.5), "1.9 ms"),
             Row {
                 what: "`bash true` step, CPU with children".to_owned(),
@@ -276,7 +276,7 @@ impl<'a> Bench<'a> {
         Peer::start(command)
     }
 
-    /// `times` raw requests with a conversation of `messages`, per request.
+    /// Measures `times` raw requests with a conversation of `messages`; returns the cost of one.
     pub(super) fn exchange(
         &self,
         floor: &mut Peer,

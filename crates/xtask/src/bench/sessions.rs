@@ -1,4 +1,4 @@
-//! Sessions: how long many of them take to list and search, and a long one to go on with.
+//! Measures sessions: listing and searching many, and continuing a long one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,25 +18,25 @@ use super::programs::clean_command;
 use super::report::{Quantity, Row};
 use super::scenarios::{Bench, PING};
 
-/// Messages of one of many sessions.
+/// The number of messages in each of many sessions.
 const MESSAGES: usize = 20;
 
-/// Messages of the long one.
+/// The number of messages in the long session.
 const LONG: usize = 50_000;
 
-/// A word that one message of one session has.
+/// A word in exactly one message of one session.
 const NEEDLE: &str = "quokka";
 
 /// The time limit for listing.
-const AT_ONCE: f64 = 100.0;
+const MAX_LISTING_MS: f64 = 100.0;
 
 impl Bench<'_> {
-    /// Listing, searching and taking up sessions, by how many there are.
+    /// Measures listing, searching and continuing sessions, by their number.
     pub(super) fn many_sessions(&self) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for count in [10, 1_000, 10_000] {
             let workdir = Workdir::new("sessions");
-            let bytes = fill(&workdir, count)?;
+            let bytes = write_sessions(&workdir, count)?;
             let repeats = self.rounds(20).max(3);
             let start = self.command(&workdir, repeats, &["--version"], || Ok(()))?;
             let floor = Some(("`zot --version`", Quantity::Time(start)));
@@ -54,7 +54,7 @@ impl Bench<'_> {
             add(
                 format!("list {count} sessions, wall"),
                 listed,
-                Some(AT_ONCE),
+                Some(MAX_LISTING_MS),
             );
             let index = workdir.zot_home().join("sessions/index.jsonl");
             let listed = self.command(&workdir, 3, &list, || Ok(fs::remove_file(&index)?))?;
@@ -83,7 +83,7 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Taking up one session of many messages.
+    /// Measures continuing one session with many messages.
     pub(super) fn long_session(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = Workdir::new("long");
         let path = workdir.path().join("long.jsonl");
@@ -133,7 +133,7 @@ impl Bench<'_> {
         ])
     }
 
-    /// The median wall-clock of a command that runs to its end.
+    /// Returns the median wall-clock time of a command that runs to its end.
     fn command(
         &self,
         workdir: &Workdir,
@@ -162,7 +162,7 @@ impl Bench<'_> {
         Ok(median(times))
     }
 
-    /// The median wall-clock from the start of `zot rpc` to its first answer.
+    /// Returns the median wall-clock time from the start of `zot rpc` to its first response.
     fn first_answer(
         &self,
         workdir: &Workdir,
@@ -178,7 +178,7 @@ impl Bench<'_> {
             peer.call(PING)?;
             times.push(start.elapsed());
         }
-        // The first one warms up.
+        // The first round warms up.
         Ok(median(times.split_off(1)))
     }
 
@@ -192,8 +192,8 @@ impl Bench<'_> {
     }
 }
 
-/// Makes sessions, half of them in the working directory, and returns how many bytes they have.
-fn fill(workdir: &Workdir, count: usize) -> anyhow::Result<u64> {
+/// Creates sessions, half of them in the working directory, and returns their size in bytes.
+fn write_sessions(workdir: &Workdir, count: usize) -> anyhow::Result<u64> {
     let root: PathBuf = workdir.zot_home().join("sessions");
     let here = workdir.path().display().to_string();
     let mut bytes = 0;
@@ -214,7 +214,7 @@ fn fill(workdir: &Workdir, count: usize) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// Questions and answers of the usual lengths.
+/// Returns questions and answers of typical lengths.
 fn write(log: &SessionLog, messages: usize, topic: &str) -> anyhow::Result<()> {
     let mut total = Usage::default();
     for number in 0..messages {

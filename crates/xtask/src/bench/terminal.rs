@@ -1,4 +1,5 @@
-//! The chat in a terminal of 120×40: what a start, rest, a streamed answer and a key cost.
+//! Measures the chat in a terminal of 120×40: the start, the idle state, a streamed answer and a key
+//! press.
 
 mod screen;
 
@@ -19,14 +20,14 @@ use screen::Screen;
 /// How long wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Prompts that are typed in one go: fewer than may wait.
+/// The number of prompts typed without waiting; fewer than the queue holds.
 const PROMPTS_AT_ONCE: usize = 30;
 
-/// Together 100,000 files.
+/// 100,000 files in total.
 const DIRECTORIES: usize = 1_000;
 const FILES_PER_DIRECTORY: usize = 100;
 
-/// 4,000 pieces of an answer, 1,000 a second.
+/// 4,000 deltas, 1,000 per second.
 const STREAM: Stream = Stream {
     prompt: "slow:4000:1",
     lasts: Duration::from_secs(4),
@@ -36,15 +37,15 @@ const LONG_STREAM: Stream = Stream {
     lasts: Duration::from_secs(10),
 };
 
-/// An answer that comes bit by bit.
+/// An answer that arrives in deltas.
 #[derive(Clone, Copy)]
 struct Stream {
     prompt: &'static str,
-    /// At least.
+    /// The shortest duration.
     lasts: Duration,
 }
 
-/// What the best other agents took for the same, each in the same terminal.
+/// The figures of the best other agents, each in the same terminal.
 const PEERS_CPU: &str = "0.95 s; goose 1.1 s, pi 1.9 s, codex 4.9 s";
 const PEERS_MEMORY: &str = "18 MB; goose 73, pi 93, codex 488";
 
@@ -67,19 +68,19 @@ impl TerminalBench {
         })
     }
 
-    /// From starting the program to a prompt on the screen.
+    /// Measures the time from starting the program to a prompt on the screen.
     pub(super) fn first_prompt(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = self.workdir()?;
         let (mut own, mut bare) = (Vec::new(), Vec::new());
         for _ in 0..self.effort.rounds(50) {
-            let begun = Instant::now();
+            let started = Instant::now();
             let mut screen = self.open(&workdir)?;
             screen.wait_for_prompt()?;
-            own.push(begun.elapsed());
+            own.push(started.elapsed());
             screen.leave()?;
-            let begun = Instant::now();
+            let started = Instant::now();
             Screen::open("echo".as_ref(), &["❯"], &workdir)?.wait_for_prompt()?;
-            bare.push(begun.elapsed());
+            bare.push(started.elapsed());
         }
         Ok(vec![Row {
             what: "start to first prompt on the screen, wall".to_owned(),
@@ -118,7 +119,7 @@ impl TerminalBench {
         ])
     }
 
-    /// An answer of 4,000 pieces, 1,000 a second.
+    /// Measures an answer of 4,000 deltas, 1,000 per second.
     pub(super) fn streaming(&self) -> anyhow::Result<Vec<Row>> {
         let (mut cpus, mut memories) = (Vec::new(), Vec::new());
         for _ in 0..self.effort.rounds(5) {
@@ -158,7 +159,7 @@ impl TerminalBench {
         let mut cpus = [Vec::new(), Vec::new()];
         for (screen, size) in screens.iter_mut().zip(sizes) {
             screen.wait_for_prompt()?;
-            self.converse(screen, size)?;
+            self.fill_conversation(screen, size)?;
         }
         for _ in 0..self.effort.rounds(3) {
             for (screen, cpus) in screens.iter_mut().zip(&mut cpus) {
@@ -170,7 +171,7 @@ impl TerminalBench {
         for ((screen, size), cpus) in screens.iter_mut().zip(sizes).zip(cpus) {
             let cpu = median(cpus);
             let floor = first.map(|cpu| ("with 10", Quantity::Time(cpu)));
-            // Two equal runs differ by about a tenth.
+            // Two equal runs differ by about 10 %.
             let target = first.map(|cpu| Quantity::Time(cpu + cpu / 10));
             rows.push(Row {
                 what: format!("10,000 deltas at 1,000/s into {size} messages, CPU"),
@@ -201,8 +202,8 @@ impl TerminalBench {
         Ok(rows)
     }
 
-    /// Makes a conversation of `size` messages.
-    fn converse(&self, screen: &mut Screen, size: usize) -> anyhow::Result<()> {
+    /// Creates a conversation of `size` messages.
+    fn fill_conversation(&self, screen: &mut Screen, size: usize) -> anyhow::Result<()> {
         let mut count = 0;
         while count < size {
             let prompts = PROMPTS_AT_ONCE.min((size - count) / 2);
@@ -214,7 +215,7 @@ impl TerminalBench {
         Ok(())
     }
 
-    /// `@` and a name in a repository of 100,000 files.
+    /// Measures `@` and a name in a repository of 100,000 files.
     pub(super) fn file_picker(&self) -> anyhow::Result<Vec<Row>> {
         let workdir = self.workdir()?;
         for directory in 0..DIRECTORIES {
@@ -232,10 +233,10 @@ impl TerminalBench {
             screen.settle()?;
             let before = screen.own_bytes()?;
             for times in [&mut firsts, &mut agains] {
-                let begun = Instant::now();
+                let started = Instant::now();
                 screen.write(b"@")?;
                 screen.wait_for("▸")?;
-                times.push(begun.elapsed());
+                times.push(started.elapsed());
                 screen.settle()?;
                 for key in "part77mod42".chars() {
                     keys.push(screen.time_of_key(key.to_string().as_bytes())?);
@@ -283,13 +284,13 @@ impl TerminalBench {
     }
 }
 
-/// Processor time of one prompt.
+/// Returns the CPU time of one prompt.
 fn cost(screen: &mut Screen, stream: Stream) -> anyhow::Result<Duration> {
     let before = screen.cpu()?;
-    let begun = Instant::now();
+    let started = Instant::now();
     screen.write(format!("{}\r", stream.prompt).as_bytes())?;
-    // On a busy machine the screen may rest in between.
-    while begun.elapsed() < stream.lasts {
+    // On a busy machine the screen may be still for a moment.
+    while started.elapsed() < stream.lasts {
         screen.settle()?;
     }
     Ok(screen.cpu()?.saturating_sub(before))

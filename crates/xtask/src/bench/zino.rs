@@ -1,8 +1,8 @@
-//! The services of zino: how soon they answer, what they cost at rest, under many clients, on long
-//! answers and on long memories.
+//! Measures the services of zino: response times, the cost when idle, many clients, long answers and
+//! large memories.
 //!
-//! Clients live in this process and know the wire only. The floor of a figure is the model server
-//! asked by the same clients without zino between, or a server that sends every request back.
+//! The clients run in this process and use only the wire. The floor of a figure is either the model
+//! server, called by the same clients without zino in between, or a server that echoes every request.
 
 mod client;
 mod corpus;

@@ -1,8 +1,8 @@
-//! An extension that does next to nothing, for `cargo xtask bench ext`.
+//! An extension that does almost nothing, for `cargo xtask bench ext`.
 //!
-//! `bench-child NAME` registers a tool and a command called NAME and answers tool calls. With
-//! `watch` it also notes how long each message took to come; with `stuck` it wants messages and
-//! never reads. It does the same whether zot has started it or the bench itself.
+//! `bench-child NAME` registers a tool and a command called NAME and answers tool calls. With `watch`
+//! it also records the delay of each message; with `stuck` it subscribes to messages and never reads.
+//! It does the same whether zot or the bench started it.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -10,7 +10,7 @@ use std::thread;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Where the delays of messages are left, in nanoseconds, one a line.
+/// The file for the delays of messages, in nanoseconds, one per line.
 const DELAYS_FILE: &str = "delays";
 
 fn main() -> io::Result<()> {
@@ -50,7 +50,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// All that is said before the first question, in one write.
+/// Returns everything that is sent before the first request, for one write.
 fn greeting(name: &str, wants_messages: bool) -> String {
     let subscription = match wants_messages {
         true => "{\"type\":\"subscribe\",\"events\":[\"assistant_message\"],\"intercept\":[]}\n",

@@ -1,7 +1,8 @@
-//! The least any program has to do for what `cargo xtask bench` measures: the floors of its table.
+//! Does the minimum that any program has to do for what `cargo xtask bench` measures: the floors of its
+//! table.
 //!
-//! Reads commands from standard input and answers each with one line. Plain blocking calls, no
-//! parsing, nothing kept.
+//! Reads commands from standard input and answers each with one line. Blocking calls, no parsing,
+//! nothing stored.
 
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
@@ -50,7 +51,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Answers every connection with the one frame that comes over it, until the process ends.
+/// Echoes one frame per connection until the process ends.
 fn echo(listener: &UnixListener) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     for connection in listener.incoming() {
@@ -79,16 +80,16 @@ fn number(text: &str) -> io::Result<usize> {
     text.parse().map_err(io::Error::other)
 }
 
-/// A model server, talked to over one connection that stays open.
+/// A model server, called over one connection that stays open.
 struct Model {
     address: String,
     connection: Option<TcpStream>,
-    /// The last request and what it was made from.
+    /// The last request, and the parameters it was built from.
     request: Option<(String, Vec<u8>)>,
 }
 
 impl Model {
-    /// Asks the model and throws its answer away.
+    /// Calls the model and discards the response.
     fn exchange(&mut self, path: &str, messages: usize, directive: &str) -> io::Result<()> {
         let key = format!("{path} {messages} {directive}");
         if self
@@ -112,7 +113,8 @@ impl Model {
     }
 }
 
-/// A streaming request whose conversation has this many messages, the directive last.
+/// Returns a streaming request with a conversation of this many messages, of which the directive is the
+/// last.
 fn request(address: &str, path: &str, messages: usize, directive: &str) -> Vec<u8> {
     let mut body = String::from(
         "{\"model\":\"floor\",\"stream\":true,\"stream_options\":{\"include_usage\":true},\
@@ -135,7 +137,7 @@ fn request(address: &str, path: &str, messages: usize, directive: &str) -> Vec<u
     [head.as_bytes(), body.as_bytes()].concat()
 }
 
-/// Reads until the last chunk of a chunked answer.
+/// Reads until the last chunk of a chunked response.
 fn drain(connection: &mut TcpStream) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     let mut tail = Vec::new();

@@ -1,8 +1,7 @@
-//! The SDK as a separate program, so that its memory and CPU time can be measured from outside.
+//! The SDK in a separate program, so that its memory and CPU time can be measured from outside.
 //!
-//! Reads commands from standard input, one a line, and answers each with `{"type":"done"}`:
-//! `idle N` keeps N runtimes that have done nothing; `prompt TEXT` runs a prompt on a fresh one and
-//! counts its events.
+//! Reads commands from standard input, one per line, and answers each with `{"type":"done"}`: `idle N`
+//! keeps N idle runtimes; `prompt TEXT` runs a prompt on a new one and counts its events.
 
 use std::io::{BufRead, Write};
 

@@ -30,14 +30,14 @@ pub fn partial_arguments(data: &[u8]) {
             check_arguments(call.arguments.json_or_empty());
             let read = call.arguments.json();
             let kept = read.map_or_else(|bad| bad.text.as_str(), |raw| raw.get());
-            let meant = whole.trim();
-            assert_eq!(kept, if meant.is_empty() { "{}" } else { meant });
+            let expected = whole.trim();
+            assert_eq!(kept, if expected.is_empty() { "{}" } else { expected });
         }
     }
     assert_eq!(calls, ids.len());
-    let broken_off = build(&without_stop(events(&ids, &cut)));
+    let interrupted = build(&without_stop(events(&ids, &cut)));
     assert!(
-        broken_off
+        interrupted
             .keep_text()
             .iter()
             .all(|block| as_text(block).is_some())

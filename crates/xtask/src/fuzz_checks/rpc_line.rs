@@ -1,7 +1,7 @@
 //! Lines of `zot rpc`.
 
 use serde_json::Value;
-use zot_wire::rpc::{CommandFrame, RequestRefused};
+use zot_wire::rpc::{CommandFrame, RejectedLine};
 use zot_wire::{Line, LineDecoder, write_line};
 
 use super::pieces;
@@ -9,7 +9,7 @@ use super::pieces;
 /// Short, so that a fuzzer reaches it.
 const LIMIT: usize = 256;
 
-type Read = Result<CommandFrame, RequestRefused>;
+type Read = Result<CommandFrame, RejectedLine>;
 
 /// Splits do not change the lines, no line makes the parser panic, and a parsed command survives a round
 /// trip.

@@ -18,8 +18,8 @@ pub fn sse_decoder(data: &[u8]) {
         whole,
         "splitting by bytes changes the events"
     );
-    let handed_out = whole.0.iter().map(|(name, data)| name.len() + data.len());
-    assert!(handed_out.sum::<usize>() <= content.len());
+    let returned = whole.0.iter().map(|(name, data)| name.len() + data.len());
+    assert!(returned.sum::<usize>() <= content.len());
     for (name, data) in &whole.0 {
         assert!(!name.contains(&b'\n') && !name.contains(&b'\r'));
         assert!(!data.contains(&b'\r'));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// How deep constants may refer to each other.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 const KIB: f64 = 1024.0;
 const MINUTE: f64 = 60.0;
@@ -37,7 +37,7 @@ impl<'a> Constants<'a> {
     }
 
     fn evaluate(&self, expression: &str, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         let tokens = tokens(expression);

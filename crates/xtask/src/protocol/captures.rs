@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::repository::{files, has_extension};
 
-/// Where the captures of `zot rpc` are, below the root.
+/// The directory of the captures of `zot rpc`, relative to the root.
 pub(super) const DIRECTORY: &str = "crates/zot-cli/tests/fixtures";
 
 /// The frames of one captured session, in order.
@@ -18,14 +18,14 @@ pub struct Capture {
     pub frames: Vec<(Direction, Value)>,
 }
 
-/// Which way a frame went.
+/// The direction of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     Sent,
     Received,
 }
 
-/// All captures: those of the original, and what ours does where it deviates on purpose.
+/// Returns all captures: those of the original, and ours where we deviate on purpose.
 pub fn read_captures(root: &Path) -> io::Result<Vec<Capture>> {
     let mut captures = Vec::new();
     for path in files(&root.join(DIRECTORY), |path| {
@@ -39,21 +39,21 @@ pub fn read_captures(root: &Path) -> io::Result<Vec<Capture>> {
         if is_of_an_extension(&name) {
             continue;
         }
-        // One capture shows bytes that were sent and are not UTF-8.
+        // One capture contains sent bytes that are not UTF-8.
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         captures.push(Capture::parse(name, &text));
     }
     Ok(captures)
 }
 
-/// Whether a capture shows the other protocol, that of extensions.
+/// Returns whether a capture is of the protocol of extensions.
 fn is_of_an_extension(name: &str) -> bool {
     name.strip_suffix(".ours").unwrap_or(name).ends_with(".ext")
 }
 
 impl Capture {
-    /// Reads `> ` and `< ` lines that hold an object; what else there is (remarks, the output of
-    /// print mode, lines sent to be refused) is no frame.
+    /// Reads the `> ` and `< ` lines that contain an object. Other lines (remarks, the output of print
+    /// mode, lines sent to be refused) are not frames.
     pub(super) fn parse(name: String, text: &str) -> Self {
         // Not `lines()`: U+2028 and a lone CR are part of a line.
         let frames = text.split('\n').filter_map(|line| {

@@ -1,4 +1,4 @@
-//! From JSON into our types and back.
+//! Converts JSON to our types and back.
 
 use anyhow::bail;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use zot_wire::rpc::{
     StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
-/// Reads a frame from the server into its type and writes it again.
+/// Reads a frame of the server into its type and writes it again.
 pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
     if frame["type"] != "response" {
         return through::<Event>(frame);
@@ -22,7 +22,7 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
         "hello" => through::<Response<HelloData>>(frame),
         "prompt" | "compact" => through::<Response<StartedData>>(frame),
         "get_state" => through::<Response<StateData>>(frame),
-        // With `full`, messages hold blocks that the short form does not know.
+        // With `full`, messages contain blocks that the short form does not have.
         "get_messages" => through::<Response<MessagesData>>(frame)
             .or_else(|_| through::<Response<FullMessagesData>>(frame)),
         "set_messages" => through::<Response<SetMessagesData>>(frame),
@@ -44,13 +44,13 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
 }
 
 fn through<T: Serialize + DeserializeOwned>(frame: &Value) -> anyhow::Result<Value> {
-    // From text, as it comes over the wire: not every type can be read from a `Value`.
+    // From text, as on the wire: not every type can be read from a `Value`.
     let typed: T = serde_json::from_str(&frame.to_string())?;
     Ok(serde_json::from_str(&serde_json::to_string(&typed)?)?)
 }
 
-/// Whether a frame from a client is a command just as we would write it. We read more than that:
-/// other letter cases, missing fields, an empty id.
+/// Returns whether a frame of a client is a command exactly as we would write it. We accept more: other
+/// letter cases, missing fields, an empty id.
 pub(super) fn is_proper_command(frame: &Value) -> bool {
     let Ok(CommandFrame { id, command }) = CommandFrame::parse(frame.to_string().as_bytes()) else {
         return false;

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
 use super::captures::Capture;
-use super::{misfits, problems, validator};
+use super::{mismatches, problems, validator};
 
-/// A protocol of one command, one event, one response.
+/// A protocol with one command, one event and one response.
 fn schema() -> Value {
     let tagged =
         |name: &str| json!({"properties": {"type": {"const": name}}, "required": ["type"]});
@@ -69,7 +69,7 @@ fn a_command_without_a_response_is_reported() {
 fn a_frame_that_does_not_round_trip_is_reported() {
     let check = |line: &str, expected: &str| {
         let capture = Capture::parse("session".to_owned(), line);
-        let found = misfits(&zot_wire::rpc::json_schema(), &capture);
+        let found = mismatches(&zot_wire::rpc::json_schema(), &capture);
         assert!(
             found.iter().any(|complaint| complaint.contains(expected)),
             "{found:?}"
@@ -92,10 +92,10 @@ fn a_command_missing_from_the_schema_is_reported() {
     let line = r#"> {"type": "get_state", "id": 1}"#;
     let capture = Capture::parse("session".to_owned(), line);
     assert_eq!(
-        misfits(&zot_wire::rpc::json_schema(), &capture),
+        mismatches(&zot_wire::rpc::json_schema(), &capture),
         Vec::<String>::new()
     );
-    let found = misfits(&schema(), &capture);
+    let found = mismatches(&schema(), &capture);
     assert!(
         found
             .iter()
@@ -109,7 +109,7 @@ fn masked_parts_are_not_compared() {
     let line = r#"< {"type": "assistant_message", "content": "<partial>", "time": "<time>"}"#;
     let capture = Capture::parse("session".to_owned(), line);
     assert_eq!(
-        misfits(&zot_wire::rpc::json_schema(), &capture),
+        mismatches(&zot_wire::rpc::json_schema(), &capture),
         Vec::<String>::new()
     );
 }

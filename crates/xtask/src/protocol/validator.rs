@@ -1,5 +1,5 @@
-//! As much of JSON Schema as our own schema uses. A keyword that is not known here is an error, so
-//! the schema cannot say something that is not checked.
+//! The part of JSON Schema that our own schema uses. An unknown keyword is an error, so the schema
+//! cannot contain rules that are not checked.
 
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ pub(super) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
     check(schema, schema, value)
 }
 
-/// The definition that `schema` refers to, or `schema` itself.
+/// Returns the definition that `schema` refers to, or `schema` itself.
 pub(super) fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let reference = schema["$ref"].as_str();
     let target = reference
@@ -42,8 +42,8 @@ fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> 
                 check(document, target, value)?;
                 true
             }
-            "oneOf" => fitting(document, argument, value) == 1,
-            "anyOf" => fitting(document, argument, value) > 0,
+            "oneOf" => count_matches(document, argument, value) == 1,
+            "anyOf" => count_matches(document, argument, value) > 0,
             "type" => has_type(argument, value),
             "const" => argument == value,
             "enum" => argument.as_array().is_some_and(|all| all.contains(value)),
@@ -79,7 +79,7 @@ fn properties(document: &Value, schemas: &Value, value: &Value) -> Result<(), St
     Ok(())
 }
 
-fn fitting(document: &Value, choices: &Value, value: &Value) -> usize {
+fn count_matches(document: &Value, choices: &Value, value: &Value) -> usize {
     let choices = choices.as_array().into_iter().flatten();
     choices
         .filter(|choice| check(document, choice, value).is_ok())

@@ -13,7 +13,7 @@ const CASES: usize = 20_000;
 const MAX_INPUT: usize = 600;
 
 /// Bytes with a meaning to one of the decoders.
-const TELLING: &[u8] = b"\n\r:{}<>[]\"\\,u0 dae\xef\xbb\xbf\xe2\x80\xa8\xff";
+const SIGNIFICANT_BYTES: &[u8] = b"\n\r:{}<>[]\"\\,u0 dae\xef\xbb\xbf\xe2\x80\xa8\xff";
 
 /// xorshift64*.
 struct Random(u64);
@@ -33,7 +33,7 @@ impl Random {
     fn mutate(&mut self, content: &mut Vec<u8>, seeds: &[Vec<u8>]) {
         let at = self.below(content.len() + 1);
         match self.below(6) {
-            0 => content.insert(at, TELLING[self.below(TELLING.len())]),
+            0 => content.insert(at, SIGNIFICANT_BYTES[self.below(SIGNIFICANT_BYTES.len())]),
             1 if at < content.len() => drop(content.remove(at)),
             2 if at < content.len() => content[at] = self.next() as u8,
             3 => content.truncate(at),

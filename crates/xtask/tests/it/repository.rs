@@ -85,7 +85,7 @@ fn every_dependency_is_justified() {
     }
 }
 
-/// A profile inherits the lines of packages too: one that `dist` does not repeat would be slow in
+/// A profile also inherits the lines of packages: one that `dist` does not repeat would be slow in
 /// packages.
 #[test]
 fn dist_says_how_every_package_of_release_is_optimised() {

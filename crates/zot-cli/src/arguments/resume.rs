@@ -101,8 +101,8 @@ impl Arguments {
                 }
                 Meaning::Mistake => {
                     return Err(Failure::usage(format!(
-                        "there is no session {value:?}: `zot sessions list --all` lists them; if it is \
-                         the start of the prompt, put -- before the prompt"
+                        "no session {value:?}: `zot sessions list --all` lists all sessions; to start the \
+                         prompt with this word, put -- before it"
                     )));
                 }
             }
@@ -121,7 +121,7 @@ impl Arguments {
         }
         let summaries = sessions_command::of_directory(self.cwd.as_deref());
         if summaries.is_empty() {
-            warn(&["there is no session in this directory yet: starting the first one"]);
+            warn(&["no session in this directory yet: starting the first one"]);
             self.session.resumes = Resume::New;
             return Ok(());
         }
@@ -155,9 +155,10 @@ impl Arguments {
 
     fn unpicked(&self) -> Failure {
         // Perhaps it was meant as an id.
-        let mistaken = self.resumed_words.iter().map(|word| {
-            format!("there is no session {word:?}, so this word is part of the prompt; ")
-        });
+        let mistaken = self
+            .resumed_words
+            .iter()
+            .map(|word| format!("no session {word:?}, so this word is part of the prompt; "));
         Failure::usage(format!(
             "{}which session? Name it with --resume ID (the beginning of the id is enough), or use \
              --continue for the newest of this directory",

@@ -62,7 +62,7 @@ async fn a_skill_comes_with_its_directory() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_to_the_model() {
+async fn mistakes_are_reported_to_the_model() {
     let directory = tempfile::tempdir().unwrap();
     let (tool, _) = tool(directory.path(), &[("plain", "")]);
     for (arguments, expected) in [
@@ -70,7 +70,7 @@ async fn mistakes_are_told_to_the_model() {
         (json!({"name": 1}), "name must be a string"),
         (
             json!({"name": "plane"}),
-            "there are: plain, write-zot-extension",
+            "available skills: plain, write-zot-extension",
         ),
     ] {
         let output = call(&tool, arguments).await;

@@ -26,7 +26,7 @@ pub enum OperationError {
     #[error("{0}")]
     Unlisted(#[from] io::Error),
     /// The working directory has no session.
-    #[error("there is no session in {cwd}")]
+    #[error("no session in {cwd}")]
     NoSessionHere {
         /// The working directory.
         cwd: String,

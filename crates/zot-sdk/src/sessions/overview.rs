@@ -80,9 +80,10 @@ impl Overview<'_> {
         let messages = &self.session.messages;
         let prompts = messages.iter().filter(|message| message.is_prompt());
         let (count, prompts) = (messages.len(), prompts.count());
+        let plural = if prompts == 1 { "" } else { "s" };
         (
-            "said",
-            format!("{count} messages, {prompts} of them prompts"),
+            "messages",
+            format!("{count}, including {prompts} prompt{plural}"),
         )
     }
 }

@@ -64,7 +64,7 @@ async fn sessions_are_listed_searched_shown_and_added_up() {
     let overview = shown.overview().to_string();
     assert!(overview.contains(&format!("session    {id}")), "{overview}");
     assert!(
-        overview.ends_with("said       2 messages, 1 of them prompts"),
+        overview.ends_with("messages   2, including 1 prompt"),
         "{overview}"
     );
 

@@ -35,13 +35,13 @@ pub enum UndoError {
     #[error(transparent)]
     Busy(#[from] Busy),
     /// The conversation is not written to a session.
-    #[error("this conversation has no session, so nothing was kept to undo")]
+    #[error("this conversation has no session, so there is nothing to undo")]
     NoSession,
     /// The session cannot be read.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The saved files cannot be read.
-    #[error("cannot read what was kept for undo: {0}")]
+    #[error("cannot read the saved versions of the files: {0}")]
     Unreadable(#[from] io::Error),
 }
 

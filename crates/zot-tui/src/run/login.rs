@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tokio::process::Child;
 use tokio::sync::mpsc;
-use zot_sdk::credentials::{Credentials, KeptKey, KeyProbe};
+use zot_sdk::credentials::{Credentials, KeyProbe, StoredKey};
 use zot_sdk::login::{self, LoginPlan, LoginStep, OAuthLogin};
 use zot_sdk::login::{KeyPage, KeyPageError};
 
@@ -21,7 +21,7 @@ pub(super) struct Login {
     provider: String,
     probe: KeyProbe,
     /// Resolves to the key that was stored on the page.
-    page: Option<Pending<Result<KeptKey, KeyPageError>>>,
+    page: Option<Pending<Result<StoredKey, KeyPageError>>>,
     /// Resolves to the outcome of a key that was typed here.
     check: Option<Pending<Result<String, String>>>,
     /// A login in a browser.

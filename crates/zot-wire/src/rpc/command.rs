@@ -248,7 +248,7 @@ pub struct CommandFrame {
 
 /// A line that is not a command, with the fields of its response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RequestRefused {
+pub struct RejectedLine {
     pub id: Option<RequestId>,
     /// The command's name, unchanged; empty if the line has none.
     pub command: String,
@@ -258,24 +258,24 @@ pub struct RequestRefused {
 
 impl CommandFrame {
     /// Reads one line.
-    pub fn parse(line: &[u8]) -> Result<Self, RequestRefused> {
+    pub fn parse(line: &[u8]) -> Result<Self, RejectedLine> {
         let fields = Fields::parse(line).map_err(|error| {
-            RequestRefused::malformed(match error {
+            RejectedLine::malformed(match error {
                 FieldsError::NotUtf8(_) => error.to_string(),
                 FieldsError::NotJson(error) => format!("malformed json: {error}"),
             })
         })?;
         let name: String = fields.get("type").map_err(|_| {
-            RequestRefused::malformed("malformed json: type must be a string".to_owned())
+            RejectedLine::malformed("malformed json: type must be a string".to_owned())
         })?;
         let id = match fields.raw("id").map(RequestId::from_raw) {
             None => None,
             Some(Ok(id)) => id,
-            Some(Err(error)) => return Err(RequestRefused::malformed(error.to_owned())),
+            Some(Err(error)) => return Err(RejectedLine::malformed(error.to_owned())),
         };
         match Command::from_fields(&name, &fields) {
             Ok(command) => Ok(Self { id, command }),
-            Err(error) => Err(RequestRefused {
+            Err(error) => Err(RejectedLine {
                 id,
                 code: match error {
                     CommandError::Unknown => "unknown_command",
@@ -324,7 +324,7 @@ fn field<T: DeserializeOwned + Default>(
     })
 }
 
-impl RequestRefused {
+impl RejectedLine {
     fn malformed(error: String) -> Self {
         Self {
             id: None,

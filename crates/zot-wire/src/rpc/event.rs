@@ -170,7 +170,7 @@ impl Event {
     ];
 
     /// The types that are sent only to clients that name them.
-    pub const ON_REQUEST: [&'static str; 2] = ["thinking_delta", "retry"];
+    pub const OPTIONAL_TYPES: [&'static str; 2] = ["thinking_delta", "retry"];
 
     /// The name of this event's type.
     pub fn type_name(&self) -> &'static str {

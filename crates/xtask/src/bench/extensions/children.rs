@@ -33,7 +33,7 @@ impl Language {
 
 /// What an extension does besides tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Conduct {
+pub(super) enum Behaviour {
     /// Nothing.
     Answers,
     /// Subscribes to messages and records their delays.
@@ -42,7 +42,7 @@ pub(super) enum Conduct {
     NeverReads,
 }
 
-impl Conduct {
+impl Behaviour {
     fn argument(self) -> Option<&'static str> {
         match self {
             Self::Answers => None,
@@ -67,10 +67,10 @@ impl Installed {
         number: usize,
         language: Language,
         rust_child: &Path,
-        conduct: Conduct,
+        behaviour: Behaviour,
     ) -> anyhow::Result<Self> {
         ensure!(
-            language == Language::Rust || conduct == Conduct::Answers,
+            language == Language::Rust || behaviour == Behaviour::Answers,
             "only the child in Rust has other roles"
         );
         let name = format!("probe{number}");
@@ -84,7 +84,7 @@ impl Installed {
                 (PathBuf::from("python3"), flags.map(str::to_owned).collect())
             }
         };
-        arguments.extend(conduct.argument().map(str::to_owned));
+        arguments.extend(behaviour.argument().map(str::to_owned));
         let manifest = json!({"name": name, "version": "1", "exec": program, "args": arguments});
         fs::write(directory.join("extension.json"), manifest.to_string())?;
         Ok(Self {
@@ -103,7 +103,7 @@ impl Installed {
         rust_child: &Path,
     ) -> anyhow::Result<Vec<Self>> {
         (0..count)
-            .map(|number| Self::new(parent, number, language, rust_child, Conduct::Answers))
+            .map(|number| Self::new(parent, number, language, rust_child, Behaviour::Answers))
             .collect()
     }
 

@@ -1,4 +1,4 @@
-//! Events for ten extensions, one of which never reads: what the other nine notice of that.
+//! Measures events for ten extensions, one of which never reads, and how that affects the other nine.
 
 use std::fs;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use super::super::measure::median;
 use super::super::report::{Quantity, Row};
 use super::super::samples::Samples;
 use super::super::scenarios::Bench;
-use super::children::{Conduct, Installed, Language};
+use super::children::{Behaviour, Installed, Language};
 use super::host::{Host, monotonic};
 
 const SUBSCRIBERS: usize = 10;
 
 const EVENTS_PER_SECOND: u32 = 1_000;
 
-/// So large that what never reads soon has a full pipe, and a second later a full queue.
+/// Large enough to fill the pipe of an extension that never reads, and its queue a second later.
 const PADDING_BYTES: usize = 1_000;
 
-/// The most that may be noise.
-const MOST_AT_P50: f64 = 1.25;
-const MOST_AT_P99: f64 = 1.5;
+/// The largest ratio that counts as noise.
+const MAX_RATIO_AT_P50: f64 = 1.25;
+const MAX_RATIO_AT_P99: f64 = 1.5;
 
 impl Bench<'_> {
-    /// From the event to its arrival, with one that never reads and without.
+    /// Measures the delay of events, with and without an extension that never reads.
     pub(in super::super) fn fan_out(&self) -> anyhow::Result<Vec<Row>> {
         let (pairs, seconds) = match self.effort() {
             Effort::Full => (5, 4),
@@ -37,11 +37,11 @@ impl Bench<'_> {
         let events = (EVENTS_PER_SECOND * seconds) as usize;
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for _ in 0..pairs {
-            without.push(self.fan_out_run(Conduct::Watches, events)?);
-            with.push(self.fan_out_run(Conduct::NeverReads, events)?);
+            without.push(self.fan_out_run(Behaviour::Watches, events)?);
+            with.push(self.fan_out_run(Behaviour::NeverReads, events)?);
         }
-        let rows = [(50, MOST_AT_P50), (99, MOST_AT_P99)].map(|(per_cent, most)| {
-            // The median of the runs: one that something else disturbed does not count.
+        let rows = [(50, MAX_RATIO_AT_P50), (99, MAX_RATIO_AT_P99)].map(|(per_cent, most)| {
+            // The median of the runs, so that a disturbed run does not count.
             let of = |runs: &[Samples]| {
                 median(runs.iter().map(|run| run.percentile(per_cent)).collect())
             };
@@ -67,16 +67,16 @@ impl Bench<'_> {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// How long each event took to each of the nine.
-    fn fan_out_run(&self, conduct_of_first: Conduct, events: usize) -> anyhow::Result<Samples> {
+    /// Returns the delay of each event for each of the nine readers.
+    fn fan_out_run(&self, first_behaviour: Behaviour, events: usize) -> anyhow::Result<Samples> {
         let workdir = Workdir::new("fan_out");
         let directory = workdir.path().join("extensions");
         let mut installed = Vec::new();
         for number in 0..SUBSCRIBERS {
             // The first gets events first: if it delayed others, it would delay all of them.
-            let conduct = match number {
-                0 => conduct_of_first,
-                _ => Conduct::Watches,
+            let behaviour = match number {
+                0 => first_behaviour,
+                _ => Behaviour::Watches,
             };
             let child = self.child_binary();
             installed.push(Installed::new(
@@ -84,7 +84,7 @@ impl Bench<'_> {
                 number,
                 Language::Rust,
                 child,
-                conduct,
+                behaviour,
             )?);
         }
         let host = Host::start(&directory, workdir.path().join("home"), SUBSCRIBERS)?;

@@ -86,7 +86,7 @@ async fn call(tool: Arc<dyn Tool>, times: usize) -> anyhow::Result<Vec<Duration>
             .run(ToolInvocation {
                 id: &id,
                 arguments,
-                progress: &Unheard,
+                progress: &IgnoredProgress,
                 cancel: &cancel,
             })
             .await;
@@ -97,9 +97,9 @@ async fn call(tool: Arc<dyn Tool>, times: usize) -> anyhow::Result<Vec<Duration>
 }
 
 /// Ignores progress.
-struct Unheard;
+struct IgnoredProgress;
 
-impl Progress for Unheard {
+impl Progress for IgnoredProgress {
     fn report(&self, _: String) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }

@@ -1,5 +1,5 @@
-//! How long a tool of an extension takes that does nothing: over a bare pipe, through the host in
-//! this process, and through `zot rpc`.
+//! Measures a call of an extension's tool that does nothing: over a bare pipe, through the host in this
+//! process, and through `zot rpc`.
 
 use std::time::{Duration, Instant};
 
@@ -17,22 +17,22 @@ use super::host::{Host, own_cpu};
 
 pub(super) const ARGUMENTS: &str = r#"{"text":"hello"}"#;
 
-/// Calls of one kind before those of the next, so that all see the same weather. Through `zot rpc`
-/// it is one prompt.
+/// Calls of one kind before those of the next, so that all run under the same conditions. Through `zot
+/// rpc` they are one prompt.
 const CALLS_PER_ROUND: u32 = 50;
 
-/// The rounds of either effort, after one to warm up.
+/// The rounds of each effort, after one to warm up.
 const ROUNDS: usize = 40;
 const QUICK_ROUNDS: usize = 6;
 
-/// One model call, as large as those of `zot rpc` are on average.
+/// One model call, as large as the average one of `zot rpc`.
 const MODEL_CALL: &str = "exchange 1 /v1/chat/completions 50 say:1";
 
-/// The same calls made in one way.
+/// The calls made in one way.
 #[derive(Default)]
 struct Way {
     samples: Samples,
-    /// Processor time of who calls, by round, per call.
+    /// The caller's CPU time per call, by round.
     cpus: Vec<Duration>,
 }
 
@@ -48,8 +48,8 @@ struct Ways {
     bare_between_model_calls: Way,
     host: Way,
     rpc: Way,
-    /// How many calls were over before the bench got to see that they had begun.
-    unseen: Quantity,
+    /// The share of calls that ended before the bench saw their start.
+    untimed: Quantity,
 }
 
 impl Ways {
@@ -59,13 +59,13 @@ impl Ways {
             bare_between_model_calls: Way::default(),
             host: Way::default(),
             rpc: Way::default(),
-            unseen: Quantity::Share(0.0),
+            untimed: Quantity::Share(0.0),
         }
     }
 }
 
 impl Bench<'_> {
-    /// Tool calls of extensions in both languages.
+    /// Measures tool calls of extensions in both languages.
     pub(in super::super) fn tool_round_trips(&self) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for language in Language::ALL {
@@ -92,7 +92,7 @@ impl Bench<'_> {
         let mut ways = Ways::new();
         for round in 0..=rounds {
             if round == 1 {
-                // The first was to warm up.
+                // The first round warms up.
                 ways = Ways::new();
             }
             self.reset_server()?;
@@ -115,14 +115,14 @@ impl Bench<'_> {
             ways.rpc.add(samples, zot.cpu()? - cpu);
         }
         host.shut_down();
-        let asked = rounds * CALLS_PER_ROUND as usize;
-        let unseen = asked.saturating_sub(ways.rpc.samples.len());
-        ways.unseen = Quantity::Share(unseen as f64 / asked as f64);
+        let calls = rounds * CALLS_PER_ROUND as usize;
+        let untimed = calls.saturating_sub(ways.rpc.samples.len());
+        ways.untimed = Quantity::Share(untimed as f64 / calls as f64);
         Ok(ways)
     }
 }
 
-/// Writes a call, reads the answer, so many times; `before` each call.
+/// Runs `before`, writes a call and reads the response, `times` times.
 fn call_bare(
     child: &mut Peer,
     tool: &str,
@@ -140,21 +140,21 @@ fn call_bare(
     Ok(samples)
 }
 
-/// From the line that says that the model wants a tool to the line with its result. When one read
-/// returns both, the bench was too late to tell, and the call is left out.
+/// Measures from the line with the tool call to the line with its result. When one read returns both,
+/// the time is unknown and the call is left out.
 fn call_through_rpc(zot: &mut Peer, prompt: &str) -> anyhow::Result<Vec<Duration>> {
     let prompt = serde_json::json!({"id": "p", "type": "prompt", "message": prompt});
     zot.send(&prompt.to_string())?;
     let mut samples = Vec::with_capacity(CALLS_PER_ROUND as usize);
-    let mut asked = None;
+    let mut called = None;
     let (mut results, mut errors) = (0, 0);
     zot.watch(|line, now| {
         if line.starts_with(br#"{"type":"turn_end","stop":"tool_use""#) {
-            asked = Some(now);
+            called = Some(now);
         } else if line.starts_with(br#"{"type":"tool_result""#) {
             results += 1;
             errors += u32::from(contains(line, br#""is_error":true"#));
-            let taken = asked.take().map(|asked| now - asked);
+            let taken = called.take().map(|called| now - called);
             samples.extend(taken.filter(|taken| !taken.is_zero()));
         }
     })?;
@@ -224,7 +224,7 @@ fn rows_of(language: Language, ways: &Ways) -> Vec<Row> {
     }
     rows.push(Row {
         what: format!("tool call, {language}, `zot rpc`, left out: read too late to be timed"),
-        value: ways.unseen,
+        value: ways.untimed,
         floor: None,
         target: None,
         original: "",

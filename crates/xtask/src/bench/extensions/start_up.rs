@@ -14,10 +14,11 @@ use super::super::samples::Samples;
 use super::super::scenarios::Bench;
 use super::children::{Installed, Language};
 
-/// A command whose response comes after all extensions are ready or have failed.
+/// A command whose response arrives once all extensions are ready or have failed.
 const GET_COMMANDS: &str = r#"{"id":"c","type":"get_commands"}"#;
 
-/// How many extensions, and how much longer than they take by themselves it may be.
+/// The numbers of extensions, each with how much longer the start may take than the extensions
+/// themselves.
 const COUNTS: [(usize, Option<Duration>); 3] = [
     (0, None),
     (1, Some(Duration::from_millis(5))),
@@ -25,9 +26,9 @@ const COUNTS: [(usize, Option<Duration>); 3] = [
 ];
 
 /// How long extensions may outlive zot.
-const LEAVING: Duration = Duration::from_secs(10);
+const EXIT_TIME: Duration = Duration::from_secs(10);
 
-/// Extensions and a zot that runs them.
+/// Installed extensions and a zot that runs them.
 struct Setting {
     workdir: Workdir,
     installed: Vec<Installed>,
@@ -67,7 +68,7 @@ impl Setting {
 }
 
 impl Bench<'_> {
-    /// From starting zot until its extensions are ready.
+    /// Measures the time from starting zot until its extensions are ready.
     pub(in super::super) fn extension_start_up(&self) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         for language in Language::ALL {
@@ -101,7 +102,7 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Memory of a zot at rest, without that of its extensions.
+    /// Measures the memory of an idle zot, without that of its extensions.
     pub(in super::super) fn extension_memory(&self) -> anyhow::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let mut without = None;
@@ -132,7 +133,7 @@ impl Bench<'_> {
 fn end(zot: Peer) -> anyhow::Result<()> {
     let extensions = process::descendants(zot.pid());
     drop(zot);
-    let deadline = Instant::now() + LEAVING;
+    let deadline = Instant::now() + EXIT_TIME;
     while extensions.iter().any(|&pid| process::is_running(pid)) {
         if Instant::now() > deadline {
             bail!("extensions outlived zot");

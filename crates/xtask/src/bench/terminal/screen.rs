@@ -25,15 +25,15 @@ const SIZE: Winsize = Winsize {
     ws_ypixel: 0,
 };
 
-/// Nothing moves any more when nothing was written for so long: what moves does so every 120 ms.
-const QUIET: Duration = Duration::from_millis(300);
+/// The screen is still when nothing was written for this long: animations draw every 120 ms.
+const STILL_TIME: Duration = Duration::from_millis(300);
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the user is asked with.
+/// The start of the input line.
 const PROMPT: &str = "❯";
 
-/// Ends every synchronised update.
+/// The end of every synchronised update.
 const END_OF_DRAWING: &str = "\x1b[?2026l";
 
 /// The program is killed when this is dropped.
@@ -44,8 +44,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Starts `program` in a terminal of its own. `setsid -c` makes it the controlling one, which
-    /// takes a process of a new session.
+    /// Starts `program` in a new terminal. `setsid -c` makes it the controlling terminal, for which the
+    /// process must lead a new session.
     pub(super) fn open(
         program: &Path,
         arguments: &[&str],
@@ -87,7 +87,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Reads until the user is asked for a prompt.
+    /// Reads until the prompt is shown.
     pub(super) fn wait_for_prompt(&mut self) -> anyhow::Result<()> {
         self.wait_for(PROMPT)
     }
@@ -106,23 +106,23 @@ impl Screen {
         Ok(())
     }
 
-    /// Reads until nothing moves any more.
+    /// Reads until the screen is still.
     pub(super) fn settle(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
-        while self.read(QUIET)?.is_some() {
+        while self.read(STILL_TIME)?.is_some() {
             ensure!(Instant::now() < deadline, "the screen did not come to rest");
         }
         Ok(())
     }
 
-    /// How long a key takes to change the screen.
+    /// Returns how long the screen takes to change after a key press.
     pub(super) fn time_of_key(&mut self, key: &[u8]) -> anyhow::Result<Duration> {
         self.cpu()?;
         while self.read(Duration::ZERO)?.is_some() {}
-        let begun = Instant::now();
+        let started = Instant::now();
         self.write(key)?;
         self.wait_for(END_OF_DRAWING)?;
-        Ok(begun.elapsed())
+        Ok(started.elapsed())
     }
 
     pub(super) fn cpu(&self) -> anyhow::Result<Duration> {
@@ -133,7 +133,7 @@ impl Screen {
         process::resident_bytes(self.child.id()).context("the program has ended")
     }
 
-    /// The part of it that no file backs: no code.
+    /// Returns the resident memory that no file backs, which excludes code.
     pub(super) fn own_bytes(&self) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |line: &str| Some(line.strip_prefix("RssAnon:")?.to_owned());
@@ -142,7 +142,7 @@ impl Screen {
         Ok(kilobytes * 1024)
     }
 
-    /// How often its threads went to sleep so far, which is how often they were woken.
+    /// Returns how many times its threads went to sleep, which is how many times they were woken.
     pub(super) fn wake_ups(&self) -> anyhow::Result<u64> {
         let mut count = 0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -155,7 +155,7 @@ impl Screen {
         Ok(count)
     }
 
-    /// Leaves as a user does, and waits for the end.
+    /// Leaves the chat as a user does, and waits for the exit.
     pub(super) fn leave(mut self) -> anyhow::Result<()> {
         self.write(b"\x04")?;
         while self.read(PATIENCE)?.is_some_and(|count| count > 0) {}
@@ -163,7 +163,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Reads what is there, or comes in time. Nothing at all is the end of the program.
+    /// Reads what is available or arrives in time; nothing at all means that the program has exited.
     fn read(&mut self, patience: Duration) -> anyhow::Result<Option<usize>> {
         let mut waiting = [PollFd::new(&self.terminal, PollFlags::IN)];
         let limit = Timespec::try_from(patience)?;
@@ -172,7 +172,7 @@ impl Screen {
         }
         match rustix::io::read(&self.terminal, &mut self.buffer) {
             Ok(count) => Ok(Some(count)),
-            // What Linux says when nobody has the other end open.
+            // Linux reports this when nobody has the other end open.
             Err(error) if error == rustix::io::Errno::IO => Ok(Some(0)),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Some(0)),
             Err(error) => bail!(error),

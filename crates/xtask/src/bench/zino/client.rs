@@ -15,10 +15,10 @@ pub(super) const HEADER_BYTES: usize = 4;
 
 const READ_BYTES: usize = 256 * 1024;
 
-/// Rounds to warm up with, as a part of those that count.
+/// The warm-up rounds, as a fraction of the measured ones.
 const WARM_UP_PART: usize = 10;
 
-/// A request as it goes over the wire.
+/// Encodes a request for the wire.
 pub(super) fn frame(request: &Value) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     write_frame(&mut bytes, request)?;
@@ -39,7 +39,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends a request and returns the first frame of its answer.
+    /// Sends a request and returns the first frame of the response.
     pub(super) fn ask(&mut self, request: &[u8]) -> anyhow::Result<&[u8]> {
         let mut stream = self.begin(request)?;
         let mut count = 0;
@@ -60,12 +60,12 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The answer to a request as JSON.
+    /// Sends a request and returns the response as JSON.
     pub(super) fn value(&mut self, request: &Value) -> anyhow::Result<Value> {
         Ok(serde_json::from_slice(self.ask(&frame(request)?)?)?)
     }
 
-    /// Sends a request, throws away all frames of its answer but counts them, and returns the last.
+    /// Sends a request and reads the response; returns the number of its frames, and the last.
     pub(super) fn drain(&mut self, request: &[u8]) -> anyhow::Result<(usize, Vec<u8>)> {
         let mut stream = self.begin(request)?;
         let mut answer = Vec::new();
@@ -86,15 +86,15 @@ impl<'a> Client<'a> {
         Ok((frames, last.to_vec()))
     }
 
-    /// How long one request took.
+    /// Returns how long one request took.
     pub(super) fn time(&mut self, request: &[u8]) -> anyhow::Result<Duration> {
         let start = Instant::now();
         self.ask(request)?;
         Ok(start.elapsed())
     }
 
-    /// How long each of `count` requests took, after some to warm up. The number of a request goes
-    /// on from those before.
+    /// Returns how long each of `count` requests took, after some to warm up. Requests are numbered
+    /// across calls.
     pub(super) fn sample(
         &mut self,
         count: usize,
@@ -119,7 +119,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// How long the frame at the beginning of `bytes` is, its header included.
+/// Returns the length of the frame at the beginning of `bytes`, including its header.
 pub(super) fn announced(bytes: &[u8]) -> Option<usize> {
     let header = bytes.first_chunk::<HEADER_BYTES>()?;
     Some(HEADER_BYTES + u32::from_be_bytes(*header) as usize)

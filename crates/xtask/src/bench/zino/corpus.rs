@@ -1,4 +1,4 @@
-//! Texts to remember and to search: the same ones in every run.
+//! Generates texts to store and to search, the same ones in every run.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ pub(super) struct Corpus {
 
 impl Corpus {
     pub(super) fn new(seed: u64) -> Self {
-        // The generator stays at zero if it ever is there.
+        // The generator would stay at zero.
         Self { state: seed.max(1) }
     }
 
@@ -31,7 +31,7 @@ impl Corpus {
         self.text(WORDS_OF_A_QUERY)
     }
 
-    /// A question and an answer.
+    /// Returns a question and an answer.
     pub(super) fn memory(&mut self) -> [String; 2] {
         let half = WORDS_OF_A_MEMORY / 2;
         [self.text(half), self.text(WORDS_OF_A_MEMORY - half)]
@@ -50,7 +50,7 @@ impl Corpus {
     }
 
     fn rank(&mut self) -> usize {
-        // xorshift64*, of which the upper bits are good.
+        // xorshift64*, whose upper bits are good.
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -60,7 +60,7 @@ impl Corpus {
     }
 }
 
-/// A word of at least two letters for each rank.
+/// Returns a word of at least two letters for each rank.
 fn spell(rank: usize, text: &mut String) {
     let mut rest = rank + 25;
     while rest > 0 {
@@ -69,7 +69,7 @@ fn spell(rank: usize, text: &mut String) {
     }
 }
 
-/// Writes so many memories as `mem` keeps them.
+/// Writes `count` memories as `mem` stores them.
 pub(super) fn write_memories(path: &Path, count: usize) -> anyhow::Result<()> {
     let mut corpus = Corpus::new(1);
     write_array(path, count, |out| {
@@ -83,7 +83,7 @@ pub(super) fn write_memories(path: &Path, count: usize) -> anyhow::Result<()> {
     })
 }
 
-/// Writes so many messages of a channel as `mem` keeps them.
+/// Writes `count` messages of a channel as `mem` stores them.
 pub(super) fn write_history(path: &Path, count: usize) -> anyhow::Result<()> {
     let mut corpus = Corpus::new(2);
     let mut roles = ["user", "assistant"].into_iter().cycle();
@@ -97,7 +97,7 @@ pub(super) fn write_history(path: &Path, count: usize) -> anyhow::Result<()> {
     })
 }
 
-/// As Python writes lists with an indentation of two.
+/// Writes a list as Python does with an indentation of two.
 fn write_array(
     path: &Path,
     count: usize,

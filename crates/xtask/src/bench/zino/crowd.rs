@@ -18,15 +18,15 @@ use super::client::{HEADER_BYTES, announced, refuse_errors};
 const READ_BYTES: usize = 16 * 1024;
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// How long a client waits after it was refused because of too many others.
-const DOOR_PAUSE: Duration = Duration::from_millis(1);
+/// How long a client waits after it was refused because there were too many.
+const REFUSAL_PAUSE: Duration = Duration::from_millis(1);
 
 /// The server under test.
 #[derive(Clone)]
 pub(super) enum Server {
-    /// A service or the echo: a connection a request.
+    /// A service or the echo server, with one connection per request.
     Service(PathBuf),
-    /// The model itself, over connections that stay open.
+    /// The model server itself, over connections that stay open.
     Model(u16),
 }
 
@@ -109,7 +109,7 @@ async fn connect(path: &PathBuf) -> anyhow::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                tokio::time::sleep(DOOR_PAUSE).await;
+                tokio::time::sleep(REFUSAL_PAUSE).await;
             }
             other => return other.with_context(|| format!("cannot connect to {}", path.display())),
         }

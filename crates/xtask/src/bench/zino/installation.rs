@@ -1,4 +1,4 @@
-//! A directory where zino is installed, and its services in it.
+//! A directory with an installation of zino, and its services.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use super::super::programs::clean_command;
 use super::super::scenarios::Bench;
 use super::client::{Client, frame};
 
-/// In the order of the architecture, as on the wire.
+/// In the order of the architecture, with their names on the wire.
 pub(super) const SERVICES: [&str; 7] = ["rtr", "sys", "exc", "mem", "ctx", "agr", "daemon"];
 
-/// How long services may take to answer.
+/// How long services may take to respond.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_micros(100);
 
@@ -28,7 +28,7 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// What `zino init` writes, with the model server as the model.
+    /// Writes what `zino init` writes, with the model server as the model.
     pub(super) fn new(bench: &Bench<'_>, name: &str) -> anyhow::Result<Self> {
         let installation = Self {
             workdir: Workdir::new(name),
@@ -55,12 +55,12 @@ impl Installation {
         self.path().join(format!("run/{service}.sock"))
     }
 
-    /// Starts all services in one process; they need not answer yet.
+    /// Starts all services in one process, without waiting until they respond.
     pub(super) fn spawn(&self) -> anyhow::Result<Peer> {
         self.serve("up")
     }
 
-    /// Starts all services in one process and waits until they answer.
+    /// Starts all services in one process and waits until they respond.
     pub(super) fn up(&self) -> anyhow::Result<Peer> {
         self.remove_sockets()?;
         let zino = self.spawn()?;
@@ -68,7 +68,7 @@ impl Installation {
         Ok(zino)
     }
 
-    /// Starts each service in a process of its own and waits until all answer.
+    /// Starts each service in a separate process and waits until all respond.
     pub(super) fn up_apart(&self) -> anyhow::Result<Vec<Peer>> {
         self.remove_sockets()?;
         let services = SERVICES.map(|service| self.serve(service));
@@ -81,7 +81,8 @@ impl Installation {
     pub(super) fn wait(&self) -> anyhow::Result<()> {
         let ping = frame(&json!({"type": "ping"}))?;
         let deadline = Instant::now() + PATIENCE;
-        // The one that is bound last first: while it is not there, the others are left in peace.
+        // Starts with the service that is bound last, so that the others are not disturbed before it
+        // exists.
         for service in SERVICES.into_iter().rev() {
             let socket = self.socket(service);
             while Client::new(&socket).ask(&ping).is_err() {

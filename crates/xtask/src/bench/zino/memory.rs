@@ -1,4 +1,4 @@
-//! Long histories and many memories.
+//! Measures long histories and many memories.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,18 +18,18 @@ use super::requests::time_row;
 
 const ECHO: &str = "echo of the same request";
 
-/// How many memories, the longest a search may take in milliseconds, what the original took.
+/// The number of memories, the limit of a search in milliseconds, and the figure of the original.
 const SIZES: [(usize, Option<f64>, &str); 3] = [
     (1_000, None, ""),
     (50_000, Some(2.0), "2,150 ms"),
     (1_000_000, Some(25.0), ""),
 ];
 
-/// Memories are also stored where there are so many.
+/// The number of memories at which storing is measured, too.
 const STORED_AT: usize = 50_000;
 
 impl Bench<'_> {
-    /// An exchange is added to channels of different lengths.
+    /// Measures adding an exchange to channels of different lengths.
     pub(in super::super) fn histories(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "histories")?;
         let lengths = [(10, ""), (10_000, "41 ms"), (100_000, "")];
@@ -63,7 +63,7 @@ impl Bench<'_> {
                 "the channel's file was left alone"
             );
             let name = format!("`append_history` on {length} messages");
-            rows.extend(typical(&name, &own, &floor, Some(0.2), original));
+            rows.extend(latency_rows(&name, &own, &floor, Some(0.2), original));
             if length == 100_000 {
                 rows.push(time_row(format!("{name}, the first"), first, None));
             }
@@ -71,8 +71,8 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Searches, and storing one more. Shows figures as soon as they are known: the last size takes
-    /// its time.
+    /// Measures searching and storing one more. Prints figures as soon as they are known, because the
+    /// last size takes long.
     pub(in super::super) fn hard_memories(
         &self,
         mut show: impl FnMut(Vec<Row>) -> anyhow::Result<()>,
@@ -113,7 +113,7 @@ impl Bench<'_> {
         let mut queries = Corpus::new(5);
         let floor = Client::new(&echo).sample(count, |_| search(&queries.query()))?;
         let name = format!("`search_hard` over {size}");
-        let mut rows = typical(&name, &own, &floor, target, original);
+        let mut rows = latency_rows(&name, &own, &floor, target, original);
         rows.push(time_row(format!("{name}, the first"), first, None));
         rows.push(Row {
             what: format!("RSS with {size} memories"),
@@ -132,12 +132,12 @@ impl Bench<'_> {
             let own = memory.sample(count, &mut store)?;
             let floor = Client::new(&echo).sample(count, &mut store)?;
             let name = format!("`store_hard` at {size}");
-            rows.extend(typical(&name, &own, &floor, Some(0.2), "638 ms"));
+            rows.extend(latency_rows(&name, &own, &floor, Some(0.2), "638 ms"));
         }
         Ok(rows)
     }
 
-    /// A server that sends requests back, and its socket.
+    /// Starts a server that echoes requests, and returns its socket.
     pub(super) fn echo(&self, installation: &Installation) -> anyhow::Result<(Peer, PathBuf)> {
         let socket = installation.path().join("echo.sock");
         let mut floor = self.floor()?;
@@ -154,8 +154,9 @@ fn exchange(corpus: &mut Corpus) -> Value {
     ])
 }
 
-/// The median, which is held to `target` milliseconds, and the 99th percentile.
-fn typical(
+/// Returns the rows of the median, which has a target of `target` milliseconds, and of the 99th
+/// percentile.
+fn latency_rows(
     name: &str,
     own: &Samples,
     floor: &Samples,

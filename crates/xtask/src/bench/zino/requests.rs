@@ -1,4 +1,4 @@
-//! Requests through the daemon: one after the other, from many at once, and with long answers.
+//! Measures requests through the daemon: sequential, from many clients, and with long answers.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use super::client::{Client, frame};
 use super::crowd::{Server, crowd};
 use super::installation::Installation;
 
-/// How long the model that takes part in one request after the other takes for its answer.
-const SOON: Duration = Duration::from_micros(1_500);
+/// The model's response time in sequential requests.
+const MODEL_TIME: Duration = Duration::from_micros(1_500);
 
-const AT_ONCE: &str = "say:1";
+const IMMEDIATE: &str = "say:1";
 
-/// 200 ms in all: the server's timers add one.
-const LATE: &str = "delay:199:say:1";
+/// 200 ms in total: the server's timers add one.
+const DELAYED: &str = "delay:199:say:1";
 
 const CHANNEL: &str = "bench";
 
-/// So many messages of a channel are sent along, by default.
+/// The default number of a channel's messages that are sent along.
 const HISTORY: usize = 50;
 
 const DELTAS: usize = 20_000;
 
 impl Bench<'_> {
-    /// One client that waits for each answer.
+    /// Measures one client that waits for each response.
     pub(in super::super) fn requests(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "requests")?;
         let zino = installation.up()?;
@@ -39,10 +39,10 @@ impl Bench<'_> {
         let count = self.rounds(2_000);
         let mut rows = Vec::new();
         for (name, channel) in [("request", None), ("request with a channel", Some(CHANNEL))] {
-            // Grown to as much history as is ever sent.
-            let grow = request(AT_ONCE, channel, Streamed::No)?;
+            // The history has grown to the most that is ever sent.
+            let grow = request(IMMEDIATE, channel, Streamed::No)?;
             Client::new(&daemon).sample(HISTORY, |_| Ok(grow.clone()))?;
-            let directive = self.answering_soon(&installation, channel)?;
+            let directive = self.timed_directive(&installation, channel)?;
             let request = request(&directive, channel, Streamed::No)?;
             let own = Client::new(&daemon).sample(count, |_| Ok(request.clone()))?;
             self.reset_server()?;
@@ -62,15 +62,15 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// The directive for an answer in [`SOON`]: its pause is shorter by what the server takes for
-    /// its own work on such a request.
-    fn answering_soon(
+    /// Returns the directive for a response within [`MODEL_TIME`]: its pause is reduced by the time that the
+    /// server itself takes for such a request.
+    fn timed_directive(
         &self,
         installation: &Installation,
         channel: Option<&str>,
     ) -> anyhow::Result<String> {
         let directive = |pause: Duration| format!("delay:{}:say:1", pause.as_secs_f64() * 1e3);
-        let guess = SOON.mul_f64(0.75);
+        let guess = MODEL_TIME.mul_f64(0.75);
         let body = model_request(installation, &directive(guess), channel)?;
         let model = Server::Model(self.model_port());
         let taken = crowd(&model, 1, self.rounds(1_000), &body)?
@@ -78,10 +78,12 @@ impl Bench<'_> {
             .median();
         self.reset_server()?;
         let work = taken.saturating_sub(guess);
-        Ok(directive(SOON.saturating_sub(work).max(SOON / 3)))
+        Ok(directive(
+            MODEL_TIME.saturating_sub(work).max(MODEL_TIME / 3),
+        ))
     }
 
-    /// Many clients, each of which waits for its answer.
+    /// Measures many clients, each of which waits for its response.
     pub(in super::super) fn crowds(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "crowds")?;
         let zino = installation.up()?;
@@ -91,8 +93,8 @@ impl Bench<'_> {
         let mut rows = Vec::new();
         for (clients, target, original) in [(64, Some(3_000.0), "76–86/s"), (1_000, None, "")] {
             let count = self.rounds(20_000);
-            let request = request(AT_ONCE, None, Streamed::No)?;
-            let body = model_request(&installation, AT_ONCE, None)?;
+            let request = request(IMMEDIATE, None, Streamed::No)?;
+            let body = model_request(&installation, IMMEDIATE, None)?;
             crowd(&services, clients, count / 10, &request)?;
             let before = zino.cpu()?;
             let own = crowd(&services, clients, count, &request)?;
@@ -129,8 +131,8 @@ impl Bench<'_> {
         }
         for (clients, target, original) in [(64, Some(310.0), "25/s"), (1_000, None, "")] {
             let count = clients * self.rounds(20);
-            let request = request(LATE, None, Streamed::No)?;
-            let body = model_request(&installation, LATE, None)?;
+            let request = request(DELAYED, None, Streamed::No)?;
+            let body = model_request(&installation, DELAYED, None)?;
             let own = crowd(&services, clients, count, &request)?;
             let alone = crowd(&model, clients, count, &body)?;
             self.reset_server()?;
@@ -145,7 +147,7 @@ impl Bench<'_> {
         Ok(rows)
     }
 
-    /// Processor time of a long streamed answer, daemon to loop to router.
+    /// Measures the CPU time of a long streamed answer, from daemon to loop to router.
     pub(in super::super) fn service_streaming(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "streaming")?;
         let mut zino = installation.up()?;
@@ -182,7 +184,7 @@ fn request(message: &str, channel: Option<&str>, streamed: Streamed) -> anyhow::
     frame(&json!({"message": message, "channel_id": channel, "stream": stream}))
 }
 
-/// What the router sends to the model for such a request, more or less.
+/// Returns approximately what the router sends to the model for such a request.
 fn model_request(
     installation: &Installation,
     message: &str,
@@ -244,7 +246,7 @@ fn percentile_rows(
     ]
 }
 
-/// A time without a target.
+/// Returns the row of a time without a target.
 pub(super) fn time_row(
     what: String,
     value: Duration,

@@ -1,4 +1,4 @@
-//! How soon the services answer, and what they cost at rest.
+//! Measures how soon the services respond, and their cost when idle.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use super::super::scenarios::Bench;
 use super::installation::Installation;
 
 impl Bench<'_> {
-    /// Wall-clock from starting the program until every service has answered a ping.
+    /// Measures the wall-clock time from starting the program until every service has answered a ping.
     pub(in super::super) fn service_start(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "start")?;
         let (mut together, mut apart, mut floors) = (Vec::new(), Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ impl Bench<'_> {
         ])
     }
 
-    /// Memory of services that have answered one ping each.
+    /// Measures the memory of services that have answered one ping each.
     pub(in super::super) fn service_memory(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "memory")?;
         let (mut resident, mut proportional, mut apart) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! A turn of several iterations on a long conversation, through `agr` and `rtr`.
+//! Measures a turn of several iterations on a long conversation, through `agr` and `rtr`.
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ use super::installation::Installation;
 
 const MESSAGES: usize = 10_000;
 
-/// How often the model is asked in one turn: the conversation is the same but for its end.
+/// The number of model calls in one turn; only the end of the conversation changes between them.
 const ITERATIONS: u32 = 10;
 
 impl Bench<'_> {
-    /// What such a turn costs the services, all in one process and each in its own.
+    /// Measures what such a turn costs the services, in one process and in separate ones.
     pub(in super::super) fn long_turns(&self) -> anyhow::Result<Vec<Row>> {
         let installation = Installation::new(self, "turns")?;
         let count = self.rounds(20);
@@ -89,8 +89,8 @@ impl Bench<'_> {
     }
 }
 
-/// The conversation of the floor, whose last message makes the model call a tool that does not exist
-/// until the last iteration: no program runs.
+/// Returns the conversation of the floor. Its last message makes the model call a tool that does not
+/// exist until the last iteration, so no program runs.
 fn turn_request() -> anyhow::Result<Vec<u8>> {
     let calls = ITERATIONS - 1;
     let last = format!("rawloop:{calls}:<tool_call>{{\"name\": \"none\"}}</tool_call>");

@@ -114,7 +114,7 @@ fn the_model_reads_a_skill_through_its_tool() {
     );
     assert_eq!(results(&frames), [(false, expected)]);
     let frames = zot.turn("2", "tool:skill:{\"name\":\"yours\"}");
-    let expected = format!("there is no skill \"yours\"; there are: mine, {BUILT_IN}");
+    let expected = format!("unknown skill \"yours\"; available skills: mine, {BUILT_IN}");
     assert_eq!(results(&frames), [(true, expected)]);
 }
 

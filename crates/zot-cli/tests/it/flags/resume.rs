@@ -94,7 +94,7 @@ fn without_a_number_nothing_is_sent() {
     // A word may have been meant as an id.
     let (workdir, _) = with_session();
     let ran = run_in(workdir, &["-p", "-r", "nothing", "else"], "");
-    assert_refused(&ran, "there is no session \"nothing\"");
+    assert_refused(&ran, "no session \"nothing\"");
 }
 
 #[test]

@@ -43,7 +43,11 @@ fn a_key_is_pasted_checked_and_stored() {
     assert!(kept.contains("it works, 2 models"), "{kept}");
     let ended = login.wait(PATIENCE);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("…cdef of openai"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("openai key …cdef"),
+        "{}",
+        ended.stdout
+    );
     assert!(!ended.stdout.contains(GOOD));
     let path = workdir.zot_home().join("auth.json");
     assert_eq!(

@@ -62,8 +62,8 @@ fn show_numbers_the_prompts_and_reports_damage() {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
     let summary = project.sessions(&["show", "--summary", &id]).stdout;
-    assert!(summary.contains("messages, "), "{summary}");
-    assert!(shown.starts_with(summary.split("said  ").next().unwrap()));
+    assert!(summary.contains(", including 3 prompts"), "{summary}");
+    assert!(shown.starts_with(summary.split("messages  ").next().unwrap()));
     assert!(!summary.contains("] user"), "{summary}");
     let value = project.sessions_json(&["show", &id]);
     assert_eq!(value["messages"].as_array().unwrap().len(), 8);

@@ -66,7 +66,7 @@ fn resume_accepts_the_beginning_of_an_id_or_a_path() {
     let ended = ended.run("");
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.contains("there is no session \"nothing\""),
+        ended.stderr.contains("no session \"nothing\""),
         "{}",
         ended.stderr
     );

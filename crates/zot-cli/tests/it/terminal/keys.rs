@@ -96,13 +96,13 @@ fn a_key_entered_in_the_chat_is_never_shown() {
         screen.contains(&format!("key of openai: {}", "•".repeat(WRONG.len())))
     });
     terminal.press("Enter");
-    terminal.wait_for("openai refuses the key (http 401): nothing was kept");
+    terminal.wait_for("openai refuses the key (http 401); the key was not stored");
     assert_eq!(kept(&terminal), json!({}));
     // Another key can be entered immediately.
     paste(&terminal, &format!("{GOOD}\n"));
     terminal.wait_until("bullets", |screen| screen.contains(&"•".repeat(GOOD.len())));
     terminal.press("Enter");
-    terminal.wait_for("…mnop of openai");
+    terminal.wait_for("openai key …mnop");
     terminal.wait_until("the chat again", |screen| {
         screen.trim_end().lines().rev().nth(1) == Some("❯")
     });
@@ -180,7 +180,7 @@ fn the_page_accepts_the_key_for_the_chat_too() {
     let page = line.unwrap().trim();
     let response = browse(page, Some(&format!("key={GOOD}")));
     assert!(response.contains("it works"), "{response}");
-    terminal.wait_for("…mnop of openai");
+    terminal.wait_for("openai key …mnop");
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
     assert_unseen(&terminal, &bytes, GOOD);
 }
@@ -196,7 +196,7 @@ fn the_command_asks_in_the_terminal_and_restores_it() {
         let code = match ending {
             "kept" => {
                 terminal.press("Enter");
-                terminal.wait_for("it works, 1 models");
+                terminal.wait_for("it works, 1 model)");
                 0
             }
             "TERM" => {

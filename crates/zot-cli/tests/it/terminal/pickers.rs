@@ -24,7 +24,7 @@ fn a_session_is_previewed_before_it_is_continued() {
     terminal.type_text("/session");
     terminal.wait_for("▸ /session ");
     terminal.press("Enter");
-    terminal.wait_for("2 of them prompts");
+    terminal.wait_for("including 2 prompts");
     terminal.type_line("/session export out.md");
     terminal.wait_for("out.md: 8 messages");
     let exported = terminal.workdir.read("out.md").unwrap();
