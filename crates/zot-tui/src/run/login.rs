@@ -20,6 +20,8 @@ pub(super) struct Login {
     credentials: Rc<Credentials>,
     provider: String,
     probe: KeyProbe,
+    /// The provider of this conversation if the login is for another one.
+    other_provider: Option<String>,
     /// Resolves to the key that was stored on the page.
     page: Option<Pending<Result<StoredKey, KeyPageError>>>,
     /// Resolves to the outcome of a key that was typed here.
@@ -68,10 +70,12 @@ impl Chat {
             Ok(opened) => opened,
             Err(problem) => return Input::failure(problem),
         };
+        let current = self.runtime.provider();
         let mut login = Login {
             credentials,
             provider: provider.clone(),
             probe: request.probe,
+            other_provider: (current != provider).then(|| current.to_owned()),
             page: None,
             check: None,
             browser_login: None,
@@ -204,21 +208,30 @@ pub(super) async fn next_login(login: &mut Option<Login>) -> Vec<Input> {
     let Some(open) = login else {
         return std::future::pending().await;
     };
-    let inputs = if let Some(browser_login) = &mut open.browser_login {
+    let mut inputs = if let Some(browser_login) = &mut open.browser_login {
         browser_login.next(&open.provider).await
     } else {
         tokio::select! {
-        checked = finished(&mut open.check) => match checked {
-                        Ok(stored) => credentials_changed(stored),
-                        Err(reason) => vec![Input::Login(LoginInput::KeyRefused(reason))],
-                    },
-                    served = finished(&mut open.page) => match served {
-                        Ok(kept) => credentials_changed(kept.to_string()),
-                        // The key can still be typed here.
-                        Err(_) => vec![Input::Login(LoginInput::PageClosed)],
-                    },
-                }
+            checked = finished(&mut open.check) => match checked {
+                Ok(stored) => credentials_changed(stored),
+                Err(reason) => vec![Input::Login(LoginInput::KeyRefused(reason))],
+            },
+            served = finished(&mut open.page) => match served {
+                Ok(stored) => credentials_changed(stored.to_string()),
+                // The key can still be typed here.
+                Err(_) => vec![Input::Login(LoginInput::PageClosed)],
+            },
+        }
     };
+    let logged_in = |input: &Input| matches!(input, Input::Login(LoginInput::LoggedIn));
+    if let Some(current) = &open.other_provider
+        && inputs.iter().any(logged_in)
+    {
+        let provider = &open.provider;
+        inputs.push(Input::note(format!(
+            "this conversation keeps using {current}; restart with --provider {provider} to use {provider}"
+        )));
+    }
     let ends_login = |input: &Input| {
         matches!(
             input,

@@ -152,8 +152,9 @@ fn faults_of_responses() {
         ),
         "ended instead of answering",
     );
-    fails(
-        &changed("\"content\":[{", "\"content\":{\"x\":[{"),
+    let malformed = changed("\"content\":[{", "\"content\":{\"x\":[{");
+    assert_failure(
+        report_with(&manifest("good"), &malformed, "1"),
         "tool_result",
     );
     warns(

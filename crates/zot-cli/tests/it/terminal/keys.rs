@@ -181,6 +181,7 @@ fn the_page_accepts_the_key_for_the_chat_too() {
     let response = browse(page, Some(&format!("key={GOOD}")));
     assert!(response.contains("it works"), "{response}");
     terminal.wait_for("openai key …mnop");
+    terminal.wait_for("this conversation keeps using offline");
     assert_eq!(kept(&terminal)["openai"]["api_key"], GOOD);
     assert_unseen(&terminal, &bytes, GOOD);
 }
