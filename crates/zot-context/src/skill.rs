@@ -109,7 +109,7 @@ pub enum SkillError {
     Name(String),
     #[error("its description is longer than 1024 bytes")]
     LongDescription,
-    #[error("it says nothing: there is no text behind the front matter")]
+    #[error("no text after the front matter")]
     Empty,
 }
 

@@ -11,7 +11,7 @@ use crate::{Durability, Session, SessionError, SessionLog, SessionMeta};
 /// A session could not be forked.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
-    #[error("the session has {prompts} prompts: there is no number {wanted}")]
+    #[error("no prompt number {wanted}: the session has {prompts} prompts")]
     NoSuchPrompt { wanted: usize, prompts: usize },
     #[error(transparent)]
     Session(#[from] SessionError),

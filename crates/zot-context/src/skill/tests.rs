@@ -47,7 +47,10 @@ fn what_is_missing_is_named() {
             "---\ndescription: d\nname: ../x\n---\nx",
             "\"../x\" is no name",
         ),
-        ("---\ndescription: d\n---\n\n", "it says nothing"),
+        (
+            "---\ndescription: d\n---\n\n",
+            "no text after the front matter",
+        ),
         (
             "---\ndescription: d\nallowed-tools: {a: b}\n---\nx",
             "its allowed-tools must be",

@@ -26,7 +26,7 @@ pub(super) enum TlsError {
         problem: pem::Error,
     },
     #[error(
-        "there is no certificate in {} ({variable}): name a PEM file, or unset the variable",
+        "no certificate in {} ({variable}): name a PEM file, or unset the variable",
         .path.display()
     )]
     Missing {

@@ -69,7 +69,7 @@ impl fmt::Display for LogoutReport {
                     true => write!(formatter, "Forgot the credential of {provider}.")?,
                     false => write!(
                         formatter,
-                        "There is no credential of {provider} in {}.",
+                        "No credential for {provider} in {}.",
                         file.display()
                     )?,
                 }

@@ -70,7 +70,7 @@ fn logging_out_reports_what_was_removed() {
         "{first}"
     );
     let again = log_out(&credentials, "openai").unwrap().to_string();
-    let expected = format!("There is no credential of openai in {}.", path.display());
+    let expected = format!("No credential for openai in {}.", path.display());
     assert!(again.starts_with(&expected), "{again}");
     let rest = log_out_everywhere(&credentials).unwrap();
     assert_eq!(rest.to_string(), "Forgot the credentials of groq.");

@@ -57,9 +57,9 @@ impl Runtime {
             .collect();
         let known = match known.is_empty() {
             true => String::new(),
-            false => format!(" (there are {})", known.join(", ")),
+            false => format!(" (available: {})", known.join(", ")),
         };
-        Some(format!("there is no template /{name}{known}; sent as text"))
+        Some(format!("no template /{name}{known}; sent as text"))
     }
 
     /// Reads the files and directories that a text mentions as `@path`, to be appended to it. Only for

@@ -50,7 +50,7 @@ fn a_missing_template_is_named_before_the_prompt_is_sent() {
         (run.code, run.stderr.as_str()),
         (
             Some(0),
-            "zot: warning: there is no template /reviw (there are /review); sent as text\n"
+            "zot: warning: no template /reviw (available: /review); sent as text\n"
         )
     );
 }

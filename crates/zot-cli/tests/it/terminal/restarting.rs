@@ -38,11 +38,9 @@ fn a_copy_is_a_session_immediately_and_survives_a_logout() {
     terminal.type_line("/export copy.md");
     terminal.wait_for("copy.md: 4 messages");
     terminal.type_line("/logout nobody");
-    terminal.wait_for("There is no credential of nobody");
+    terminal.wait_for("No credential for nobody");
     terminal.wait_until("the conversation", |screen| {
-        let (_, after) = screen
-            .rsplit_once("There is no credential")
-            .unwrap_or_default();
+        let (_, after) = screen.rsplit_once("No credential for").unwrap_or_default();
         after.contains("a conversation of 4 messages")
     });
 }
@@ -58,7 +56,7 @@ fn an_unsaved_conversation_is_carried_over_and_stays_unsaved() {
     terminal.type_line("/confirm on");
     terminal.wait_for("asks before tools");
     terminal.type_line("/logout nobody");
-    terminal.wait_for("There is no credential of nobody");
+    terminal.wait_for("No credential for nobody");
     terminal.wait_for("resumed a conversation of 4 messages");
     terminal.wait_for("asks before tools");
     terminal.type_line("run: echo second");
