@@ -173,7 +173,7 @@ impl Extension {
     /// Logs a response without a request: never asked for, sent twice, too late, or of the wrong kind.
     fn unexpected(&self, frame: &str, id: &str, waiting: Option<Waiting>) {
         match waiting {
-            None => self.remark(&format!("{frame}: nobody waits for {id:?} (any more)")),
+            None => self.remark(&format!("{frame}: no request waits for {id:?} (any more)")),
             Some(waiting) => {
                 self.remark(&format!("{frame}: {id:?} was asked something else"));
                 waiting.fail(RequestError::Invalid(format!("it answered with a {frame}")));

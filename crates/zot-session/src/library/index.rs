@@ -136,7 +136,10 @@ pub(super) fn summaries(
 ) -> io::Result<Vec<Summary>> {
     let path = root.join(FILE);
     zot_files::check_regular(&path).map_err(|error| {
-        let problem = format!("{}: {error}: remove it, it is made anew", path.display());
+        let problem = format!(
+            "{}: {error}: remove it; zot makes a new one",
+            path.display()
+        );
         io::Error::new(error.kind(), problem)
     })?;
     let index = zot_files::read_bytes(&path, MAX_INDEX_BYTES);

@@ -22,13 +22,13 @@ fn results_without_a_call() {
     check_result(
         "unknown-ids",
         "asked",
-        r#"tool_result: nobody waits for "999999""#,
+        r#"tool_result: no request waits for "999999""#,
     );
 }
 
 #[test]
 fn two_results_for_one_call() {
-    check_result("twice", "first", "tool_result: nobody waits for");
+    check_result("twice", "first", "tool_result: no request waits for");
 }
 
 #[test]
