@@ -37,7 +37,7 @@ use crate::program::{AgentArguments, Attachments, Failure, Outcome};
 /// Show agents in a web page.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints the address of the page, which contains a token: anyone who has it sees everything.
+Prints the address of the page, which contains a token: treat it like a password.
 Agents can also attach: zot rpc | nc -U \"$XDG_RUNTIME_DIR/glasspane/glasspane.sock\"")]
 pub struct ServeArguments {
     /// The address of the page; port 0 chooses a free port
@@ -86,7 +86,7 @@ pub async fn run(arguments: ServeArguments) -> Result<(), Failure> {
     })?;
     if !address.ip().is_loopback() {
         print_error(&format!(
-            "warning: {address} can be reached from other machines, and nothing is encrypted: anyone who sees the token sees everything"
+            "warning: {address} can be reached from other machines, and nothing is encrypted: the token and all events can be read on the network"
         ));
     }
     let mut agents = Attachments::start(&hub, &with_socket(arguments.agents))?;

@@ -1,4 +1,4 @@
-//! The table of settings: their values, and who may set them.
+//! The table of settings: their values, and which sources may set them.
 
 use serde_json::Value;
 

@@ -23,9 +23,8 @@
 //! let mut events = runtime.prompt("say hello", Vec::new())?;
 //! while events.next().await.is_some() {}
 //!
-//! let [session] = &sessions::list(&workspace, Scope::Here)?[..] else {
-//!     panic!("one session");
-//! };
+//! let found = sessions::list(&workspace, Scope::Here)?;
+//! let session = found.first().ok_or("expected one session")?;
 //! let page = "hello.html".as_ref();
 //! let report = sessions::export_to_file(
 //!     &workspace,

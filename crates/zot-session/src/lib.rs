@@ -14,14 +14,14 @@ mod line;
 mod lock;
 mod log;
 mod meta;
-#[cfg(test)]
-mod original_tests;
 mod portable;
 mod reader;
 mod recent;
 mod record;
 mod report;
 mod search;
+#[cfg(test)]
+mod tests;
 
 pub use checkpoint::{
     Before, Change, CheckpointError, Checkpoints, FileOutcome, IfChanged, Undone, UndoneFile,

@@ -10,7 +10,7 @@ use super::values::{trim_names, unset_empty};
 #[derive(Args)]
 #[command(next_help_heading = heading::MODEL)]
 pub(super) struct ModelArguments {
-    /// Who runs the model: anthropic, openai, gemini, ollama, openrouter, … (`zot --list-models`),
+    /// The provider of the model: anthropic, openai, gemini, ollama, openrouter, … (`zot --list-models`),
     /// one of your providers.json, or offline, a stand-in that needs no key
     #[arg(long, value_name = "NAME", help_heading = heading::COMMON, display_order = 5)]
     pub(super) provider: Option<String>,

@@ -1,4 +1,4 @@
-//! The extensions that were started together, and who owns which name.
+//! The extensions that were started together, and which of them owns each name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -127,8 +127,8 @@ impl<'a> Row<'a> {
 
 /// Returns the summaries of `files`, from the index where it is valid.
 ///
-/// A damaged or oversized index is rebuilt. One that is not a regular file was put there by
-/// someone, who must remove it.
+/// A damaged or oversized index is rebuilt. One that is not a regular file is left alone: zot did
+/// not create it.
 pub(super) fn summaries(
     root: &Path,
     files: Vec<Found>,
