@@ -88,8 +88,10 @@ class ClientTest(unittest.TestCase):
 def is_running(pid):
     try:
         with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+            first_thread_ended = stat.read().rsplit(")", 1)[1].split()[0] == "Z"
+        # Its parent learns of the end only when the last thread has ended too.
+        return not first_thread_ended or len(os.listdir(f"/proc/{pid}/task")) > 1
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 

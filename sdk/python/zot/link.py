@@ -87,7 +87,7 @@ class Link:
         self._outbox: queue.SimpleQueue[Union[None, bytes, Stream]] = queue.SimpleQueue()
         self._tools = tools
         self._stderr = Tail()
-        self._closing = self._greeted = self._reads_all = False
+        self._closing = self._greeted = self._reads_all = self._read_to_end = False
         self._on_notice = on_notice
         self._notices = Lane("notice", 1)
         self._stderr_reader = threading.Thread(target=self._read_stderr, name="zot-stderr", daemon=True)
@@ -163,7 +163,8 @@ class Link:
     @property
     def is_alive(self) -> bool:
         self._check_process()
-        if self._session.failure is None and self._process.poll() is not None:
+        # While another thread asks for the status, `poll` knows nothing.
+        if self._session.failure is None and (self._read_to_end or self._process.poll() is not None):
             self._reader.join(_EXIT_SECONDS)  # It reads what is left and finds out why.
         return self._session.failure is None
 
@@ -259,6 +260,7 @@ class Link:
             self._end(decoder.failure)
 
     def _end(self, garbage: Optional[str]) -> None:
+        self._read_to_end = True
         if garbage is not None:
             self._process.kill()
         try:
