@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Access, BLOCK_BYTES, FILE_MODE, Inspected, Locked, Stamp, lock, stamp_of, unfinished};
-use crate::memory::array::Shape;
-use crate::memory::directory::Directory;
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
+use crate::memory::files::array::Shape;
+use crate::memory::files::directory::Directory;
 
 /// How long a file that looks cut off must stay unchanged before it is repaired: the original truncates
 /// a file and then rewrites it.
@@ -21,7 +21,10 @@ const SETTLING_TIME: Duration = Duration::from_millis(100);
 /// Creates a file with its first elements; returns `false` when it exists already.
 ///
 /// The caller holds the directory's lock.
-pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool, StoreError> {
+pub(in crate::memory::files) fn create(
+    path: &Path,
+    elements: &Elements,
+) -> Result<bool, StoreError> {
     let new = sibling(path, "new");
     let made = write_new(&new, |file| file.write_all(&elements.closed(OPENING))).and_then(|()| {
         match fs::hard_link(&new, path) {
@@ -38,7 +41,7 @@ pub(in crate::memory) fn create(path: &Path, elements: &Elements) -> Result<bool
 /// Replaces a file by what `fill` writes.
 ///
 /// The caller holds the directory's lock, and the file's when there is one.
-pub(in crate::memory) fn replace(
+pub(in crate::memory::files) fn replace(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), StoreError> {
@@ -78,7 +81,7 @@ pub(super) fn grow(locked: &Locked, kept: u64, bytes: &[u8]) -> Result<Stamp, St
 /// Rewrites a file as a canonical array. A copy of a torn file is kept beside it.
 ///
 /// The caller holds the directory's lock and none on the file.
-pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
+pub(in crate::memory::files) fn normalise(path: &Path) -> Result<(), StoreError> {
     let mut before: Option<Inspected> = None;
     for _ in 0..super::MAX_REPLACED_FILE_ATTEMPTS {
         let Some(locked) = lock(path, Access::Append)? else {
@@ -111,7 +114,7 @@ pub(in crate::memory) fn normalise(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Repairs a file whose end was cut off. Only the end of an intact one is read.
-pub(in crate::memory) fn repair_torn(
+pub(in crate::memory::files) fn repair_torn(
     path: &Path,
     directory: &Directory,
 ) -> Result<bool, StoreError> {
@@ -129,7 +132,7 @@ pub(in crate::memory) fn repair_torn(
 }
 
 /// Whether a file's end was cut off and is not just being written by a program that takes no locks.
-pub(in crate::memory) fn is_torn(path: &Path) -> Result<bool, StoreError> {
+pub(in crate::memory::files) fn is_torn(path: &Path) -> Result<bool, StoreError> {
     let is_torn_now = || match lock(path, Access::Read)? {
         Some(locked) => ends_torn(&locked),
         None => Ok(false),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use zot_files::{create_private_directory, open_itself};
 
-use super::error::StoreError;
 use super::file::FILE_MODE;
+use crate::memory::error::StoreError;
 
 #[derive(Debug, Clone)]
 pub(super) struct Directory(PathBuf);

@@ -11,10 +11,10 @@ use zot_wire::zino::{Message, Messages};
 use super::array::Shape;
 use super::channels::parsed;
 use super::directory::Directory;
-use super::element::{Elements, Memory};
-use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
-use super::index::{Index, Wanted};
+use crate::memory::element::{Elements, Memory};
+use crate::memory::error::StoreError;
+use crate::memory::index::{Index, Wanted};
 
 /// The length from which reading a file takes noticeable time.
 ///

@@ -12,12 +12,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::service;
-use crate::memory::hard::NewMemory;
+use crate::memory::files::hard::NewMemory;
 
 const DIRECTORY: &str = "ZINO_MEM_TEST_DIRECTORY";
 const WRITER: &str = "ZINO_MEM_TEST_WRITER";
 const FROM: &str = "ZINO_MEM_TEST_FROM";
-const CHILD: [&str; 3] = ["--exact", "memory::tests::crash::child", "--nocapture"];
+const CHILD: [&str; 3] = [
+    "--exact",
+    "memory::files::tests::crash::child",
+    "--nocapture",
+];
 
 /// Not a test: the child process that the other tests start. Writes until it is killed or fails.
 #[test]

@@ -15,9 +15,9 @@ use zot_wire::zino::Message;
 
 use super::array::Shape;
 use super::directory::Directory;
-use super::element::{Elements, StoredMessage};
-use super::error::StoreError;
 use super::file::{self, Access, Inspected, Locked};
+use crate::memory::element::{Elements, StoredMessage};
+use crate::memory::error::StoreError;
 
 use names::{Names, Purpose};
 

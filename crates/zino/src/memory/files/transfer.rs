@@ -5,8 +5,9 @@ use tokio::sync::mpsc::Sender;
 use zot_wire::zino::Messages;
 use zot_wire::zino::memory::{ExportedItem, ImportedItem, Response};
 
+use super::FileStore;
 use super::hard::NewMemory;
-use super::{RequestError, Store};
+use crate::memory::RequestError;
 use crate::service::HungUp;
 
 /// How many messages or memories are transferred together.
@@ -14,7 +15,7 @@ use crate::service::HungUp;
 /// Limit: the next messages or memories come in another item of an export or step of an import.
 const TRANSFER_BATCH: usize = 100;
 
-impl Store {
+impl FileStore {
     pub(super) fn export(&self, frames: &Sender<Response>) -> Result<Response, RequestError> {
         let mut items = 0_u64;
         let mut send_item = |item: ExportedItem| {

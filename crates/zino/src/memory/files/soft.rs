@@ -7,8 +7,8 @@ use zot_files::read_bytes;
 
 use super::MAX_STORED_BYTES;
 use super::directory::Directory;
-use super::error::StoreError;
 use super::file;
+use crate::memory::error::StoreError;
 
 pub(super) struct SoftMemory {
     directory: Directory,

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use zot_wire::zino::Message;
 
 use super::Channels;
-use crate::memory::directory::Directory;
+use crate::memory::files::directory::Directory;
 
 fn channels(directory: &Path) -> Channels {
     Channels::new(Directory::new(directory.to_owned()))

@@ -16,8 +16,8 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::array::{Scanner, Shape};
-use super::element::{CLOSING, Elements, OPENING, SEPARATOR};
-use super::error::StoreError;
+use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
+use crate::memory::error::StoreError;
 
 pub(super) use repair::{create, is_torn, normalise, repair_torn, replace};
 

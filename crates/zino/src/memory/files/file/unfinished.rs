@@ -12,7 +12,7 @@ use zot_files::read_bytes;
 
 use super::repair::{sibling, write_new};
 use super::{Inspected, Locked};
-use crate::memory::MAX_STORED_BYTES;
+use crate::memory::files::MAX_STORED_BYTES;
 
 const PURPOSE: &str = "append";
 

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zot_files::{open_itself, read_bytes};
 
-use crate::memory::MAX_STORED_BYTES;
-use crate::memory::directory::Directory;
+use crate::memory::files::MAX_STORED_BYTES;
 use crate::memory::error::StoreError;
-use crate::memory::file::FILE_MODE;
+use crate::memory::files::directory::Directory;
+use crate::memory::files::file::FILE_MODE;
 
 /// Longer names get a hash: file systems allow 255 bytes.
 ///

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use super::TornFiles;
 use super::hard::NewMemory;
-use super::index::Wanted;
-use super::{MemoryService, TornFiles};
 use crate::config::Config;
 use crate::exchange::exchange;
 use crate::logging::{Level, Log};
+use crate::memory::MemoryService;
+use crate::memory::index::Wanted;
 use crate::peer::Peer;
 use crate::service::Service as _;
 use zot_wire::zino::Message;
