@@ -53,7 +53,7 @@ impl DaemonService {
             self.remember(channel, &request.message, finished.text())
                 .await;
         }
-        responses.finish(finished.into()).await;
+        responses.finish(finished.into_response(None)).await;
     }
 
     async fn system_prompt(&self) -> Option<String> {
@@ -97,6 +97,8 @@ impl DaemonService {
                 Message::new("user", message),
                 Message::new("assistant", text),
             ],
+            call: None,
+            hold: None,
         };
         let error = match self.peers.memory.ask(request).await {
             Ok(response) => match response.as_failure() {

@@ -24,4 +24,4 @@ mod tests;
 pub use frame::Frame;
 pub use message::{Content, Message, Messages};
 pub use request::{Request, RequestError};
-pub use response::{Failure, Response};
+pub use response::{ErrorCode, Failure, Response};

@@ -26,20 +26,19 @@ impl Finished {
             Self::Collected { content } => content,
         }
     }
-}
 
-/// The last frame for the client.
-impl From<Finished> for Response {
-    fn from(finished: Finished) -> Self {
-        match finished {
-            Finished::Streamed {
+    /// The last frame for the client; `unsaved` says why the exchange was not stored.
+    pub(super) fn into_response(self, unsaved: Option<String>) -> Response {
+        match self {
+            Self::Streamed {
                 full_text,
                 iterations,
-            } => Self::Done {
+            } => Response::Done {
                 full_text,
                 iterations,
+                unsaved,
             },
-            Finished::Collected { content } => Self::Response { content },
+            Self::Collected { content } => Response::Response { content, unsaved },
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum StoreError {
     Stopped,
     #[error("the memory is full")]
     Full,
+    #[error("call, owner and fence need a database: set [store] url, or leave them out")]
+    NeedsDatabase,
 }
 
 impl StoreError {

@@ -119,6 +119,8 @@ impl FileStore {
             Request::AppendHistory {
                 channel_id,
                 messages,
+                call: None,
+                hold: None,
             } => match self.channels.append_without_waiting(channel_id, messages) {
                 Ok(true) => Some(Response::Done),
                 Ok(false) => None,
@@ -144,6 +146,8 @@ impl FileStore {
             Request::AppendHistory {
                 channel_id,
                 messages,
+                call: None,
+                hold: None,
             } => {
                 self.channels.append(&channel_id, &messages)?;
                 Response::Done
@@ -166,9 +170,18 @@ impl FileStore {
             Request::SearchHard { query, top_k } => Response::HardMemories {
                 results: self.search(&query, top_k)?,
             },
-            Request::StoreHard { messages, tag } => Response::Stored {
+            Request::StoreHard {
+                messages,
+                tag,
+                call: None,
+            } => Response::Stored {
                 id: self.hard.store(&[NewMemory { messages, tag }])?,
             },
+            // Writers of files lock for the time of a write.
+            Request::HoldChannel { .. } => Response::Held { fence: None },
+            Request::AppendHistory { .. } | Request::StoreHard { .. } => {
+                return Err(StoreError::NeedsDatabase.into());
+            }
             Request::DeleteHard { id } => {
                 self.hard.delete(id)?;
                 Response::Done

@@ -55,7 +55,7 @@ pub async fn ask(
                 output.flush()?;
             }
             Some(Response::Done { .. }) => break,
-            Some(Response::Response { content }) => {
+            Some(Response::Response { content, .. }) => {
                 output.write_all(content.as_bytes())?;
                 break;
             }

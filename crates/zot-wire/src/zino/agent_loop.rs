@@ -59,6 +59,13 @@ impl super::Request for Request {
             Self::Run(_) => "run",
         }
     }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            // It may have run programs.
+            Self::Run(_) => false,
+        }
+    }
 }
 
 fn max_iterations(frame: &Frame) -> Result<Option<u64>, RequestError> {
@@ -128,7 +135,7 @@ impl Serialize for Response {
             Self::Done {
                 full_text,
                 iterations,
-            } => write_done(serializer, full_text, *iterations),
+            } => write_done(serializer, full_text, *iterations, None),
             Self::Result {
                 content,
                 iterations,

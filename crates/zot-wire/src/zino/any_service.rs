@@ -44,6 +44,12 @@ impl super::Request for Request {
             Self::Version => "version",
         }
     }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Ping | Self::Version => true,
+        }
+    }
 }
 
 impl Serialize for Request {

@@ -40,6 +40,12 @@ impl super::Request for Request {
         }
     }
 
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Build { .. } => true,
+        }
+    }
+
     fn channel_id(&self) -> Option<&str> {
         match self {
             Self::Build { channel_id, .. } => channel_id.as_deref(),

@@ -23,9 +23,13 @@ pub enum Response {
     Done {
         full_text: String,
         iterations: Option<u64>,
+        /// Ours: why the exchange is not in the channel's history, although it should be.
+        unsaved: Option<String>,
     },
     Response {
         content: String,
+        /// As in [`Self::Done`].
+        unsaved: Option<String>,
     },
     Error(Failure),
     Other(Value),
@@ -57,6 +61,11 @@ impl super::Request for Request {
         }
     }
 
+    fn is_repeatable(&self) -> bool {
+        // It may have run programs.
+        false
+    }
+
     fn channel_id(&self) -> Option<&str> {
         self.channel_id.as_deref()
     }
@@ -83,9 +92,11 @@ impl super::Response for Response {
             }
             Some("done") if frame.text("full_text").is_some() => Self::Done {
                 iterations: frame.field("iterations").and_then(Value::as_u64),
+                unsaved: frame.take_text("unsaved"),
                 full_text: frame.take_text("full_text").unwrap_or_default(),
             },
             Some("response") => Self::Response {
+                unsaved: frame.take_text("unsaved"),
                 content: frame.take_text("content").unwrap_or_default(),
             },
             Some("error") => Self::Error(Failure::read(frame)),
@@ -103,10 +114,15 @@ impl Serialize for Response {
             Self::Done {
                 full_text,
                 iterations,
-            } => write_done(serializer, full_text, *iterations),
-            Self::Response { content } => {
-                write_fields!(serializer, "content": content, "type": "response")
-            }
+                unsaved,
+            } => write_done(serializer, full_text, *iterations, unsaved.as_deref()),
+            Self::Response {
+                content,
+                unsaved: None,
+            } => write_fields!(serializer, "content": content, "type": "response"),
+            Self::Response { content, unsaved } => write_fields!(
+                serializer, "content": content, "type": "response", "unsaved": unsaved,
+            ),
             Self::Error(failure) => failure.serialize(serializer),
             Self::Other(value) => value.serialize(serializer),
         }

@@ -99,6 +99,13 @@ impl super::Request for Request {
             Self::Capabilities => "capabilities",
         }
     }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Execute(_) => false,
+            Self::Validate(_) | Self::Capabilities => true,
+        }
+    }
 }
 
 impl Serialize for Request {

@@ -21,6 +21,17 @@ pub enum Request {
     AppendHistory {
         channel_id: String,
         messages: Vec<Message>,
+        /// Ours: names the append, so that a repeated request is stored once.
+        call: Option<String>,
+        /// Ours: the hold that the writer has on the channel.
+        hold: Option<Hold>,
+    },
+    /// Ours: makes `owner` the only writer of the channel until the caller hangs up. With a fence, continues
+    /// a hold that another `mem` has granted.
+    HoldChannel {
+        channel_id: String,
+        owner: String,
+        fence: Option<i64>,
     },
     ClearHistory {
         channel_id: String,
@@ -34,6 +45,8 @@ pub enum Request {
     StoreHard {
         messages: Vec<Message>,
         tag: String,
+        /// As in [`Self::AppendHistory`].
+        call: Option<String>,
     },
     DeleteHard {
         id: u64,
@@ -48,9 +61,25 @@ pub enum Request {
     },
 }
 
+/// The right to write to a channel: every new owner gets a higher fence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    pub owner: String,
+    pub fence: i64,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Response {
     Done,
+    /// Ours: the number of the append that `call` names, counted from 1 within its channel.
+    Appended {
+        sequence: i64,
+    },
+    /// Ours: the channel is held until the caller hangs up. Without a fence the store needs none: its
+    /// writers lock.
+    Held {
+        fence: Option<i64>,
+    },
     History {
         messages: Vec<Message>,
     },
@@ -111,7 +140,14 @@ impl super::Request for Request {
             },
             "append_history" => Self::AppendHistory {
                 channel_id: required_channel(&frame)?,
+                call: call(&frame)?,
+                hold: hold(&frame)?,
                 messages: stored_messages(&mut frame)?,
+            },
+            "hold_channel" => Self::HoldChannel {
+                channel_id: required_channel(&frame)?,
+                owner: short_text(&frame, "owner")?.ok_or(RequestError::wrong("owner", NAME))?,
+                fence: frame.integer("fence")?,
             },
             "clear_history" => Self::ClearHistory {
                 channel_id: required_channel(&frame)?,
@@ -123,6 +159,7 @@ impl super::Request for Request {
             },
             "store_hard" => Self::StoreHard {
                 tag: tag(&mut frame)?,
+                call: call(&frame)?,
                 messages: stored_messages(&mut frame)?,
             },
             "delete_hard" => Self::DeleteHard {
@@ -147,6 +184,7 @@ impl super::Request for Request {
         match self {
             Self::GetHistory { .. } => "get_history",
             Self::AppendHistory { .. } => "append_history",
+            Self::HoldChannel { .. } => "hold_channel",
             Self::ClearHistory { .. } => "clear_history",
             Self::ListChannels => "list_channels",
             Self::SearchHard { .. } => "search_hard",
@@ -163,9 +201,57 @@ impl super::Request for Request {
         match self {
             Self::GetHistory { channel_id, .. }
             | Self::AppendHistory { channel_id, .. }
+            | Self::HoldChannel { channel_id, .. }
             | Self::ClearHistory { channel_id } => Some(channel_id),
             _ => None,
         }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::GetHistory { .. }
+            | Self::HoldChannel { .. }
+            | Self::ListChannels
+            | Self::SearchHard { .. }
+            | Self::GetSoft
+            | Self::Export => true,
+            Self::AppendHistory { call, .. } | Self::StoreHard { call, .. } => call.is_some(),
+            // Again, these would undo what others did in between.
+            Self::ClearHistory { .. }
+            | Self::DeleteHard { .. }
+            | Self::SetSoft { .. }
+            | Self::Import { .. } => false,
+        }
+    }
+}
+
+/// The longest `call` and `owner`, in bytes.
+///
+/// Limit: a longer `call` or `owner` is refused.
+const MAX_NAME_BYTES: usize = 200;
+
+const NAME: &str = "a string of 1 to 200 bytes";
+
+fn short_text(frame: &Frame, field: &'static str) -> Result<Option<String>, RequestError> {
+    match frame.field(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) if (1..=MAX_NAME_BYTES).contains(&name.len()) => {
+            Ok(Some(name.clone()))
+        }
+        Some(_) => Err(RequestError::wrong(field, NAME)),
+    }
+}
+
+fn call(frame: &Frame) -> Result<Option<String>, RequestError> {
+    short_text(frame, "call")
+}
+
+fn hold(frame: &Frame) -> Result<Option<Hold>, RequestError> {
+    match (short_text(frame, "owner")?, frame.integer("fence")?) {
+        (Some(owner), Some(fence)) => Ok(Some(Hold { owner, fence })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(RequestError::wrong("fence", "given with owner")),
+        (None, Some(_)) => Err(RequestError::wrong("owner", "given with fence")),
     }
 }
 
@@ -217,8 +303,30 @@ impl Serialize for Request {
             Self::AppendHistory {
                 channel_id,
                 messages,
+                call,
+                hold,
+            } => {
+                use serde::ser::SerializeMap as _;
+                let mut map = serializer.serialize_map(None)?;
+                if let Some(call) = call {
+                    map.serialize_entry("call", call)?;
+                }
+                map.serialize_entry("channel_id", channel_id)?;
+                if let Some(hold) = hold {
+                    map.serialize_entry("fence", &hold.fence)?;
+                    map.serialize_entry("owner", &hold.owner)?;
+                }
+                map.serialize_entry("messages", messages)?;
+                map.serialize_entry("type", name)?;
+                map.end()
+            }
+            Self::HoldChannel {
+                channel_id,
+                owner,
+                fence,
             } => write_fields!(
-                serializer, "channel_id": channel_id, "messages": messages, "type": name,
+                serializer,
+                "channel_id": channel_id, "fence": fence, "owner": owner, "type": name,
             ),
             Self::ClearHistory { channel_id } => {
                 write_fields!(serializer, "channel_id": channel_id, "type": name)
@@ -226,9 +334,18 @@ impl Serialize for Request {
             Self::SearchHard { query, top_k } => {
                 write_fields!(serializer, "query": query, "top_k": top_k, "type": name)
             }
-            Self::StoreHard { messages, tag } => {
-                write_fields!(serializer, "messages": messages, "tag": tag, "type": name)
-            }
+            Self::StoreHard {
+                messages,
+                tag,
+                call: None,
+            } => write_fields!(serializer, "messages": messages, "tag": tag, "type": name),
+            Self::StoreHard {
+                messages,
+                tag,
+                call,
+            } => write_fields!(
+                serializer, "call": call, "messages": messages, "tag": tag, "type": name,
+            ),
             Self::DeleteHard { id } => write_fields!(serializer, "id": id, "type": name),
             Self::SetSoft { content } => {
                 write_fields!(serializer, "content": content, "type": name)
@@ -242,9 +359,12 @@ impl Serialize for Request {
 }
 
 impl super::Response for Response {
-    /// Decodes histories, found memories and errors, the responses that other services need.
+    /// Decodes the responses that other services need.
     fn read(mut frame: Frame) -> Self {
         match frame.type_name() {
+            Some("held") => Self::Held {
+                fence: frame.field("fence").and_then(Value::as_i64),
+            },
             Some("history") => match frame.take_messages() {
                 Some(Messages::List(messages)) => Self::History { messages },
                 Some(Messages::Other(_)) | None => Self::Other(frame.into()),
@@ -277,6 +397,11 @@ impl Serialize for Response {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Done => write_fields!(serializer, "type": "ok"),
+            Self::Appended { sequence } => {
+                write_fields!(serializer, "sequence": sequence, "type": "ok")
+            }
+            Self::Held { fence: None } => write_fields!(serializer, "type": "held"),
+            Self::Held { fence } => write_fields!(serializer, "fence": fence, "type": "held"),
             Self::History { messages } => {
                 write_fields!(serializer, "messages": messages, "type": "history")
             }

@@ -17,6 +17,10 @@ pub trait Request: Serialize + Sized + Send + 'static {
     fn channel_id(&self) -> Option<&str> {
         None
     }
+
+    /// Whether a request whose fate is unknown may be sent again, to the same service or another: having
+    /// it handled twice changes nothing more than having it handled once.
+    fn is_repeatable(&self) -> bool;
 }
 
 /// Why a frame is not a request; the text is the `message` of the error response.

@@ -17,6 +17,14 @@ pub trait Response: Serialize + Sized + Send + 'static {
 
     fn error(message: impl Into<String>) -> Self {
         Self::failure(Failure {
+            code: None,
+            message: Some(message.into()),
+        })
+    }
+
+    fn error_with_code(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::failure(Failure {
+            code: Some(code),
             message: Some(message.into()),
         })
     }
@@ -25,12 +33,51 @@ pub trait Response: Serialize + Sized + Send + 'static {
 /// A frame of type `error`. Our services always send a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
+    /// Ours: set where a program may want to react to it.
+    pub code: Option<ErrorCode>,
     pub message: Option<String>,
+}
+
+/// What failed, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The database cannot be reached or used; nothing was changed.
+    StoreUnavailable,
+    /// Another turn is writing to the channel.
+    ChannelBusy,
+    /// Another service has taken over the channel; nothing was changed.
+    Moved,
+    /// The caller's certificate does not allow the request.
+    NotAllowed,
+}
+
+impl ErrorCode {
+    const ALL: [Self; 4] = [
+        Self::StoreUnavailable,
+        Self::ChannelBusy,
+        Self::Moved,
+        Self::NotAllowed,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StoreUnavailable => "store_unavailable",
+            Self::ChannelBusy => "channel_busy",
+            Self::Moved => "moved",
+            Self::NotAllowed => "not_allowed",
+        }
+    }
+
+    /// The code of this name; `None` for one of a later version.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
 }
 
 impl Failure {
     pub(super) fn read(mut frame: Frame) -> Self {
         Self {
+            code: frame.text("code").and_then(ErrorCode::named),
             message: frame.take_text("message"),
         }
     }
@@ -39,6 +86,9 @@ impl Failure {
 impl Serialize for Failure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        if let Some(code) = self.code {
+            map.serialize_entry("code", code.name())?;
+        }
         if let Some(message) = &self.message {
             map.serialize_entry("message", message)?;
         }
@@ -87,12 +137,16 @@ pub(super) fn write_done<S: Serializer>(
     serializer: S,
     full_text: &str,
     iterations: Option<u64>,
+    unsaved: Option<&str>,
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("type", "done")?;
     map.serialize_entry("full_text", full_text)?;
     if let Some(iterations) = iterations {
         map.serialize_entry("iterations", &iterations)?;
+    }
+    if let Some(unsaved) = unsaved {
+        map.serialize_entry("unsaved", unsaved)?;
     }
     map.end()
 }

@@ -77,6 +77,12 @@ impl super::Request for Request {
             Self::Infer(_) => "infer",
         }
     }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Capabilities | Self::Infer(_) => true,
+        }
+    }
 }
 
 impl Serialize for Request {
@@ -131,7 +137,7 @@ impl Serialize for Response {
                 write_fields!(serializer, "model": model, "streaming": streaming)
             }
             Self::Chunk(delta) => write_chunk(serializer, delta),
-            Self::Done { full_text } => write_done(serializer, full_text, None),
+            Self::Done { full_text } => write_done(serializer, full_text, None, None),
             Self::Response { content } => {
                 write_fields!(serializer, "content": content, "type": "response")
             }

@@ -48,6 +48,14 @@ impl super::Request for Request {
             Self::SetSoftMemory { .. } => "set_soft_memory",
         }
     }
+
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::Get | Self::Reload => true,
+            // Again, it would undo what another caller has set in between.
+            Self::SetSoftMemory { .. } => false,
+        }
+    }
 }
 
 impl Serialize for Request {

@@ -156,14 +156,35 @@ fn daemon_frames() {
     response(
         Response::Response {
             content: "x".to_owned(),
+            unsaved: None,
         },
         r#"{"content":"x","type":"response"}"#,
+    );
+    response(
+        Response::Response {
+            content: "x".to_owned(),
+            unsaved: Some("no".to_owned()),
+        },
+        r#"{"content":"x","type":"response","unsaved":"no"}"#,
+    );
+    response(
+        Response::Done {
+            full_text: "x".to_owned(),
+            iterations: Some(2),
+            unsaved: Some("no".to_owned()),
+        },
+        r#"{"type":"done","full_text":"x","iterations":2,"unsaved":"no"}"#,
+    );
+    response(
+        Response::error_with_code(ErrorCode::Moved, "m"),
+        r#"{"code":"moved","message":"m","type":"error"}"#,
     );
     // The original's client prints nothing for a response without text.
     assert_eq!(
         Response::read(frame(r#"{"type":"response"}"#)),
         Response::Response {
-            content: String::new()
+            content: String::new(),
+            unsaved: None,
         }
     );
     rejected::<Request>(json!({}), "Empty message.");
@@ -270,8 +291,30 @@ fn memory_requests() {
         Request::AppendHistory {
             channel_id: channel_id(),
             messages: messages(),
+            call: None,
+            hold: None,
         },
         r#"{"channel_id":"c","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
+    );
+    request(
+        Request::AppendHistory {
+            channel_id: channel_id(),
+            messages: messages(),
+            call: Some("k".to_owned()),
+            hold: Some(memory::Hold {
+                owner: "o".to_owned(),
+                fence: 7,
+            }),
+        },
+        r#"{"call":"k","channel_id":"c","fence":7,"owner":"o","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
+    );
+    request(
+        Request::HoldChannel {
+            channel_id: channel_id(),
+            owner: "o".to_owned(),
+            fence: Some(7),
+        },
+        r#"{"channel_id":"c","fence":7,"owner":"o","type":"hold_channel"}"#,
     );
     request(
         Request::ClearHistory {
@@ -290,8 +333,27 @@ fn memory_requests() {
         Request::StoreHard {
             messages: messages(),
             tag: "t".to_owned(),
+            call: None,
         },
         r#"{"messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
+    );
+    request(
+        Request::StoreHard {
+            messages: messages(),
+            tag: "t".to_owned(),
+            call: Some("k".to_owned()),
+        },
+        r#"{"call":"k","messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
+    );
+    let held = |owner: &str, fence: Option<i64>| json!({ "type": "append_history", "channel_id": "c", "messages": [], "owner": owner, "fence": fence });
+    rejected::<Request>(held("o", None), "fence must be given with owner");
+    rejected::<Request>(
+        held("", Some(1)),
+        "owner must be a string of 1 to 200 bytes",
+    );
+    rejected::<Request>(
+        json!({ "type": "hold_channel", "channel_id": "c" }),
+        "owner must be a string of 1 to 200 bytes",
     );
     let soft = ImportedItem::Soft {
         content: "x".to_owned(),

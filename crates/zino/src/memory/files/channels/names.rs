@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use zot_files::{open_itself, read_bytes};
 
-use crate::memory::files::MAX_STORED_BYTES;
 use crate::memory::error::StoreError;
+use crate::memory::files::MAX_STORED_BYTES;
 use crate::memory::files::directory::Directory;
 use crate::memory::files::file::FILE_MODE;
 
