@@ -109,10 +109,10 @@ impl Config {
 
     /// Where `tls://` is used first, for messages.
     fn tls_use(&self) -> Option<String> {
-        let listens = self.listen.0.iter().filter_map(|(kind, address)| {
-            (address.security == Security::Tls)
-                .then(|| format!("[listen] {} = \"{address}\"", kind.name()))
-        });
+        let encrypted = self.listen.0.iter();
+        let encrypted = encrypted.filter(|(_, address)| address.security == Security::Tls);
+        let listens =
+            encrypted.map(|(kind, address)| format!("[listen] {} = \"{address}\"", kind.name()));
         let calls = self.peers.0.iter().flat_map(|(kind, addresses)| {
             let encrypted = addresses.iter().filter(|address| address.is_tls());
             encrypted.map(|address| format!("[peers] {} = \"{address}\"", kind.name()))

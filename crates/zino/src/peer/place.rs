@@ -22,7 +22,7 @@ use crate::network::stream::NetworkStream;
 /// How long a connection may take, from the name lookup to the end of the handshake.
 ///
 /// Limit: the next address is tried.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+const PEER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a kept connection may take to answer a ping before it is used again.
 ///
@@ -104,7 +104,7 @@ impl Place {
     pub(super) fn try_cautiously(&self) {
         let mut state = self.state();
         if state.penalised_until.is_some() {
-            state.penalised_until = Some(Instant::now() + CONNECT_TIMEOUT + CHECK_TIMEOUT);
+            state.penalised_until = Some(Instant::now() + PEER_CONNECT_TIMEOUT + CHECK_TIMEOUT);
         }
     }
 
@@ -163,9 +163,9 @@ impl Place {
 
     /// Makes a new connection.
     pub(super) async fn connect(&self) -> Result<Connection, AddressFailure> {
-        match timeout(CONNECT_TIMEOUT, self.connect_slowly()).await {
+        match timeout(PEER_CONNECT_TIMEOUT, self.connect_slowly()).await {
             Ok(connected) => connected,
-            Err(_) => Err(AddressFailure::ConnectTimeout(CONNECT_TIMEOUT)),
+            Err(_) => Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
         }
     }
 

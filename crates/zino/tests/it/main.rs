@@ -7,6 +7,7 @@
 )]
 
 mod agent_loop;
+mod authority;
 mod captures;
 mod command_line;
 mod degradation;
@@ -14,6 +15,7 @@ mod escapes;
 mod executor;
 mod installation;
 mod mixed;
+mod network;
 mod original;
 mod privacy;
 mod router;
