@@ -10,6 +10,7 @@
 
 mod extension;
 pub mod hostile_extension;
+pub mod network;
 pub mod process;
 mod recording;
 mod server;
