@@ -11,6 +11,7 @@
 mod extension;
 mod guarded;
 pub mod hostile_extension;
+pub mod network;
 pub mod postgres;
 pub mod process;
 mod recording;
