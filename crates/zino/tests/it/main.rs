@@ -9,6 +9,7 @@
 mod agent_loop;
 mod captures;
 mod command_line;
+mod conformance;
 mod degradation;
 mod escapes;
 mod executor;
