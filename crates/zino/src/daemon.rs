@@ -19,7 +19,7 @@ use crate::peer::Peer;
 use crate::service::{Responses, Service};
 
 use dispatch::Finished;
-use hold::{ChannelHold, Granted, unique_name};
+use hold::{ChannelHold, unique_name};
 
 /// The services the daemon calls.
 #[derive(Clone)]
@@ -90,10 +90,7 @@ impl DaemonService {
             Some(channel) if self.config.holds_channels() => channel,
             _ => return Ok(None),
         };
-        match ChannelHold::take(&self.peers.memory, self.log, channel).await? {
-            Granted::Held(hold) => Ok(Some(hold)),
-            Granted::NotNeeded => Ok(None),
-        }
+        ChannelHold::take(&self.peers.memory, self.log, channel).await
     }
 
     /// Gets the answer; `None` after an error that the client knows.

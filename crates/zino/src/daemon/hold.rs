@@ -31,13 +31,6 @@ pub(super) struct ChannelHold {
     call: Option<Call<Response>>,
 }
 
-/// What became of a request to hold a channel.
-pub(super) enum Granted {
-    Held(ChannelHold),
-    /// The store of `mem` needs no holds, or its version has none.
-    NotNeeded,
-}
-
 /// Why a channel is not held.
 enum HoldError {
     Refused(Failure),
@@ -46,16 +39,17 @@ enum HoldError {
 }
 
 impl ChannelHold {
-    /// Takes the channel, waiting for another turn to end; returns the error for the client on failure.
+    /// Takes the channel, waiting for another turn to end; returns the error for the client on failure, and
+    /// `None` when the store of `mem` needs no holds, or its version has none.
     pub(super) async fn take(
         memory: &Peer<Request>,
         log: Log,
         channel: &str,
-    ) -> Result<Granted, Failure> {
+    ) -> Result<Option<Self>, Failure> {
         let memory = memory.clone().without_limit();
         let owner = unique_name();
         match request(&memory, channel, &owner, None).await {
-            Ok((Some(fence), call)) => Ok(Granted::Held(Self {
+            Ok((Some(fence), call)) => Ok(Some(Self {
                 memory,
                 log,
                 channel: channel.to_owned(),
@@ -63,11 +57,11 @@ impl ChannelHold {
                 fence,
                 call: Some(call),
             })),
-            Ok((None, _)) => Ok(Granted::NotNeeded),
+            Ok((None, _)) => Ok(None),
             Err(HoldError::Refused(failure)) if failure.code.is_none() => {
                 let message = failure.message.unwrap_or_default();
                 log.warning(format_args!("{channel} is not held: mem: {message}"));
-                Ok(Granted::NotNeeded)
+                Ok(None)
             }
             Err(HoldError::Refused(failure)) => Err(failure),
             Err(HoldError::Unavailable(reason)) => Err(Failure {
