@@ -1,5 +1,5 @@
-//! Test support: a scripted model server, scripted extensions, the `zot` binary over real pipes, and
-//! recorded sessions of the original with the comparison that replays them.
+//! Test support: a scripted model server, scripted extensions, the `zot` binary over real pipes, recorded
+//! sessions of the original with the comparison that replays them, and throw-away databases.
 //!
 //! Nothing here depends on zot's internals: it talks to zot through sockets and pipes only.
 #![expect(
@@ -9,7 +9,10 @@
 )]
 
 mod extension;
+mod guarded;
 pub mod hostile_extension;
+pub mod network;
+pub mod postgres;
 pub mod process;
 mod recording;
 mod server;

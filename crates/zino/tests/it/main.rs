@@ -10,6 +10,7 @@ mod agent_loop;
 mod authority;
 mod captures;
 mod command_line;
+mod conformance;
 mod degradation;
 mod escapes;
 mod executor;

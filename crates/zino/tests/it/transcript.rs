@@ -63,7 +63,7 @@ pub(crate) async fn replay(stack: &Stack, kind: ServiceKind, records: &[Record])
     }
 }
 
-fn bytes(hexadecimal: &str) -> Vec<u8> {
+pub(crate) fn bytes(hexadecimal: &str) -> Vec<u8> {
     let pairs = hexadecimal.as_bytes().chunks(2);
     pairs
         .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())

@@ -1,0 +1,151 @@
+//! The same exchanges in one process, over Unix sockets and over TLS, with files and with PostgreSQL: the
+//! responses are equal byte for byte.
+
+mod exchanges;
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write as _};
+use std::thread;
+
+use serde_json::Value;
+use testkit::{ModelServer, Wire};
+use zino::kind::ServiceKind;
+
+use crate::installation::Installation;
+use exchanges::{Exchange, Step, steps};
+
+/// The bodies of the frames of a response.
+type Frames = Vec<Vec<u8>>;
+
+/// How the services of a cell call each other, and how the test calls them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    OneProcess,
+    Unix,
+}
+
+/// Where `mem` stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Store {
+    Files,
+}
+
+/// One combination.
+#[derive(Debug, Clone, Copy)]
+struct Cell(Transport, Store);
+
+const CELLS: [Cell; 2] = [
+    Cell(Transport::OneProcess, Store::Files),
+    Cell(Transport::Unix, Store::Files),
+];
+
+impl Cell {
+    /// Returns the name and the response of every exchange.
+    fn run(self) -> Vec<(String, Frames)> {
+        let Self(transport, _) = self;
+        let model = ModelServer::start();
+        let installation = Installation::new(&model.url(Wire::OpenAi), "");
+        let config = installation.path("ZINO.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        // As in the captures.
+        fs::write(&config, text.replace("exc.timeout = 30", "exc.timeout = 3")).unwrap();
+        let _processes = match transport {
+            Transport::OneProcess => vec![installation.up()],
+            Transport::Unix => installation.start_all_but(&[]),
+        };
+        let mut transcript = Vec::new();
+        for step in steps() {
+            match step {
+                Step::Write(name, content) => {
+                    fs::write(installation.path(name), content).unwrap();
+                }
+                Step::Remove(name) => fs::remove_file(installation.path(name)).unwrap(),
+                Step::Exchange(exchange) => {
+                    let frames = call_socket(&installation, &exchange);
+                    self.compare(&exchange, &frames);
+                    let frames = frames.into_iter().map(without_directory);
+                    transcript.push((exchange.name, frames.collect()));
+                }
+            }
+        }
+        transcript
+    }
+
+    /// Compares a response with the recorded one.
+    fn compare(self, exchange: &Exchange, frames: &Frames) {
+        if let Some(recorded) = &exchange.recorded {
+            let values = frames.iter().map(|body| serde_json::from_slice(body));
+            let values: Vec<Value> = values.collect::<Result<_, _>>().unwrap();
+            assert_eq!(values, *recorded, "{self:?}: {}", exchange.name);
+        }
+    }
+}
+
+fn call_socket(installation: &Installation, exchange: &Exchange) -> Frames {
+    let mut stream = installation.connect(exchange.kind);
+    stream.write_all(&exchange.bytes).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = read_frame(&mut stream) {
+        frames.push(frame);
+    }
+    frames
+}
+
+/// Masks the random name of the directory where `exc` puts code: `shellcheck` prints it.
+fn without_directory(mut frame: Vec<u8>) -> Vec<u8> {
+    const NAME: &[u8] = b"/zino-exc-";
+    const RANDOM_DIGITS: usize = 16;
+    let found = frame.windows(NAME.len()).position(|part| part == NAME);
+    if let Some(start) = found {
+        let start = start + NAME.len();
+        frame[start..start + RANDOM_DIGITS].fill(b'.');
+    }
+    frame
+}
+
+/// Returns the body of the next frame; `None` at the end of the connection.
+fn read_frame(stream: &mut impl Read) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    match stream.read_exact(&mut length) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return None,
+        Err(error) => panic!("the connection did not end cleanly: {error}"),
+    }
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut body).unwrap();
+    Some(body)
+}
+
+#[test]
+fn transcripts_are_equal() {
+    let transcripts = thread::scope(|scope| {
+        CELLS
+            .map(|cell| scope.spawn(move || cell.run()))
+            .map(|thread| thread.join().unwrap())
+    });
+    let [first, others @ ..] = &transcripts;
+    assert!(first.len() >= 150, "{} exchanges", first.len());
+    for kind in ServiceKind::ALL {
+        let name = format!("{} ", kind.name());
+        assert!(
+            first
+                .iter()
+                .any(|(exchange, _)| exchange.starts_with(&name))
+        );
+    }
+    for (cell, other) in CELLS[1..].iter().zip(others) {
+        assert_eq!(first.len(), other.len());
+        for ((name, expected), (_, frames)) in first.iter().zip(other) {
+            let show = |frames: &Frames| {
+                let lines = frames.iter().map(|frame| frame.escape_ascii().to_string());
+                lines.collect::<Vec<_>>()
+            };
+            assert!(
+                expected == frames,
+                "{cell:?}: {name:.300}:\n{:?}\nexpected:\n{:?}",
+                show(frames),
+                show(expected)
+            );
+        }
+    }
+}
