@@ -9,6 +9,7 @@
 mod agent_loop;
 mod authority;
 mod captures;
+mod certificates;
 mod command_line;
 mod conformance;
 mod degradation;

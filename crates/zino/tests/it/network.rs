@@ -8,7 +8,7 @@ use crate::authority::{Authority, TLS};
 use crate::installation::{Installation, Process, eventually, text};
 
 /// Starts `zino up` with these arguments and waits until it listens on `count` network addresses.
-fn up(installation: &Installation, arguments: &[&str], count: usize) -> Process {
+pub(crate) fn up(installation: &Installation, arguments: &[&str], count: usize) -> Process {
     let command = installation.command(&[&["up"], arguments].concat());
     let process = installation.spawn(command, "up");
     eventually(&format!("it listens; {}", process.log()), || {
@@ -18,7 +18,7 @@ fn up(installation: &Installation, arguments: &[&str], count: usize) -> Process 
 }
 
 /// The ports it listens on, in the order of its services.
-fn ports(process: &Process) -> Vec<u16> {
+pub(crate) fn ports(process: &Process) -> Vec<u16> {
     let log = process.log();
     let addresses = log.lines().filter(|line| line.contains("://"));
     let port = |line: &str| line.rsplit_once(':')?.1.parse().ok();
@@ -26,7 +26,7 @@ fn ports(process: &Process) -> Vec<u16> {
 }
 
 /// The line of `[peers]` for a service that is elsewhere.
-fn peer(name: &str, scheme: &str, ports: &[u16]) -> String {
+pub(crate) fn peer(name: &str, scheme: &str, ports: &[u16]) -> String {
     let addresses = ports
         .iter()
         .map(|port| format!("\"{scheme}://127.0.0.1:{port}\""))
