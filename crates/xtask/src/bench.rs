@@ -18,12 +18,16 @@ mod terminal;
 mod zino;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use anyhow::ensure;
 
 use programs::Programs;
 use report::Row;
 use scenarios::Bench;
+
+pub(crate) use samples::Samples;
+pub(crate) use zino::{Corpus, write_memories};
 
 /// How thorough a bench is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +126,12 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     print(bench.long_turns()?)?;
     print(bench.histories()?)?;
     bench.hard_memories(print)
+}
+
+/// Builds a program like packages, and returns its path.
+pub(crate) fn build_packaged(name: &'static str) -> anyhow::Result<PathBuf> {
+    let [path] = programs::build([name])?;
+    Ok(path)
 }
 
 /// Runs the same bench again in an optimised build of this program.
