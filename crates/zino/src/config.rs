@@ -37,6 +37,8 @@ pub struct Config {
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
+    #[serde(skip)]
+    pub holds_channels: bool,
 }
 
 /// `[api]`: where the model is.
@@ -403,6 +405,11 @@ impl Config {
 
     pub fn skills_dir(&self) -> &Path {
         self.skills.dir.as_deref().unwrap_or(Path::new("skills"))
+    }
+
+    /// Whether several services may write to the same channel, so that a turn has to hold it.
+    pub fn holds_channels(&self) -> bool {
+        self.holds_channels
     }
 
     /// How long a service that only looks something up may take.

@@ -2,16 +2,24 @@
 //! channel's history.
 
 mod dispatch;
+mod hold;
+#[cfg(test)]
+mod tests;
 
 use zot_conversation::BoxFuture;
 use zot_wire::zino::daemon::{Request, Response};
-use zot_wire::zino::{Message, Response as _, agent_loop, context, memory, router, system_prompt};
+use zot_wire::zino::{
+    Failure, Message, Response as _, agent_loop, context, memory, router, system_prompt,
+};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
 use crate::service::{Responses, Service};
+
+use dispatch::Finished;
+use hold::{ChannelHold, unique_name};
 
 /// The services the daemon calls.
 #[derive(Clone)]
@@ -35,25 +43,66 @@ impl DaemonService {
     }
 
     async fn serve_client(&self, request: Request, responses: &Responses<Response>) {
-        let (system, context) = tokio::join!(self.system_prompt(), self.context(&request));
+        let mut hold = match self.hold(&request).await {
+            Ok(hold) => hold,
+            Err(failure) => return responses.finish(Response::Error(failure)).await,
+        };
+        let finished = {
+            let turn = self.turn(&request, responses);
+            match &mut hold {
+                Some(hold) => tokio::select! {
+                    biased;
+                    finished = turn => finished,
+                    failure = hold.taken_over() => {
+                        return responses.finish(Response::Error(failure)).await;
+                    }
+                },
+                None => turn.await,
+            }
+        };
+        let Some(finished) = finished else {
+            return;
+        };
+        // Stored before the client reads the last frame, so that its next request finds this exchange
+        // even if it hangs up right away. An empty text is not worth remembering.
+        let stored = match &request.channel_id {
+            Some(channel) if !finished.text().is_empty() => {
+                let exchange = vec![
+                    Message::new("user", request.message.as_str()),
+                    Message::new("assistant", finished.text()),
+                ];
+                let proof = hold.as_ref().map(ChannelHold::proof);
+                self.store(channel, exchange, proof).await
+            }
+            _ => Ok(()),
+        };
+        let unsaved = match stored {
+            // Clients of the original expect nothing to follow from this.
+            Err(_) if !self.config.holds_channels() => None,
+            stored => stored.err(),
+        };
+        responses.finish(finished.into_response(unsaved)).await;
+    }
+
+    /// Holds the request's channel, where several services may write to it.
+    async fn hold(&self, request: &Request) -> Result<Option<ChannelHold>, Failure> {
+        let channel = match &request.channel_id {
+            Some(channel) if self.config.holds_channels() => channel,
+            _ => return Ok(None),
+        };
+        ChannelHold::take(&self.peers.memory, self.log, channel).await
+    }
+
+    /// Gets the answer; `None` after an error that the client knows.
+    async fn turn(&self, request: &Request, responses: &Responses<Response>) -> Option<Finished> {
+        let (system, context) = tokio::join!(self.system_prompt(), self.context(request));
         let messages: Vec<Message> = system
             .map(|prompt| Message::new("system", prompt))
             .into_iter()
             .chain(context)
             .chain([Message::new("user", request.message.as_str())])
             .collect();
-        let Some(finished) = self.dispatch(messages, request.stream, responses).await else {
-            return;
-        };
-        // Stored before the client reads the last frame, so that its next request finds this exchange
-        // even if it hangs up right away. An empty text is not worth remembering.
-        if let Some(channel) = &request.channel_id
-            && !finished.text().is_empty()
-        {
-            self.remember(channel, &request.message, finished.text())
-                .await;
-        }
-        responses.finish(finished.into_response(None)).await;
+        self.dispatch(messages, request.stream, responses).await
     }
 
     async fn system_prompt(&self) -> Option<String> {
@@ -90,25 +139,29 @@ impl DaemonService {
         }
     }
 
-    async fn remember(&self, channel: &str, message: &str, text: &str) {
+    /// Appends to the history; returns why that failed.
+    async fn store(
+        &self,
+        channel: &str,
+        messages: Vec<Message>,
+        hold: Option<memory::Hold>,
+    ) -> Result<(), String> {
         let request = memory::Request::AppendHistory {
             channel_id: channel.to_owned(),
-            messages: vec![
-                Message::new("user", message),
-                Message::new("assistant", text),
-            ],
-            call: None,
-            hold: None,
+            messages,
+            call: hold.as_ref().map(|_| unique_name()),
+            hold,
         };
         let error = match self.peers.memory.ask(request).await {
             Ok(response) => match response.as_failure() {
                 Some(failure) => failure.message.clone().unwrap_or_default(),
-                None => return,
+                None => return Ok(()),
             },
             Err(error) => error.to_string(),
         };
         self.log
             .warning(format_args!("history not stored: mem: {error}"));
+        Err(error)
     }
 }
 

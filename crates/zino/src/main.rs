@@ -13,7 +13,7 @@ use zino::kind::ServiceKind;
 use zino::memory::{MemoryService, TornFiles};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
-use zino::program::client::{ClientError, ClientRequest, ask};
+use zino::program::client::{ClientError, ClientRequest, Printed, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
@@ -356,7 +356,12 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         stream: cli.stream,
     };
     match block_on(ask(&daemon, request, &mut zot_terminal::stdout()))? {
-        Ok(()) => Ok(ExitCode::SUCCESS),
+        Ok(Printed { unsaved }) => {
+            if let Some(reason) = unsaved {
+                let _ = writeln!(zot_terminal::stderr(), "zino: not saved: {reason}");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         Err(ClientError::Refused(text)) => {
             let _ = writeln!(zot_terminal::stderr(), "{text}");
             Ok(ExitCode::FAILURE)

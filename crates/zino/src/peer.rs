@@ -107,6 +107,12 @@ impl<R: Request> Peer<R> {
         self
     }
 
+    /// Lets the service be silent as long as it likes.
+    pub fn without_limit(mut self) -> Self {
+        self.limit = None;
+        self
+    }
+
     /// Begins a call. Dropping the [`Call`] abandons it.
     pub async fn call(&self, request: R) -> Result<Call<R::Response>, CallError> {
         let inner = limited(self.limit, self.begin(request)).await?;

@@ -28,13 +28,20 @@ pub enum ClientError {
     Output(#[from] io::Error),
 }
 
+/// A response that was printed.
+#[derive(Debug)]
+pub struct Printed {
+    /// Why the exchange is not in the channel's history, if it should be.
+    pub unsaved: Option<String>,
+}
+
 /// Sends the request and writes the response as it arrives, byte for byte as the original prints it:
 /// the response and a line end, whatever the response ends with.
 pub async fn ask(
     daemon: &Peer<Request>,
     client_request: ClientRequest,
     output: &mut (dyn io::Write + Send),
-) -> Result<(), ClientError> {
+) -> Result<Printed, ClientError> {
     let stream = client_request.stream;
     let request = Request {
         message: client_request.message,
@@ -48,16 +55,16 @@ pub async fn ask(
         .map_err(ClientError::Unreachable)?;
     // An error goes on a new line, since part of the response may be on the last one.
     let line_end = if stream { "\n" } else { "" };
-    loop {
+    let unsaved = loop {
         match call.next().await.map_err(ClientError::Broken)? {
             Some(Response::Chunk(delta)) => {
                 output.write_all(delta.as_bytes())?;
                 output.flush()?;
             }
-            Some(Response::Done { .. }) => break,
-            Some(Response::Response { content, .. }) => {
+            Some(Response::Done { unsaved, .. }) => break unsaved,
+            Some(Response::Response { content, unsaved }) => {
                 output.write_all(content.as_bytes())?;
-                break;
+                break unsaved;
             }
             Some(Response::Error(failure)) => {
                 let message = failure.message.as_deref().unwrap_or("None");
@@ -73,8 +80,8 @@ pub async fn ask(
             }
             None => return Err(ClientError::Broken(CallError::EndedEarly)),
         }
-    }
+    };
     output.write_all(b"\n")?;
     output.flush()?;
-    Ok(())
+    Ok(Printed { unsaved })
 }

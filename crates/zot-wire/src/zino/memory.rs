@@ -228,14 +228,14 @@ impl super::Request for Request {
 /// The longest `call` and `owner`, in bytes.
 ///
 /// Limit: a longer `call` or `owner` is refused.
-const MAX_NAME_BYTES: usize = 200;
+const MAX_CALL_NAME_BYTES: usize = 200;
 
 const NAME: &str = "a string of 1 to 200 bytes";
 
 fn short_text(frame: &Frame, field: &'static str) -> Result<Option<String>, RequestError> {
     match frame.field(field) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(name)) if (1..=MAX_NAME_BYTES).contains(&name.len()) => {
+        Some(Value::String(name)) if (1..=MAX_CALL_NAME_BYTES).contains(&name.len()) => {
             Ok(Some(name.clone()))
         }
         Some(_) => Err(RequestError::wrong(field, NAME)),

@@ -277,6 +277,49 @@ fn executor_frames() {
 }
 
 #[test]
+fn holds_and_named_appends() {
+    use memory::Request;
+    request(
+        Request::AppendHistory {
+            channel_id: "c".to_owned(),
+            messages: messages(),
+            call: Some("k".to_owned()),
+            hold: Some(memory::Hold {
+                owner: "o".to_owned(),
+                fence: 7,
+            }),
+        },
+        r#"{"call":"k","channel_id":"c","fence":7,"owner":"o","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
+    );
+    request(
+        Request::HoldChannel {
+            channel_id: "c".to_owned(),
+            owner: "o".to_owned(),
+            fence: Some(7),
+        },
+        r#"{"channel_id":"c","fence":7,"owner":"o","type":"hold_channel"}"#,
+    );
+    request(
+        Request::StoreHard {
+            messages: messages(),
+            tag: "t".to_owned(),
+            call: Some("k".to_owned()),
+        },
+        r#"{"call":"k","messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
+    );
+    let held = |owner: &str, fence: Option<i64>| json!({ "type": "append_history", "channel_id": "c", "messages": [], "owner": owner, "fence": fence });
+    rejected::<Request>(held("o", None), "fence must be given with owner");
+    rejected::<Request>(
+        held("", Some(1)),
+        "owner must be a string of 1 to 200 bytes",
+    );
+    rejected::<Request>(
+        json!({ "type": "hold_channel", "channel_id": "c" }),
+        "owner must be a string of 1 to 200 bytes",
+    );
+}
+
+#[test]
 fn memory_requests() {
     use memory::Request;
     let channel_id = || "c".to_owned();
@@ -295,26 +338,6 @@ fn memory_requests() {
             hold: None,
         },
         r#"{"channel_id":"c","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
-    );
-    request(
-        Request::AppendHistory {
-            channel_id: channel_id(),
-            messages: messages(),
-            call: Some("k".to_owned()),
-            hold: Some(memory::Hold {
-                owner: "o".to_owned(),
-                fence: 7,
-            }),
-        },
-        r#"{"call":"k","channel_id":"c","fence":7,"owner":"o","messages":[{"content":"hi","role":"user"}],"type":"append_history"}"#,
-    );
-    request(
-        Request::HoldChannel {
-            channel_id: channel_id(),
-            owner: "o".to_owned(),
-            fence: Some(7),
-        },
-        r#"{"channel_id":"c","fence":7,"owner":"o","type":"hold_channel"}"#,
     );
     request(
         Request::ClearHistory {
@@ -336,24 +359,6 @@ fn memory_requests() {
             call: None,
         },
         r#"{"messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
-    );
-    request(
-        Request::StoreHard {
-            messages: messages(),
-            tag: "t".to_owned(),
-            call: Some("k".to_owned()),
-        },
-        r#"{"call":"k","messages":[{"content":"hi","role":"user"}],"tag":"t","type":"store_hard"}"#,
-    );
-    let held = |owner: &str, fence: Option<i64>| json!({ "type": "append_history", "channel_id": "c", "messages": [], "owner": owner, "fence": fence });
-    rejected::<Request>(held("o", None), "fence must be given with owner");
-    rejected::<Request>(
-        held("", Some(1)),
-        "owner must be a string of 1 to 200 bytes",
-    );
-    rejected::<Request>(
-        json!({ "type": "hold_channel", "channel_id": "c" }),
-        "owner must be a string of 1 to 200 bytes",
     );
     let soft = ImportedItem::Soft {
         content: "x".to_owned(),

@@ -1,0 +1,160 @@
+//! The hold on a channel: only its owner may write to the channel, from before its history is read until
+//! the answer is stored.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use zot_wire::zino::memory::{Hold, Request, Response};
+use zot_wire::zino::{ErrorCode, Failure};
+
+use crate::logging::Log;
+use crate::peer::{Call, CallError, Peer};
+
+/// How long `mem` may take to grant a hold: it waits for another turn, or for the lease of a dead one.
+///
+/// Limit: the turn is refused.
+const HOLD_WAIT: Duration = Duration::from_secs(20);
+
+/// The pause before a broken hold is continued at another `mem`.
+///
+/// Limit: how soon a broken hold is continued.
+const HOLD_PAUSE: Duration = Duration::from_millis(300);
+
+/// A hold that lasts as long as its call to `mem` is open. Dropping it releases the channel.
+pub(super) struct ChannelHold {
+    memory: Peer<Request>,
+    log: Log,
+    channel: String,
+    owner: String,
+    fence: i64,
+    call: Option<Call<Response>>,
+}
+
+/// Why a channel is not held.
+enum HoldError {
+    Refused(Failure),
+    /// `mem` could not be asked.
+    Unavailable(String),
+}
+
+impl ChannelHold {
+    /// Takes the channel, waiting for another turn to end; returns the error for the client on failure, and
+    /// `None` when the store of `mem` needs no holds, or its version has none.
+    pub(super) async fn take(
+        memory: &Peer<Request>,
+        log: Log,
+        channel: &str,
+    ) -> Result<Option<Self>, Failure> {
+        let memory = memory.clone().without_limit();
+        let owner = unique_name();
+        match request(&memory, channel, &owner, None).await {
+            Ok((Some(fence), call)) => Ok(Some(Self {
+                memory,
+                log,
+                channel: channel.to_owned(),
+                owner,
+                fence,
+                call: Some(call),
+            })),
+            Ok((None, _)) => Ok(None),
+            Err(HoldError::Refused(failure)) if failure.code.is_none() => {
+                let message = failure.message.unwrap_or_default();
+                log.warning(format_args!("{channel} is not held: mem: {message}"));
+                Ok(None)
+            }
+            Err(HoldError::Refused(failure)) => Err(failure),
+            Err(HoldError::Unavailable(reason)) => Err(Failure {
+                code: Some(ErrorCode::StoreUnavailable),
+                message: Some(format!("the channel cannot be used: mem: {reason}")),
+            }),
+        }
+    }
+
+    /// The proof for `mem` that this turn may write.
+    pub(super) fn proof(&self) -> Hold {
+        Hold {
+            owner: self.owner.clone(),
+            fence: self.fence,
+        }
+    }
+
+    /// Keeps the hold, and returns the error for the client when another turn has taken the channel.
+    ///
+    /// While `mem` or its database is away, the turn continues; storing its end shows what is left of
+    /// the hold.
+    pub(super) async fn taken_over(&mut self) -> Failure {
+        loop {
+            if let Some(mut call) = self.call.take() {
+                match call.next().await {
+                    Ok(Some(Response::Error(failure))) if is_final(&failure) => return failure,
+                    Ok(Some(Response::Error(failure))) => {
+                        self.warn(failure.message.as_deref().unwrap_or_default());
+                    }
+                    Ok(Some(_)) => {
+                        self.call = Some(call);
+                        continue;
+                    }
+                    Ok(None) => self.warn("the hold ended"),
+                    Err(error) => self.warn(&error.to_string()),
+                }
+                drop(call);
+            }
+            sleep(HOLD_PAUSE).await;
+            match request(&self.memory, &self.channel, &self.owner, Some(self.fence)).await {
+                Ok((_, call)) => self.call = Some(call),
+                Err(HoldError::Refused(failure)) if is_final(&failure) => return failure,
+                Err(HoldError::Refused(_) | HoldError::Unavailable(_)) => {}
+            }
+        }
+    }
+
+    fn warn(&self, reason: &str) {
+        self.log.warning(format_args!(
+            "the hold on {} broke, trying to continue it: mem: {reason}",
+            self.channel
+        ));
+    }
+}
+
+fn is_final(failure: &Failure) -> bool {
+    failure.code == Some(ErrorCode::Moved)
+}
+
+/// Asks for a hold. Returns its fence, if the store has any, and the call that keeps it.
+async fn request(
+    memory: &Peer<Request>,
+    channel: &str,
+    owner: &str,
+    fence: Option<i64>,
+) -> Result<(Option<i64>, Call<Response>), HoldError> {
+    let request = Request::HoldChannel {
+        channel_id: channel.to_owned(),
+        owner: owner.to_owned(),
+        fence,
+    };
+    let granted = async {
+        let mut call = memory.call(request).await?;
+        let response = call.next().await?.ok_or(CallError::EndedEarly)?;
+        Ok((response, call))
+    };
+    match timeout(HOLD_WAIT, granted).await {
+        Ok(Ok((Response::Held { fence }, call))) => Ok((fence, call)),
+        Ok(Ok((Response::Error(failure), _))) => Err(HoldError::Refused(failure)),
+        Ok(Ok(_)) => Err(HoldError::Unavailable("unexpected response".to_owned())),
+        Ok(Err(error)) => {
+            let error: CallError = error;
+            Err(HoldError::Unavailable(error.to_string()))
+        }
+        Err(_) => Err(HoldError::Unavailable(
+            CallError::Silent(HOLD_WAIT).to_string(),
+        )),
+    }
+}
+
+/// A name that no other process uses.
+pub(super) fn unique_name() -> String {
+    // Each has its own random keys.
+    let half = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", half(), half())
+}
