@@ -4,10 +4,10 @@
 //! behaviour counts; times count in long runs.
 
 mod appends;
+mod certificates;
 mod cut;
 mod failover;
 mod kill;
-mod load;
 mod memories;
 mod pause;
 mod report;
@@ -51,7 +51,7 @@ impl Stage {
 
 type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
 
-const PROOFS: [(&str, Proof); 8] = [
+const PROOFS: [(&str, Proof); 9] = [
     ("kill", kill::run),
     ("cut", cut::run),
     ("pause", pause::run),
@@ -59,6 +59,7 @@ const PROOFS: [(&str, Proof); 8] = [
     ("appends", appends::run),
     ("failover", failover::run),
     ("restarts", restarts::run),
+    ("certificates", certificates::run),
     ("memories", memories::run),
 ];
 

@@ -19,6 +19,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench sdk [--quick]  measure the runtime inside other programs, likewise
   bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
+  bench cluster [--quick]  measure nodes of zino over TLS with PostgreSQL, likewise
   bench terminal [--quick]  measure the chat in a terminal, likewise
   attack [DIRECTORY [NAME]]  attack the programs in DIRECTORY (target/release); needs python3
   cluster-proof [--short] [--dev] [--minutes N] [NAME...]
@@ -55,6 +56,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "sessions", "--quick"] => bench::sessions(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
+        ["bench", "cluster"] => bench::cluster(bench::Effort::Full),
+        ["bench", "cluster", "--quick"] => bench::cluster(bench::Effort::Quick),
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
         ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
         ["attack"] => attack::run(Path::new("target/release"), ""),

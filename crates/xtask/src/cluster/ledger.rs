@@ -25,8 +25,10 @@ pub(crate) struct Audit {
     pub(crate) lost: usize,
     /// In the database more than once.
     pub(crate) doubled: usize,
-    /// Reported as not stored, but in the database.
+    /// Refused or broken off, but in the database.
     pub(crate) stored_anyway: usize,
+    /// Reported as unsaved, because the database did not confirm it in time, but in the database.
+    pub(crate) unconfirmed: usize,
     /// In the database, but never sent.
     pub(crate) foreign: usize,
     /// Channels whose entries are not numbered 1, 2, 3 …
@@ -58,7 +60,7 @@ impl Ledger {
                 }
                 Ending::Unsaved(_) => {
                     audit.unsaved += 1;
-                    audit.stored_anyway += usize::from(count > 0);
+                    audit.unconfirmed += usize::from(count > 0);
                 }
                 Ending::Failed { .. } => {
                     audit.failed += 1;
@@ -83,10 +85,11 @@ impl fmt::Display for Audit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "{} saved, {} unsaved, {} failed, {} unknown; {} lost, {} doubled, {} stored although \
-             reported otherwise, {} never sent, {} channels with gaps",
+            "{} saved, {} unsaved (of which {} are stored), {} failed, {} unknown; {} lost, {} doubled, \
+             {} stored although refused, {} never sent, {} channels with gaps",
             self.saved,
             self.unsaved,
+            self.unconfirmed,
             self.failed,
             self.unknown,
             self.lost,

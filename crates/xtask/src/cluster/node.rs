@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -81,10 +81,6 @@ impl Node {
 
     pub(crate) fn socket(&self, service: &str) -> PathBuf {
         self.directory.join(format!("run/{service}.sock"))
-    }
-
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Starts the process and waits until its services answer.

@@ -10,6 +10,14 @@ use anyhow::{Context, ensure};
 use testkit::Workdir;
 use testkit::postgres::{Database, Fsync, Postgres, PostgresOptions};
 
+use zino::config::Config;
+use zino::kind::ServiceKind;
+use zino::network::identity::LiveIdentity;
+use zino::peer::Peer;
+use zot_wire::MAX_FRAME_BYTES;
+use zot_wire::zino::memory::Request;
+
+use super::authority::{Authority, Validity};
 use super::node::{Node, Place, Program};
 
 /// In the order of the architecture, with their names on the wire.
@@ -27,10 +35,19 @@ const SHARED_SERVICES: [&str; 3] = ["rtr", "mem", "agr"];
 /// The port of the first service; the others follow.
 const FIRST_PORT: usize = 7440;
 
+/// How nodes call each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    Tls,
+    /// To compare with.
+    Unix,
+}
+
 /// A directory and a database that nodes share.
 pub(crate) struct Site {
     workdir: Workdir,
     program: Program,
+    pub(crate) authority: Authority,
     pub(crate) postgres: Postgres,
     database: Database,
 }
@@ -45,13 +62,15 @@ impl Site {
         let site = Self {
             workdir: Workdir::new("site"),
             program: program.clone(),
+            authority: Authority::new("the site")?,
             database: postgres.database(),
             postgres,
         };
         let config = format!("[store]\nurl = \"{}\"\n", site.database.url);
         site.workdir.write("ZINO.toml", config);
         site.zino(&["store", "migrate"])?;
-        site.zino(&["certs", "init", "certs"])?;
+        fs::create_dir_all(site.certificates())?;
+        site.authority.write(&site.certificates().join("ca.pem"))?;
         Ok(site)
     }
 
@@ -63,6 +82,11 @@ impl Site {
     /// Returns the URL of the database.
     pub(crate) fn url(&self) -> &str {
         &self.database.url
+    }
+
+    /// Returns the directory of all certificates.
+    pub(crate) fn certificates(&self) -> PathBuf {
+        self.path().join("certs")
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -83,66 +107,72 @@ impl Site {
         nodes
             .map(|(place, number)| {
                 let name = format!("alone-{number}");
-                self.node(&name, &SERVICES, place.clone(), &[], self.url())
+                self.node(&name, &SERVICES, place.clone(), "", self.url())
             })
             .collect()
     }
 
-    /// Makes nodes that run everything and share `mem` and `agr` over TLS.
-    pub(crate) fn equals(&self, places: &[Place]) -> anyhow::Result<Vec<Node>> {
-        let addresses: Vec<Ipv4Addr> = places.iter().map(Place::address).collect();
-        let nodes = places.iter().zip(1..);
-        nodes
-            .map(|(place, number)| {
-                let name = format!("node-{number}");
-                self.node(
-                    &name,
-                    &SERVICES,
-                    place.clone(),
-                    &addresses,
-                    &self.database.url,
-                )
-            })
-            .collect()
+    /// Makes nodes that run everything and share `rtr`, `mem` and `agr`.
+    pub(crate) fn equals(&self, link: Link, places: &[Place]) -> anyhow::Result<Vec<Node>> {
+        let names = (1..=places.len()).map(|number| format!("node-{number}"));
+        let neighbours: Vec<(String, Place)> = names.zip(places.iter().cloned()).collect();
+        let nodes = neighbours.iter().map(|(name, place)| {
+            let peers = self.peers(link, &neighbours);
+            self.node(name, &SERVICES, place.clone(), &peers, self.url())
+        });
+        nodes.collect()
     }
 
-    /// Makes a node for clients, and others that do its work, over TLS. The first place is the client's.
+    /// Makes a node for clients, and others that do its work. The first place is the former's.
     pub(crate) fn front_and_back(
         &self,
+        link: Link,
         places: &[Place],
         url: &str,
     ) -> anyhow::Result<(Node, Vec<Node>)> {
         let (front, back) = places.split_first().context("a place for the front")?;
-        let addresses: Vec<Ipv4Addr> = back.iter().map(Place::address).collect();
-        let front = self.node("front", &FRONT_SERVICES, front.clone(), &addresses, url)?;
-        let nodes = back.iter().zip(1..);
-        let nodes = nodes.map(|(place, number)| {
-            let name = format!("back-{number}");
-            self.node(&name, &BACK_SERVICES, place.clone(), &[], url)
-        });
+        let names = (1..=back.len()).map(|number| format!("back-{number}"));
+        let neighbours: Vec<(String, Place)> = names.zip(back.iter().cloned()).collect();
+        let peers = self.peers(link, &neighbours);
+        let front = self.node("front", &FRONT_SERVICES, front.clone(), &peers, url)?;
+        let nodes = neighbours
+            .iter()
+            .map(|(name, place)| self.node(name, &BACK_SERVICES, place.clone(), "", url));
         Ok((front, nodes.collect::<anyhow::Result<_>>()?))
     }
 
-    /// Makes a node that calls the shared services at `peers`, or its own without any.
+    /// Returns the configuration that calls the shared services at these nodes.
+    fn peers(&self, link: Link, nodes: &[(String, Place)]) -> String {
+        let lines = SHARED_SERVICES.map(|service| {
+            let urls = nodes.iter().map(|(name, place)| match link {
+                Link::Tls => tls_url(place.address(), service),
+                Link::Unix => {
+                    let socket = self.path().join(format!("{name}/run/{service}.sock"));
+                    format!("unix://{}", socket.display())
+                }
+            });
+            format!("{service} = {:?}\n", urls.collect::<Vec<_>>())
+        });
+        format!("[peers]\n{}", lines.concat())
+    }
+
+    /// Makes a node, with the part of its configuration that names its peers.
     fn node(
         &self,
         name: &str,
         services: &[&'static str],
         place: Place,
-        peers: &[Ipv4Addr],
+        peers: &str,
         url: &str,
     ) -> anyhow::Result<Node> {
-        self.certificate(name)?;
+        let certificates = self.certificates();
+        self.authority
+            .issue(&certificates, name, &SERVICES, Validity::Valid)?;
         let directory = self.path().join(name);
         fs::create_dir_all(&directory)?;
         let address = place.address();
-        let node = Node::new(
-            name,
-            directory.clone(),
-            self.program.clone(),
-            services,
-            place,
-        );
+        let program = self.program.clone();
+        let node = Node::new(name, directory.clone(), program, services, place);
         let init = node.command("init").output()?;
         ensure!(init.status.success(), "zino init: {init:?}");
         let mut config = format!(
@@ -156,29 +186,32 @@ impl Site {
             writeln!(config, "[{service}]\nsocket = \"run/{service}.sock\"")?;
         }
         writeln!(config, "[listen]")?;
-        for service in SHARED_SERVICES
-            .into_iter()
-            .filter(|name| services.contains(name))
-        {
-            writeln!(config, "{service} = \"{}\"", url_of(address, service))?;
+        let shared = SHARED_SERVICES.into_iter();
+        for service in shared.filter(|name| services.contains(name)) {
+            writeln!(config, "{service} = \"{}\"", tls_url(address, service))?;
         }
-        if !peers.is_empty() {
-            writeln!(config, "[peers]")?;
-            for service in SHARED_SERVICES {
-                let peers = peers.iter().map(|peer| url_of(*peer, service));
-                writeln!(config, "{service} = {:?}", peers.collect::<Vec<_>>())?;
-            }
-        }
-        fs::write(directory.join("ZINO.toml"), config)?;
+        fs::write(directory.join("ZINO.toml"), config + peers)?;
         Ok(node)
     }
 
-    /// Issues a certificate for every service, and for clients.
-    fn certificate(&self, name: &str) -> anyhow::Result<()> {
-        let mut arguments = vec!["certs", "issue", "certs", name];
-        arguments.extend(SERVICES);
-        arguments.push("client");
-        self.zino(&arguments)
+    /// Returns a caller of a node's `mem`.
+    pub(crate) fn memory(&self, link: Link, node: &Node) -> anyhow::Result<Peer<Request>> {
+        if link == Link::Unix {
+            return Ok(Peer::socket(node.socket("mem"), MAX_FRAME_BYTES));
+        }
+        let directory = self.certificates();
+        self.authority
+            .issue(&directory, "caller", &["daemon"], Validity::Valid)?;
+        let directory = directory.display();
+        let text = format!(
+            "[peers]\nmem = \"{}\"\n[tls]\nca = \"{directory}/ca.pem\"\n\
+             certificate = \"{directory}/caller.pem\"\nkey = \"{directory}/caller.key\"\n",
+            tls_url(node.address(), "mem")
+        );
+        let config = Config::parse(&text).map_err(anyhow::Error::msg)?.config;
+        let identity = LiveIdentity::of(&config)?;
+        let identity = identity.as_ref();
+        Ok(Peer::configured(&config, ServiceKind::Memory, identity))
     }
 
     /// Runs the program in the shared directory.
@@ -199,7 +232,7 @@ impl Site {
 }
 
 /// Returns where a service listens on a node with this address.
-pub(crate) fn url_of(address: Ipv4Addr, service: &str) -> String {
+pub(crate) fn tls_url(address: Ipv4Addr, service: &str) -> String {
     let index = SERVICES.iter().position(|name| *name == service);
     let port = FIRST_PORT + index.unwrap_or_default();
     format!("tls://{address}:{port}")

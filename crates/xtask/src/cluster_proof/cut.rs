@@ -12,10 +12,11 @@ use serde_json::json;
 use testkit::network::{Host, Network};
 
 use super::Stage;
-use super::load::{Load, Sample};
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Node, Place, Site, Turn, begin, next_frame};
+use crate::cluster::{
+    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
+};
 
 /// A caller in the middle of a stream notices within this time.
 const NOTICED: Duration = Duration::from_secs(3);
@@ -38,7 +39,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     relay(database, site.postgres.path())?;
     let url = site.tcp_url(database.address(), DATABASE_PORT);
     let places = [0, 1, 2].map(|number| Place::Host(network.host(number).clone()));
-    let (mut front, mut back) = site.front_and_back(&places, &url)?;
+    let (mut front, mut back) = site.front_and_back(Link::Tls, &places, &url)?;
     front.start()?;
     for node in &mut back {
         node.start()?;

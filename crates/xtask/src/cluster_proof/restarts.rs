@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use testkit::postgres::Shutdown;
 
 use super::Stage;
-use super::load::{Load, Sample};
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Site, loopback_places};
+use crate::cluster::{Ending, Ledger, Link, Load, Sample, Site, loopback_places};
 
 const CLIENTS: usize = 16;
 const CHANNELS: usize = 200;
@@ -21,7 +20,7 @@ const SHORT_PERIOD: Duration = Duration::from_secs(4);
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let mut site = Site::new(&stage.program)?;
-    let mut nodes = site.equals(&loopback_places(2))?;
+    let mut nodes = site.equals(Link::Tls, &loopback_places(2))?;
     for node in &mut nodes {
         node.start()?;
     }

@@ -4,17 +4,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::Stage;
-use super::load::Load;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Site, loopback_places};
+use crate::cluster::{Ending, Ledger, Link, Load, Site, loopback_places};
 
 /// How many turns are in flight.
 const CLIENTS: usize = 48;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let site = Site::new(&stage.program)?;
-    let mut nodes = site.equals(&loopback_places(2))?;
+    let mut nodes = site.equals(Link::Tls, &loopback_places(2))?;
     for node in &mut nodes {
         node.start()?;
     }

@@ -6,29 +6,30 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Ending, Ledger, Turn, turn};
+use super::client::{Ending, Turn, turn};
+use super::ledger::Ledger;
 
 /// One turn, from its client's view.
 #[derive(Debug, Clone)]
-pub(super) struct Sample {
-    pub(super) begun: Instant,
-    pub(super) took: Duration,
-    pub(super) ending: Ending,
+pub(crate) struct Sample {
+    pub(crate) begun: Instant,
+    pub(crate) took: Duration,
+    pub(crate) ending: Ending,
 }
 
 /// What turns clients send, and where.
-pub(super) struct Load {
+pub(crate) struct Load {
     /// The daemons; turn by turn another one.
-    pub(super) daemons: Vec<PathBuf>,
-    pub(super) clients: usize,
-    pub(super) channels: usize,
+    pub(crate) daemons: Vec<PathBuf>,
+    pub(crate) clients: usize,
+    pub(crate) channels: usize,
     /// How many turns; without end if absent.
-    pub(super) turns: Option<usize>,
+    pub(crate) turns: Option<usize>,
 }
 
 impl Load {
     /// Sends turns until all are sent or `stop` is true.
-    pub(super) fn run(&self, ledger: &Ledger, stop: &AtomicBool) -> Vec<Sample> {
+    pub(crate) fn run(&self, ledger: &Ledger, stop: &AtomicBool) -> Vec<Sample> {
         let next = AtomicUsize::new(0);
         let samples = Mutex::new(Vec::new());
         std::thread::scope(|scope| {

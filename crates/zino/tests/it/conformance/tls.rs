@@ -1,0 +1,128 @@
+//! Services on TLS, and a client that keeps its connections.
+
+use std::collections::HashMap;
+use std::fs::{self, Permissions};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use zino::kind::ServiceKind;
+
+use super::{Frames, read_frame};
+use crate::installation::Installation;
+use crate::stack::TEST_TIMEOUT;
+
+type Stream = StreamOwned<ClientConnection, TcpStream>;
+
+/// What a service sends while it has nothing else to say.
+const BEAT: &[u8] = br#"{"type":"beat"}"#;
+
+/// The addresses of all services, and what the client needs to call them.
+pub(super) struct Network {
+    ports: HashMap<ServiceKind, u16>,
+    config: Arc<ClientConfig>,
+}
+
+/// Calls services over connections that are kept.
+pub(super) struct Client<'a> {
+    network: &'a Network,
+    kept: HashMap<ServiceKind, Stream>,
+}
+
+impl Network {
+    /// Adds addresses and certificates to an installation: every service is called over TLS.
+    pub(super) fn add_to(installation: &Installation) -> Self {
+        let listeners = ServiceKind::ALL.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports = listeners.map(|listener| listener.local_addr().unwrap().port());
+        let ports: HashMap<_, _> = ServiceKind::ALL.into_iter().zip(ports).collect();
+        let addresses: String = ServiceKind::ALL
+            .map(|kind| format!("{} = \"tls://127.0.0.1:{}\"\n", kind.name(), ports[&kind]))
+            .concat();
+        let path = installation.path("ZINO.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let more = format!(
+            "[listen]\n{addresses}[peers]\n{addresses}\
+             [tls]\nca = \"ca.pem\"\ncertificate = \"node.pem\"\nkey = \"node.key\"\n"
+        );
+        fs::write(path, text + &more).unwrap();
+        Self {
+            ports,
+            config: Arc::new(write_certificates(installation)),
+        }
+    }
+
+    pub(super) fn client(&self) -> Client<'_> {
+        Client {
+            network: self,
+            kept: HashMap::new(),
+        }
+    }
+
+    fn connect(&self, kind: ServiceKind) -> Stream {
+        let tcp = TcpStream::connect((Ipv4Addr::LOCALHOST, self.ports[&kind])).unwrap();
+        tcp.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        tcp.set_nodelay(true).unwrap();
+        let name = ServerName::try_from(format!("{}.default.zino", kind.name())).unwrap();
+        let connection = ClientConnection::new(Arc::clone(&self.config), name).unwrap();
+        StreamOwned::new(connection, tcp)
+    }
+}
+
+/// Writes an authority and one certificate that names every service, which the client uses as well.
+fn write_certificates(installation: &Installation) -> ClientConfig {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let names = ServiceKind::ALL.map(ServiceKind::name).into_iter();
+    let names = names.chain(["client"]);
+    let names: Vec<String> = names.map(|name| format!("{name}.default.zino")).collect();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(names).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    fs::write(installation.path("ca.pem"), authority.pem()).unwrap();
+    fs::write(installation.path("node.pem"), certificate.pem()).unwrap();
+    let path = installation.path("node.key");
+    fs::write(&path, key.serialize_pem()).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let chain = vec![CertificateDer::from(certificate)];
+    let key = PrivateKeyDer::from_pem_file(path).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)
+        .unwrap()
+}
+
+impl Client<'_> {
+    /// Sends a request and returns the frames of its response, without beats.
+    pub(super) fn call(&mut self, kind: ServiceKind, request: &[u8]) -> Frames {
+        let mut stream = match self.kept.remove(&kind) {
+            Some(stream) => stream,
+            None => self.network.connect(kind),
+        };
+        stream.write_all(request).unwrap();
+        let mut frames = Vec::new();
+        loop {
+            match read_frame(&mut stream) {
+                Some(frame) if frame.is_empty() => {
+                    self.kept.insert(kind, stream);
+                    return frames;
+                }
+                Some(frame) if frame == BEAT => {}
+                Some(frame) => frames.push(frame),
+                // After a request that it could not read, the service closes the connection.
+                None => return frames,
+            }
+        }
+    }
+}
