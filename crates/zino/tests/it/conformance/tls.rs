@@ -106,22 +106,35 @@ fn write_certificates(installation: &Installation) -> ClientConfig {
 impl Client<'_> {
     /// Sends a request and returns the frames of its response, without beats.
     pub(super) fn call(&mut self, kind: ServiceKind, request: &[u8]) -> Frames {
-        let mut stream = match self.kept.remove(&kind) {
-            Some(stream) => stream,
-            None => self.network.connect(kind),
-        };
-        stream.write_all(request).unwrap();
+        // A service closes the connection after a request that it could not read.
+        if let Some(stream) = self.kept.remove(&kind)
+            && let Some(frames) = self.exchange(kind, stream, request)
+        {
+            return frames;
+        }
+        let stream = self.network.connect(kind);
+        self.exchange(kind, stream, request).unwrap()
+    }
+
+    /// Returns `None` if the connection was closed before the first frame.
+    fn exchange(
+        &mut self,
+        kind: ServiceKind,
+        mut stream: Stream,
+        request: &[u8],
+    ) -> Option<Frames> {
+        stream.write_all(request).ok()?;
         let mut frames = Vec::new();
         loop {
             match read_frame(&mut stream) {
                 Some(frame) if frame.is_empty() => {
                     self.kept.insert(kind, stream);
-                    return frames;
+                    return Some(frames);
                 }
                 Some(frame) if frame == BEAT => {}
                 Some(frame) => frames.push(frame),
-                // After a request that it could not read, the service closes the connection.
-                None => return frames,
+                None if frames.is_empty() => return None,
+                None => panic!("{kind:?}: the response has no end: {frames:?}"),
             }
         }
     }
