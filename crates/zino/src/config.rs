@@ -1,6 +1,8 @@
 //! `ZINO.toml`.
 
+pub mod address;
 mod keys;
+pub mod network;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,10 @@ pub struct Config {
     pub skills: Directory,
     pub logging: Logging,
     pub wire: Wire,
+    pub listen: network::Listen,
+    pub peers: network::Peers,
+    pub tls: network::Tls,
+    pub allow: network::Allow,
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
@@ -381,6 +387,7 @@ impl Config {
                 ));
             }
         }
+        config.check_network()?;
         Ok(Loaded { config, warnings })
     }
 

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
 use zino::memory::{MemoryService, TornFiles};
+use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
@@ -49,8 +50,8 @@ enum Command {
         #[arg(default_value = ".")]
         directory: PathBuf,
     },
-    /// Run all services in one process
-    Up(ConfigArgument),
+    /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
+    Up(Up),
     /// Show which services respond
     Status(ConfigArgument),
     /// Check the configuration and the environment
@@ -72,6 +73,15 @@ enum Command {
     Mem(Mem),
     /// Run the context service
     Ctx(ConfigArgument),
+}
+
+#[derive(Args)]
+struct Up {
+    /// Run exactly these services
+    #[arg(long, value_name = "SERVICE,...", value_delimiter = ',', value_parser = parse_service)]
+    only: Vec<ServiceKind>,
+    #[command(flatten)]
+    config: ConfigArgument,
 }
 
 #[derive(Args)]
@@ -162,18 +172,18 @@ fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init { directory } => write_files(&directory),
-        Command::Up(config) => serve(config, None),
+        Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
         Command::Check(config) => show_check(config),
         Command::Cli(cli) => ask_daemon(cli),
-        Command::Daemon(config) => serve(config, Some(ServiceKind::Daemon)),
-        Command::Rtr(config) => serve(config, Some(ServiceKind::Router)),
-        Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
-        Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
-        Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
+        Command::Daemon(config) => serve(config, Services::One(ServiceKind::Daemon)),
+        Command::Rtr(config) => serve(config, Services::One(ServiceKind::Router)),
+        Command::Agr(config) => serve(config, Services::One(ServiceKind::AgentLoop)),
+        Command::Sys(config) => serve(config, Services::One(ServiceKind::SystemPrompt)),
+        Command::Exc(config) => serve(config, Services::One(ServiceKind::Executor)),
         Command::Mem(mem) if mem.mend => repair(mem.config),
-        Command::Mem(mem) => serve(mem.config, Some(ServiceKind::Memory)),
-        Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
+        Command::Mem(mem) => serve(mem.config, Services::One(ServiceKind::Memory)),
+        Command::Ctx(config) => serve(config, Services::One(ServiceKind::Context)),
     }
 }
 
@@ -184,6 +194,10 @@ fn load(argument: ConfigArgument) -> Result<Loaded, Failure> {
 /// Loads the configuration and prints its warnings.
 fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
     load(argument).map(warn)
+}
+
+fn load_identity(config: &Config) -> Result<Option<LiveIdentity>, Failure> {
+    LiveIdentity::of(config).map_err(|error| format!("[tls]: {error}"))
 }
 
 fn warn(Loaded { config, warnings }: Loaded) -> Config {
@@ -204,9 +218,34 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(output)
 }
 
-fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode, Failure> {
+/// Which services a process runs.
+enum Services {
+    One(ServiceKind),
+    /// Those named, or else those of this machine.
+    Here(Vec<ServiceKind>),
+}
+
+fn parse_service(name: &str) -> Result<ServiceKind, String> {
+    let known = || {
+        let names = ServiceKind::ALL.map(ServiceKind::name).join(", ");
+        format!("unknown service: expected one of {names}")
+    };
+    ServiceKind::named(name).ok_or_else(known)
+}
+
+fn serve(argument: ConfigArgument, services: Services) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    block_on(run(&config, kind))?.map_err(|error| error.to_string())?;
+    let kinds = match services {
+        Services::One(kind) => vec![kind],
+        Services::Here(named) if named.is_empty() => config.services_here(),
+        Services::Here(named) => named,
+    };
+    if kinds.is_empty() {
+        return Err(
+            "every service is in [peers] and none in [listen]: there is nothing to run".to_owned(),
+        );
+    }
+    block_on(run(&config, &kinds))?.map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -245,12 +284,13 @@ fn write_files(directory: &Path) -> Result<ExitCode, Failure> {
 
 fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    let found = block_on(status(&config))?;
+    let identity = load_identity(&config)?;
+    let found = block_on(status(&config, identity.as_ref()))?;
     let mut output = zot_terminal::stdout();
     let mut all_well = true;
     for Status {
         kind,
-        socket,
+        address,
         health,
     } in found
     {
@@ -267,7 +307,7 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
             Health::Down(error) => format!("down     {error}"),
         };
         all_well &= text.starts_with("answers");
-        let _ = writeln!(output, "{:<7} {text}  {}", kind.name(), socket.display());
+        let _ = writeln!(output, "{:<7} {text}  {address}", kind.name());
     }
     Ok(if all_well {
         ExitCode::SUCCESS
@@ -348,8 +388,8 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(ConfigError::Missing(_)) => (Config::default(), true),
         Err(error) => return Err(error.to_string()),
     };
-    let socket = config.socket(ServiceKind::Daemon);
-    let daemon = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
+    let identity = load_identity(&config)?;
+    let daemon = Peer::configured(&config, ServiceKind::Daemon, identity.as_ref());
     let request = ClientRequest {
         message,
         channel: cli.channel,
@@ -369,7 +409,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(error @ ClientError::Unreachable(_)) if is_missing => Err(format!(
             "{error} There is no configuration at {}, so {} was tried.",
             path.display(),
-            socket.display()
+            config.socket(ServiceKind::Daemon).display()
         )),
         Err(error) => Err(error.to_string()),
     }
