@@ -39,13 +39,10 @@ enum Store {
 #[derive(Debug, Clone, Copy)]
 struct Cell(Transport, Store);
 
-const CELLS: [Cell; 6] = [
+const CELLS: [Cell; 3] = [
     Cell(Transport::OneProcess, Store::Files),
     Cell(Transport::Unix, Store::Files),
     Cell(Transport::Tls, Store::Files),
-    Cell(Transport::OneProcess, Store::Postgres),
-    Cell(Transport::Unix, Store::Postgres),
-    Cell(Transport::Tls, Store::Postgres),
 ];
 
 impl Cell {

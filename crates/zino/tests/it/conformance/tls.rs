@@ -1,19 +1,18 @@
 //! Services on TLS, and a client that keeps its connections.
 
 use std::collections::HashMap;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use zino::kind::ServiceKind;
 
 use super::{Frames, read_frame};
+use crate::authority::{Authority, TLS};
 use crate::installation::Installation;
 use crate::stack::TEST_TIMEOUT;
 
@@ -45,14 +44,14 @@ impl Network {
             .concat();
         let path = installation.path("ZINO.toml");
         let text = fs::read_to_string(&path).unwrap();
-        let more = format!(
-            "[listen]\n{addresses}[peers]\n{addresses}\
-             [tls]\nca = \"ca.pem\"\ncertificate = \"node.pem\"\nkey = \"node.key\"\n"
-        );
+        let more = format!("{TLS}[listen]\n{addresses}[peers]\n{addresses}");
         fs::write(path, text + &more).unwrap();
+        // The client uses the services' certificate, which may call all of them.
+        let names = ServiceKind::ALL.map(ServiceKind::name);
+        Authority::new().equip(installation, &[&names[..], &["client"]].concat());
         Self {
             ports,
-            config: Arc::new(write_certificates(installation)),
+            config: Arc::new(client_config(installation)),
         }
     }
 
@@ -73,33 +72,21 @@ impl Network {
     }
 }
 
-/// Writes an authority and one certificate that names every service, which the client uses as well.
-fn write_certificates(installation: &Installation) -> ClientConfig {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let names = ServiceKind::ALL.map(ServiceKind::name).into_iter();
-    let names = names.chain(["client"]);
-    let names: Vec<String> = names.map(|name| format!("{name}.default.zino")).collect();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(names).unwrap();
-    let certificate = params.signed_by(&key, &authority).unwrap();
-    fs::write(installation.path("ca.pem"), authority.pem()).unwrap();
-    fs::write(installation.path("node.pem"), certificate.pem()).unwrap();
-    let path = installation.path("node.key");
-    fs::write(&path, key.serialize_pem()).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-
+/// Reads what the services use.
+fn client_config(installation: &Installation) -> ClientConfig {
+    let certificates = |name: &str| {
+        let certificates = CertificateDer::pem_file_iter(installation.path(name)).unwrap();
+        certificates.collect::<Result<Vec<_>, _>>().unwrap()
+    };
     let mut roots = RootCertStore::empty();
-    roots.add(authority.der().clone()).unwrap();
-    let chain = vec![CertificateDer::from(certificate)];
-    let key = PrivateKeyDer::from_pem_file(path).unwrap();
+    roots.add_parsable_certificates(certificates("certs/ca.pem"));
+    let key = PrivateKeyDer::from_pem_file(installation.path("certs/own.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .with_root_certificates(roots)
-        .with_client_auth_cert(chain, key)
+        .with_client_auth_cert(certificates("certs/own.pem"), key)
         .unwrap()
 }
 
