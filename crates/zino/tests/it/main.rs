@@ -16,6 +16,7 @@ mod degradation;
 mod escapes;
 mod executor;
 mod installation;
+mod lost_connections;
 mod mixed;
 mod network;
 mod original;

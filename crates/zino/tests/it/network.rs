@@ -1,8 +1,15 @@
 //! Installations that call each other over TLS and TCP.
 
+use std::fs;
+
 use serde_json::json;
 use testkit::{ModelServer, Wire};
-use zino::kind::ServiceKind::{Daemon, Memory};
+use zino::config::Config;
+use zino::config::address::Address;
+use zino::kind::ServiceKind::{self, Daemon, Memory};
+use zino::network::identity::LiveIdentity;
+use zino::peer::Peer;
+use zot_wire::zino::Request;
 
 use crate::authority::{Authority, TLS};
 use crate::installation::{Installation, Process, eventually, text};
@@ -32,6 +39,29 @@ pub(crate) fn peer(name: &str, scheme: &str, ports: &[u16]) -> String {
         .map(|port| format!("\"{scheme}://127.0.0.1:{port}\""))
         .collect::<Vec<_>>();
     format!("peers.{name} = [{}]\n", addresses.join(", "))
+}
+
+/// Calls a service on loopback from this process, with the certificate of an installation.
+pub(crate) fn caller<R: Request>(
+    installation: &Installation,
+    kind: ServiceKind,
+    scheme: &str,
+    ports: &[u16],
+) -> Peer<R> {
+    let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+    let mut config = Config::parse(&(text + &peer(kind.name(), scheme, ports)))
+        .unwrap()
+        .config;
+    for file in [
+        &mut config.tls.ca,
+        &mut config.tls.certificate,
+        &mut config.tls.key,
+    ] {
+        *file = file.take().map(|name| installation.path(name));
+    }
+    let identity = LiveIdentity::of(&config).unwrap();
+    let addresses: &[Address] = config.peer_addresses(kind).unwrap();
+    Peer::at(&config, kind, addresses, identity.as_ref())
 }
 
 #[test]
