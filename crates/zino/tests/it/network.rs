@@ -5,7 +5,6 @@ use std::fs;
 use serde_json::json;
 use testkit::{ModelServer, Wire};
 use zino::config::Config;
-use zino::config::address::Address;
 use zino::kind::ServiceKind::{self, Daemon, Memory};
 use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
@@ -48,10 +47,22 @@ pub(crate) fn caller<R: Request>(
     scheme: &str,
     ports: &[u16],
 ) -> Peer<R> {
+    let addresses: Vec<String> = ports
+        .iter()
+        .map(|port| format!("{scheme}://127.0.0.1:{port}"))
+        .collect();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    caller_at(installation, kind, &addresses)
+}
+
+pub(crate) fn caller_at<R: Request>(
+    installation: &Installation,
+    kind: ServiceKind,
+    addresses: &[&str],
+) -> Peer<R> {
     let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
-    let mut config = Config::parse(&(text + &peer(kind.name(), scheme, ports)))
-        .unwrap()
-        .config;
+    let peers = format!("peers.{} = {addresses:?}\n", kind.name());
+    let mut config = Config::parse(&(text + &peers)).unwrap().config;
     for file in [
         &mut config.tls.ca,
         &mut config.tls.certificate,
@@ -60,8 +71,7 @@ pub(crate) fn caller<R: Request>(
         *file = file.take().map(|name| installation.path(name));
     }
     let identity = LiveIdentity::of(&config).unwrap();
-    let addresses: &[Address] = config.peer_addresses(kind).unwrap();
-    Peer::at(&config, kind, addresses, identity.as_ref())
+    Peer::configured(&config, kind, identity.as_ref())
 }
 
 #[test]
