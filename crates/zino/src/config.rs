@@ -1,6 +1,7 @@
 //! `ZINO.toml`.
 
 mod keys;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,8 @@ use zot_wire::MAX_FRAME_BYTES;
 use crate::kind::ServiceKind;
 use crate::lenient;
 use crate::logging::Level;
+
+pub use store::{STORE_URL_VARIABLE, Store, StoreUrl};
 
 /// The configuration of all services. Relative paths start at the working directory.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,9 +37,11 @@ pub struct Config {
     pub skills: Directory,
     pub logging: Logging,
     pub wire: Wire,
+    pub store: Store,
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
+    /// Whether turns hold their channels: others may write to the same store.
     #[serde(skip)]
     pub holds_channels: bool,
 }
@@ -350,7 +355,8 @@ impl Config {
             .parse()
             .map_err(|error: toml::de::Error| error.to_string())?;
         let mut warnings = keys::unknown(&table);
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        config.holds_channels |= config.store_url().is_some();
         if let Some(level) = &config.logging.level
             && Level::named(level).is_none()
         {

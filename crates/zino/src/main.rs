@@ -10,13 +10,14 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
-use zino::memory::{MemoryService, TornFiles};
+use zino::memory::{TornFiles, repair_files};
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
+use zino::program::store::{self, StoreCommand};
 use zot_wire::MAX_FRAME_BYTES;
 
 /// An agent as services on Unix sockets.
@@ -55,6 +56,8 @@ enum Command {
     Status(ConfigArgument),
     /// Check the configuration and the environment
     Check(ConfigArgument),
+    /// Manage the database of the memory service
+    Store(Store),
     /// Send a message to the daemon. Piped input is appended to the message if it starts within a
     /// second; `-` waits for it
     Cli(Cli),
@@ -81,6 +84,14 @@ struct Mem {
     mend: bool,
     #[command(flatten)]
     config: ConfigArgument,
+}
+
+#[derive(Args)]
+struct Store {
+    #[command(flatten)]
+    config: ConfigArgument,
+    #[command(subcommand)]
+    command: StoreCommand,
 }
 
 #[derive(Args)]
@@ -165,6 +176,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Up(config) => serve(config, None),
         Command::Status(config) => show_status(config),
         Command::Check(config) => show_check(config),
+        Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
         Command::Daemon(config) => serve(config, Some(ServiceKind::Daemon)),
         Command::Rtr(config) => serve(config, Some(ServiceKind::Router)),
@@ -212,7 +224,7 @@ fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode
 
 fn repair(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    let TornFiles { files, errors } = MemoryService::new(&config).repair();
+    let TornFiles { files, errors } = repair_files(&config);
     let mut output = zot_terminal::stdout();
     for file in &files {
         let _ = writeln!(output, "repaired {}", file.display());
@@ -228,6 +240,14 @@ fn repair(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+fn run_store(store: Store) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(store.config)?;
+    let message =
+        block_on(store::run(&config, store.command))?.map_err(|error| error.to_string())?;
+    let _ = writeln!(zot_terminal::stdout(), "{message}");
+    Ok(ExitCode::SUCCESS)
 }
 
 fn write_files(directory: &Path) -> Result<ExitCode, Failure> {

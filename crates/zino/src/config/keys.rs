@@ -2,7 +2,7 @@
 
 use zot_provider::catalog::nearest_names;
 
-const KEYS: [(&str, &[&str]); 14] = [
+const KEYS: [(&str, &[&str]); 15] = [
     ("api", &["base_url", "key", "provider", "fallback"]),
     ("service", &["model"]),
     ("agent", &["temperature", "top_p", "max_iterations"]),
@@ -31,6 +31,7 @@ const KEYS: [(&str, &[&str]); 14] = [
         "wire",
         &["max_frame_bytes", "answer_timeout", "idle_timeout"],
     ),
+    ("store", &["url", "ca", "connections"]),
 ];
 
 /// The keys of each `[[api.fallback]]`.
