@@ -7,10 +7,14 @@
 mod tests;
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
+use std::os::fd::AsFd as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The most hosts of a network: names of links have at most 15 bytes, and the addresses are one octet.
 const MAX_HOSTS: usize = 99;
@@ -25,6 +29,7 @@ pub struct Network {
 }
 
 /// A host of a [`Network`].
+#[derive(Debug, Clone)]
 pub struct Host {
     namespace: String,
     switch: String,
@@ -93,6 +98,20 @@ impl Host {
             .args(["netns", "exec", &self.namespace])
             .arg(program);
         command
+    }
+
+    /// Runs `work` on a thread of this host: sockets that it makes belong to the host.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let path = format!("/run/netns/{}", self.namespace);
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                let namespace = File::open(path).expect("open a network namespace");
+                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+                    .expect("enter a network namespace");
+                work()
+            });
+            thread.join().expect("run work on a host")
+        })
     }
 
     /// Cuts its cable: packets vanish in both directions, and neither side is told.

@@ -4,6 +4,7 @@
 //! Every figure is the median of many rounds, next to its floor: the same work, done in the same run by
 //! a program that does nothing else. Linux only, because it reads `/proc`.
 
+mod cluster;
 mod embedding;
 mod extensions;
 mod measure;
@@ -18,12 +19,18 @@ mod terminal;
 mod zino;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::ensure;
 
+use crate::cluster::Program;
 use programs::Programs;
 use report::Row;
 use scenarios::Bench;
+
+pub(crate) use samples::Samples;
+pub(crate) use zino::{Corpus, write_memories};
 
 /// How thorough a bench is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +68,7 @@ pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     if cfg!(debug_assertions) {
-        return rerun_optimised(&programs, "ext", effort);
+        return rerun_optimised(programs.optimised(), "ext", effort);
     }
     let bench = Bench::new(&programs, effort)?;
     print_heading("ext", "zot", effort)?;
@@ -110,7 +117,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let programs = Programs::build()?;
     if cfg!(debug_assertions) {
-        return rerun_optimised(&programs, "zino", effort);
+        return rerun_optimised(programs.optimised(), "zino", effort);
     }
     let bench = Bench::new(&programs, effort)?;
     print_heading("zino", "zino", effort)?;
@@ -124,9 +131,29 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     bench.hard_memories(print)
 }
 
+/// Measures nodes of zino that call each other over TLS. The clients run in this process.
+pub(crate) fn cluster(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let [zino, xtask] = programs::build(["zino", "xtask"])?;
+    if cfg!(debug_assertions) {
+        return rerun_optimised(Command::new(xtask), "cluster", effort);
+    }
+    let bench = cluster::ClusterBench::new(Program(zino), effort);
+    print_heading("cluster", "TLS", effort)?;
+    print(bench.hops()?)?;
+    print(bench.deltas()?)?;
+    print(bench.turns()?)?;
+    print(bench.appends()?)
+}
+
+/// Builds a program like packages, and returns its path.
+pub(crate) fn build_packaged(name: &'static str) -> anyhow::Result<PathBuf> {
+    let [path] = programs::build([name])?;
+    Ok(path)
+}
+
 /// Runs the same bench again in an optimised build of this program.
-fn rerun_optimised(programs: &Programs, bench: &str, effort: Effort) -> anyhow::Result<()> {
-    let mut command = programs.optimised();
+fn rerun_optimised(mut command: Command, bench: &str, effort: Effort) -> anyhow::Result<()> {
     command.args(["bench", bench]);
     if effort == Effort::Quick {
         command.arg("--quick");

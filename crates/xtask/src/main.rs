@@ -2,6 +2,8 @@
 
 mod attack;
 mod bench;
+mod cluster;
+mod cluster_proof;
 mod fuzz;
 
 use std::io::{self, Write};
@@ -17,8 +19,12 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench sdk [--quick]  measure the runtime inside other programs, likewise
   bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
+  bench cluster [--quick]  measure nodes of zino over TLS with PostgreSQL, likewise
   bench terminal [--quick]  measure the chat in a terminal, likewise
   attack [DIRECTORY [NAME]]  attack the programs in DIRECTORY (target/release); needs python3
+  cluster-proof [--short] [--dev] [--minutes N] [NAME...]
+                       kill, cut and stop nodes of zino and their database, and check that nothing is lost;
+                       needs root, PostgreSQL and ip
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz
 ";
 
@@ -50,11 +56,14 @@ fn main() -> anyhow::Result<()> {
         ["bench", "sessions", "--quick"] => bench::sessions(bench::Effort::Quick),
         ["bench", "zino"] => bench::zino(bench::Effort::Full),
         ["bench", "zino", "--quick"] => bench::zino(bench::Effort::Quick),
+        ["bench", "cluster"] => bench::cluster(bench::Effort::Full),
+        ["bench", "cluster", "--quick"] => bench::cluster(bench::Effort::Quick),
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
         ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
         ["attack"] => attack::run(Path::new("target/release"), ""),
         ["attack", directory] => attack::run(Path::new(directory), ""),
         ["attack", directory, name] => attack::run(Path::new(directory), name),
+        ["cluster-proof", arguments @ ..] => cluster_proof::run(arguments),
         ["fuzz"] => fuzz::run(60),
         ["fuzz", seconds] => fuzz::run(seconds.parse().context("SECONDS must be a number")?),
         [] | ["help" | "--help" | "-h"] => Ok(write!(io::stdout(), "{USAGE}")?),

@@ -1,6 +1,8 @@
 //! `ZINO.toml`.
 
+pub mod address;
 mod keys;
+pub mod network;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -38,12 +40,13 @@ pub struct Config {
     pub logging: Logging,
     pub wire: Wire,
     pub store: Store,
+    pub listen: network::Listen,
+    pub peers: network::Peers,
+    pub tls: network::Tls,
+    pub allow: network::Allow,
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
-    /// Whether turns hold their channels: others may write to the same store.
-    #[serde(skip)]
-    pub holds_channels: bool,
 }
 
 /// `[api]`: where the model is.
@@ -355,8 +358,7 @@ impl Config {
             .parse()
             .map_err(|error: toml::de::Error| error.to_string())?;
         let mut warnings = keys::unknown(&table);
-        let mut config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        config.holds_channels |= config.store_url().is_some();
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if let Some(level) = &config.logging.level
             && Level::named(level).is_none()
         {
@@ -387,6 +389,7 @@ impl Config {
                 ));
             }
         }
+        config.check_network()?;
         Ok(Loaded { config, warnings })
     }
 
@@ -415,7 +418,7 @@ impl Config {
 
     /// Whether several services may write to the same channel, so that a turn has to hold it.
     pub fn holds_channels(&self) -> bool {
-        self.holds_channels
+        self.store_url().is_some() || self.peer_addresses(ServiceKind::Memory).is_some()
     }
 
     /// How long a service that only looks something up may take.

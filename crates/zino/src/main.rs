@@ -1,115 +1,28 @@
 //! The `zino` binary: arguments, output and exit codes.
 
+mod arguments;
+mod certs;
+
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use arguments::{Arguments, Cli, Command, ConfigArgument, Store, as_called};
+use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
 use zino::memory::{TornFiles, repair_files};
+use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
-use zino::program::store::{self, StoreCommand};
+use zino::program::store;
 use zot_wire::MAX_FRAME_BYTES;
-
-/// An agent as services on Unix sockets.
-#[derive(Parser)]
-#[command(
-    name = "zino",
-    version = env!("ZOT_BUILD_VERSION"),
-    // `zino-mem --version` works like `zino --version`.
-    propagate_version = true,
-    after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
-                  Exit codes: 0 done, 1 failed, 2 usage."
-)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Args)]
-struct ConfigArgument {
-    /// The configuration (default: $ZINO_CONFIG, then ZINO.toml)
-    #[arg(long, short, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Write a configuration, a prompt, tools and skills, ready to use
-    Init {
-        /// Target directory
-        #[arg(default_value = ".")]
-        directory: PathBuf,
-    },
-    /// Run all services in one process
-    Up(ConfigArgument),
-    /// Show which services respond
-    Status(ConfigArgument),
-    /// Check the configuration and the environment
-    Check(ConfigArgument),
-    /// Manage the database of the memory service
-    Store(Store),
-    /// Send a message to the daemon. Piped input is appended to the message if it starts within a
-    /// second; `-` waits for it
-    Cli(Cli),
-    /// Run the coordinator
-    Daemon(ConfigArgument),
-    /// Run the router, which calls the model
-    Rtr(ConfigArgument),
-    /// Run the loop of model responses and tool calls
-    Agr(ConfigArgument),
-    /// Run the system prompt service
-    Sys(ConfigArgument),
-    /// Run the code executor
-    Exc(ConfigArgument),
-    /// Run the memory service
-    Mem(Mem),
-    /// Run the context service
-    Ctx(ConfigArgument),
-}
-
-#[derive(Args)]
-struct Mem {
-    /// Only repair files that a killed process left truncated, then exit
-    #[arg(long)]
-    mend: bool,
-    #[command(flatten)]
-    config: ConfigArgument,
-}
-
-#[derive(Args)]
-struct Store {
-    #[command(flatten)]
-    config: ConfigArgument,
-    #[command(subcommand)]
-    command: StoreCommand,
-}
-
-#[derive(Args)]
-struct Cli {
-    /// Print the answer as it arrives
-    #[arg(long, short)]
-    stream: bool,
-    /// The conversation to continue; `-ch` works too
-    #[arg(long, value_name = "ID")]
-    channel: Option<String>,
-    /// Do not read standard input, for example inside a `while read` loop
-    #[arg(long, short)]
-    no_stdin: bool,
-    #[command(flatten)]
-    config: ConfigArgument,
-    #[arg(value_name = "MESSAGE")]
-    words: Vec<String>,
-}
 
 /// How long to wait for piped input when there already is a message: a parent process often leaves the
 /// standard input of its children open without ever writing to it.
@@ -146,46 +59,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Turns `zino-mem …` into `zino mem …`, but leaves `zino-0.1` alone, and the `-ch` of the original's
-/// client into `--channel`.
-fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments
-        .first()
-        .and_then(|program| {
-            Path::new(program)
-                .file_name()?
-                .to_str()?
-                .strip_prefix("zino-")
-        })
-        .filter(|name| Arguments::command().find_subcommand(name).is_some())
-        .map(OsString::from);
-    if let Some(name) = name {
-        arguments.splice(..1, [OsString::from("zino"), name]);
-    }
-    for argument in &mut arguments {
-        if argument == "-ch" {
-            *argument = OsString::from("--channel");
-        }
-    }
-    arguments
-}
-
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init { directory } => write_files(&directory),
-        Command::Up(config) => serve(config, None),
+        Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
-        Command::Daemon(config) => serve(config, Some(ServiceKind::Daemon)),
-        Command::Rtr(config) => serve(config, Some(ServiceKind::Router)),
-        Command::Agr(config) => serve(config, Some(ServiceKind::AgentLoop)),
-        Command::Sys(config) => serve(config, Some(ServiceKind::SystemPrompt)),
-        Command::Exc(config) => serve(config, Some(ServiceKind::Executor)),
+        Command::Daemon(config) => serve(config, Services::One(ServiceKind::Daemon)),
+        Command::Rtr(config) => serve(config, Services::One(ServiceKind::Router)),
+        Command::Agr(config) => serve(config, Services::One(ServiceKind::AgentLoop)),
+        Command::Sys(config) => serve(config, Services::One(ServiceKind::SystemPrompt)),
+        Command::Exc(config) => serve(config, Services::One(ServiceKind::Executor)),
         Command::Mem(mem) if mem.mend => repair(mem.config),
-        Command::Mem(mem) => serve(mem.config, Some(ServiceKind::Memory)),
-        Command::Ctx(config) => serve(config, Some(ServiceKind::Context)),
+        Command::Mem(mem) => serve(mem.config, Services::One(ServiceKind::Memory)),
+        Command::Certs(command) => certs::execute(command),
+        Command::Ctx(config) => serve(config, Services::One(ServiceKind::Context)),
     }
 }
 
@@ -196,6 +86,10 @@ fn load(argument: ConfigArgument) -> Result<Loaded, Failure> {
 /// Loads the configuration and prints its warnings.
 fn load_and_warn(argument: ConfigArgument) -> Result<Config, Failure> {
     load(argument).map(warn)
+}
+
+fn load_identity(config: &Config) -> Result<Option<LiveIdentity>, Failure> {
+    LiveIdentity::of(config).map_err(|error| format!("[tls]: {error}"))
 }
 
 fn warn(Loaded { config, warnings }: Loaded) -> Config {
@@ -216,9 +110,26 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(output)
 }
 
-fn serve(argument: ConfigArgument, kind: Option<ServiceKind>) -> Result<ExitCode, Failure> {
+/// Which services a process runs.
+enum Services {
+    One(ServiceKind),
+    /// Those named, or else those of this machine.
+    Here(Vec<ServiceKind>),
+}
+
+fn serve(argument: ConfigArgument, services: Services) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    block_on(run(&config, kind))?.map_err(|error| error.to_string())?;
+    let kinds = match services {
+        Services::One(kind) => vec![kind],
+        Services::Here(named) if named.is_empty() => config.services_here(),
+        Services::Here(named) => named,
+    };
+    if kinds.is_empty() {
+        return Err(
+            "every service is in [peers] and none in [listen]: there is nothing to run".to_owned(),
+        );
+    }
+    block_on(run(&config, &kinds))?.map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -265,12 +176,13 @@ fn write_files(directory: &Path) -> Result<ExitCode, Failure> {
 
 fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    let found = block_on(status(&config))?;
+    let identity = load_identity(&config)?;
+    let found = block_on(status(&config, identity.as_ref()))?;
     let mut output = zot_terminal::stdout();
     let mut all_well = true;
     for Status {
         kind,
-        socket,
+        address,
         health,
     } in found
     {
@@ -287,7 +199,7 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
             Health::Down(error) => format!("down     {error}"),
         };
         all_well &= text.starts_with("answers");
-        let _ = writeln!(output, "{:<7} {text}  {}", kind.name(), socket.display());
+        let _ = writeln!(output, "{:<7} {text}  {address}", kind.name());
     }
     Ok(if all_well {
         ExitCode::SUCCESS
@@ -368,8 +280,8 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(ConfigError::Missing(_)) => (Config::default(), true),
         Err(error) => return Err(error.to_string()),
     };
-    let socket = config.socket(ServiceKind::Daemon);
-    let daemon = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
+    let identity = load_identity(&config)?;
+    let daemon = Peer::configured(&config, ServiceKind::Daemon, identity.as_ref());
     let request = ClientRequest {
         message,
         channel: cli.channel,
@@ -389,7 +301,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(error @ ClientError::Unreachable(_)) if is_missing => Err(format!(
             "{error} There is no configuration at {}, so {} was tried.",
             path.display(),
-            socket.display()
+            config.socket(ServiceKind::Daemon).display()
         )),
         Err(error) => Err(error.to_string()),
     }

@@ -1,39 +1,46 @@
-//! Calls another service: over its socket, or directly within one process.
+//! Calls another service: over its socket, over the network, or directly within one process.
 
+mod error;
+mod kept;
+mod place;
+mod route;
+mod socket;
 #[cfg(test)]
 mod tests;
 
 use std::future::poll_fn;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use zot_conversation::BoxFuture;
-use zot_wire::zino::{Frame, Request, Response};
-use zot_wire::{FrameDecoder, write_frame};
+use zot_wire::write_frame;
+use zot_wire::zino::{Request, Response};
 
+use crate::config::Config;
+use crate::config::address::Address;
+use crate::kind::ServiceKind;
 use crate::logging::Log;
+use crate::network::identity::LiveIdentity;
 use crate::request_line::{Outcome, RequestLine};
 use crate::service::{Responses, Service};
+use route::{KeptCall, Route, RoutedCall};
+use socket::SocketCall;
+
+pub use error::{AddressError, AddressFailure, CallError, Unreachable};
 
 const READ_BYTES: usize = 16 * 1024;
 
-/// How long to wait before retrying a full queue.
-const QUEUE_PAUSE: Duration = Duration::from_millis(5);
-
 /// Where a service can be reached, and how long it may be silent.
 pub struct Peer<R: Request> {
-    address: Address<R>,
+    target: Target<R>,
     limit: Option<Duration>,
 }
 
-enum Address<R: Request> {
+enum Target<R: Request> {
     Socket {
         path: PathBuf,
         max_frame_bytes: usize,
@@ -42,49 +49,35 @@ enum Address<R: Request> {
         service: Arc<dyn Service<Request = R>>,
         log: Log,
     },
+    Network(Arc<Route>),
 }
 
 impl<R: Request> Clone for Peer<R> {
     fn clone(&self) -> Self {
         Self {
-            address: match &self.address {
-                Address::Socket {
+            target: match &self.target {
+                Target::Socket {
                     path,
                     max_frame_bytes,
-                } => Address::Socket {
+                } => Target::Socket {
                     path: path.clone(),
                     max_frame_bytes: *max_frame_bytes,
                 },
-                Address::Local { service, log } => Address::Local {
+                Target::Local { service, log } => Target::Local {
                     service: Arc::clone(service),
                     log: *log,
                 },
+                Target::Network(route) => Target::Network(Arc::clone(route)),
             },
             limit: self.limit,
         }
     }
 }
 
-/// Why a call failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// No service listens there.
-    #[error("{0}")]
-    Unreachable(io::Error),
-    #[error("the connection broke: {0}")]
-    Broken(io::Error),
-    #[error("the response ended too early")]
-    EndedEarly,
-    #[error("the response cannot be read: {0}")]
-    Unreadable(String),
-    #[error("no response within {}s", .0.as_secs_f64())]
-    Silent(Duration),
-}
-
 impl<R: Request> Peer<R> {
     pub fn socket(path: PathBuf, max_frame_bytes: usize) -> Self {
         Self {
-            address: Address::Socket {
+            target: Target::Socket {
                 path,
                 max_frame_bytes,
             },
@@ -92,10 +85,36 @@ impl<R: Request> Peer<R> {
         }
     }
 
+    /// Calls a service where the configuration says it is: in `[peers]`, or else at its socket.
+    pub fn configured(config: &Config, kind: ServiceKind, identity: Option<&LiveIdentity>) -> Self {
+        match config.peer_addresses(kind) {
+            Some(addresses) => Self::at(config, kind, addresses, identity),
+            None => Self::socket(config.socket(kind), config.wire.max_frame_bytes),
+        }
+    }
+
+    /// Calls a service at the given addresses.
+    pub fn at(
+        config: &Config,
+        kind: ServiceKind,
+        addresses: &[Address],
+        identity: Option<&LiveIdentity>,
+    ) -> Self {
+        let max_frame_bytes = config.wire.max_frame_bytes;
+        if let [Address::Unix(path)] = addresses {
+            return Self::socket(path.clone(), max_frame_bytes);
+        }
+        let route = Route::new(kind.name(), addresses, identity, max_frame_bytes);
+        Self {
+            target: Target::Network(Arc::new(route)),
+            limit: None,
+        }
+    }
+
     /// Calls a service of this process. Its requests are logged as if they came over its socket.
     pub fn local(service: Arc<dyn Service<Request = R>>, log: Log) -> Self {
         Self {
-            address: Address::Local { service, log },
+            target: Target::Local { service, log },
             limit: None,
         }
     }
@@ -126,14 +145,18 @@ impl<R: Request> Peer<R> {
     pub async fn ask(&self, request: R) -> Result<R::Response, CallError> {
         let response = async {
             let mut inner = self.begin(request).await?;
-            inner.next().await?.ok_or(CallError::EndedEarly)
+            let response = inner.next().await?.ok_or(CallError::EndedEarly)?;
+            if let Inner::Kept(call) = &mut inner {
+                call.finish().await;
+            }
+            Ok(response)
         };
         limited(self.limit, response).await
     }
 
     async fn begin(&self, request: R) -> Result<Inner<R::Response>, CallError> {
-        match &self.address {
-            Address::Local { service, log } => {
+        match &self.target {
+            Target::Local { service, log } => {
                 let (responses, frames) = Responses::channel();
                 let line = RequestLine::of_request(*log, &request);
                 let service = Arc::clone(service);
@@ -146,29 +169,30 @@ impl<R: Request> Peer<R> {
                     outcome: Outcome::default(),
                 }))
             }
-            Address::Socket {
+            Target::Socket {
                 path,
                 max_frame_bytes,
             } => {
-                let mut stream = connect(path).await.map_err(CallError::Unreachable)?;
-                let mut frame = Vec::new();
-                write_frame(&mut frame, &request)
-                    .map_err(|error| CallError::Unreadable(error.to_string()))?;
-                match stream.write_all(&frame).await {
-                    // A service that stops reading may have responded with the reason.
-                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                        return Err(CallError::Broken(error));
-                    }
-                    _ => {}
-                }
-                Ok(Inner::Remote(RemoteCall {
-                    stream,
-                    decoder: FrameDecoder::with_limit(*max_frame_bytes),
-                    buffer: vec![0; READ_BYTES],
-                }))
+                let call = SocketCall::begin(path, &encode(&request)?, *max_frame_bytes).await?;
+                Ok(Inner::Socket(call))
+            }
+            Target::Network(route) => {
+                let is_repeatable = request.is_repeatable();
+                let frame = encode(&request)?;
+                drop(request);
+                Ok(match route.begin(&frame, is_repeatable).await? {
+                    RoutedCall::Socket(call) => Inner::Socket(call),
+                    RoutedCall::Kept(call) => Inner::Kept(call),
+                })
             }
         }
     }
+}
+
+fn encode(request: &impl Request) -> Result<Vec<u8>, CallError> {
+    let mut frame = Vec::new();
+    write_frame(&mut frame, request).map_err(|error| CallError::Unreadable(error.to_string()))?;
+    Ok(frame)
 }
 
 async fn limited<T>(
@@ -184,16 +208,6 @@ async fn limited<T>(
     }
 }
 
-/// Waits while the service's queue is full: a busy service is not a missing one.
-async fn connect(path: &Path) -> io::Result<UnixStream> {
-    loop {
-        match UnixStream::connect(path).await {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(QUEUE_PAUSE).await,
-            connected => return connected,
-        }
-    }
-}
-
 /// A response that is being received. Reading it does the work of a local service.
 pub struct Call<T> {
     inner: Inner<T>,
@@ -202,7 +216,8 @@ pub struct Call<T> {
 
 enum Inner<T> {
     Local(LocalCall<T>),
-    Remote(RemoteCall),
+    Socket(SocketCall),
+    Kept(KeptCall),
 }
 
 struct LocalCall<T> {
@@ -210,12 +225,6 @@ struct LocalCall<T> {
     frames: mpsc::Receiver<T>,
     line: RequestLine,
     outcome: Outcome,
-}
-
-struct RemoteCall {
-    stream: UnixStream,
-    decoder: FrameDecoder,
-    buffer: Vec<u8>,
 }
 
 impl<T: Response> Call<T> {
@@ -229,7 +238,8 @@ impl<T: Response> Inner<T> {
     async fn next(&mut self) -> Result<Option<T>, CallError> {
         match self {
             Self::Local(call) => Ok(call.next().await),
-            Self::Remote(call) => call.next().await,
+            Self::Socket(call) => call.next().await,
+            Self::Kept(call) => call.next().await,
         }
     }
 }
@@ -271,27 +281,5 @@ impl<T> Drop for LocalCall<T> {
             self.outcome = Outcome::HungUp;
         }
         self.line.end(&self.outcome);
-    }
-}
-
-impl RemoteCall {
-    async fn next<T: Response>(&mut self) -> Result<Option<T>, CallError> {
-        loop {
-            match self.decoder.next_frame() {
-                Ok(Some(bytes)) => {
-                    let frame = Frame::parse(bytes)
-                        .map_err(|error| CallError::Unreadable(error.to_string()))?;
-                    return Ok(Some(T::read(frame)));
-                }
-                Ok(None) => {}
-                Err(error) => return Err(CallError::Unreadable(error.to_string())),
-            }
-            match self.stream.read(&mut self.buffer).await {
-                Err(error) => return Err(CallError::Broken(error)),
-                Ok(0) if self.decoder.is_partial() => return Err(CallError::EndedEarly),
-                Ok(0) => return Ok(None),
-                Ok(count) => self.decoder.feed(&self.buffer[..count]),
-            }
-        }
     }
 }

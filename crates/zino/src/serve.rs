@@ -1,19 +1,29 @@
-//! Serves one service on its socket: one request per connection.
+//! Serves one service: on its socket, one request per connection, and on the network, where connections
+//! are kept.
 
+pub(crate) mod caller;
 mod connection;
+mod kept;
+mod listener;
 mod socket;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::net::UnixStream;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::logging::Log;
 use crate::service::AnyService;
 
+use listener::Arrival;
+
 pub(crate) use connection::serve_connection;
+pub use kept::KeptConnection;
+pub use listener::{ListenError, NetworkListener};
 pub use socket::{BindError, Socket};
 
 /// How long running requests may take to finish after the service was asked to stop.
@@ -37,30 +47,65 @@ pub struct ServeOptions {
     pub log: Log,
 }
 
+/// Where a service is served.
+pub enum Listener {
+    Socket(Socket),
+    Network(NetworkListener),
+}
+
+enum Accepted {
+    Socket(UnixStream),
+    Network(Arrival),
+}
+
+impl Listener {
+    async fn accept(&self) -> io::Result<Accepted> {
+        match self {
+            Self::Socket(socket) => socket.accept().await.map(Accepted::Socket),
+            Self::Network(listener) => listener.accept().await.map(Accepted::Network),
+        }
+    }
+}
+
 /// Serves requests until `stop` fires; running ones may finish.
 pub async fn serve(
-    socket: Socket,
+    listener: Listener,
     service: Arc<dyn AnyService>,
     options: ServeOptions,
     stop: CancellationToken,
 ) {
     let slots = Arc::new(Semaphore::new(options.max_connections));
+    let crowded = Arc::new(Notify::new());
     let mut connections = JoinSet::new();
     loop {
+        if slots.available_permits() == 0 {
+            // The connection that has been idle for longest makes room.
+            crowded.notify_one();
+        }
         let slot = tokio::select! {
             slot = Arc::clone(&slots).acquire_owned() => slot,
             () = stop.cancelled() => break,
         };
         let accepted = tokio::select! {
-            accepted = socket.accept() => accepted,
+            accepted = listener.accept() => accepted,
             () = stop.cancelled() => break,
         };
         match accepted {
-            Ok(stream) => {
+            Ok(accepted) => {
                 let service = Arc::clone(&service);
                 let stop = stop.clone();
+                let crowded = Arc::clone(&crowded);
                 connections.spawn(async move {
-                    service.serve_connection(stream, options, stop).await;
+                    match accepted {
+                        Accepted::Socket(stream) => {
+                            service.serve_connection(stream, options, stop).await;
+                        }
+                        Accepted::Network(arrival) => {
+                            if let Some(connection) = arrival.admit(crowded, options.log).await {
+                                service.serve_kept(connection, options, stop).await;
+                            }
+                        }
+                    }
                     drop(slot);
                 });
             }
@@ -72,7 +117,7 @@ pub async fn serve(
         // Forgets finished connections.
         while connections.try_join_next().is_some() {}
     }
-    drop(socket);
+    drop(listener);
     let finished = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(options.ending_time, finished)
         .await

@@ -10,7 +10,7 @@ use zot_wire::zino::Request;
 
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::serve::{ServeOptions, serve_connection};
+use crate::serve::{KeptConnection, ServeOptions, serve_connection};
 
 /// How many frames of a response may wait for the caller before the service does.
 ///
@@ -53,6 +53,14 @@ pub trait AnyService: Send + Sync {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
+    /// Handles the requests that arrive on a connection from the network.
+    fn serve_kept(
+        self: Arc<Self>,
+        connection: KeptConnection,
+        options: ServeOptions,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, ()>;
+
     /// See [`Service::prepare`].
     fn prepare(&self, log: Log, stop: &CancellationToken);
 
@@ -72,6 +80,15 @@ impl<S: Service> AnyService for S {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         Box::pin(async move { serve_connection(stream, self.as_ref(), options, stop).await })
+    }
+
+    fn serve_kept(
+        self: Arc<Self>,
+        connection: KeptConnection,
+        options: ServeOptions,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move { connection.serve(self.as_ref(), options, stop).await })
     }
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {

@@ -12,6 +12,7 @@ use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::memory::MemoryService;
+use crate::network::identity::LiveIdentity;
 use crate::peer::Peer;
 use crate::router::RouterService;
 use crate::service::{AnyService, Service};
@@ -20,6 +21,7 @@ use crate::system_prompt::SystemPromptService;
 /// Builds services and connects them to each other.
 pub struct Stack<'a> {
     config: &'a Config,
+    identity: Option<&'a LiveIdentity>,
     built: Built,
 }
 
@@ -35,27 +37,32 @@ struct Built {
 }
 
 impl<'a> Stack<'a> {
-    pub fn new(config: &'a Config) -> Self {
+    pub fn new(config: &'a Config, identity: Option<&'a LiveIdentity>) -> Self {
         Self {
             config,
+            identity,
             built: Built::default(),
         }
     }
 
-    /// Builds all services, which call each other without sockets.
-    pub fn all(config: &'a Config) -> Result<Vec<Arc<dyn AnyService>>, String> {
-        let mut stack = Self::new(config);
-        // In this order, every service comes after those it calls.
+    /// Builds services, which call each other without sockets.
+    pub fn build_all(mut self, kinds: &[ServiceKind]) -> Result<Vec<Arc<dyn AnyService>>, String> {
         let build = |kind: ServiceKind| {
-            stack
-                .build(kind)
-                .map_err(|error| format!("{}: {error}", kind.name()))
+            self.build(kind).map_err(|error| match kinds {
+                [_] => error,
+                _ => format!("{}: {error}", kind.name()),
+            })
         };
-        ServiceKind::ALL.into_iter().map(build).collect()
+        // In this order, every service comes after those it calls.
+        let kinds = ServiceKind::ALL
+            .into_iter()
+            .filter(|kind| kinds.contains(kind));
+        kinds.map(build).collect()
     }
 
-    /// Builds one service. It calls those built before it without sockets.
-    pub fn build(&mut self, kind: ServiceKind) -> Result<Arc<dyn AnyService>, String> {
+    /// Builds one service. It calls those built before it without sockets, unless `[peers]` says
+    /// where they are.
+    fn build(&mut self, kind: ServiceKind) -> Result<Arc<dyn AnyService>, String> {
         let config = self.config.clone();
         let log = self.log(kind);
         Ok(match kind {
@@ -112,11 +119,11 @@ impl<'a> Stack<'a> {
         local: &Option<Arc<S>>,
     ) -> Peer<R> {
         let peer = match local {
-            Some(service) => {
+            Some(service) if self.config.peer_addresses(kind).is_none() => {
                 let service: Arc<dyn Service<Request = R>> = Arc::<S>::clone(service);
                 Peer::local(service, self.log(kind))
             }
-            None => Peer::socket(self.config.socket(kind), self.config.wire.max_frame_bytes),
+            _ => Peer::configured(self.config, kind, self.identity),
         };
         let answer_limit = self.config.answer_limit();
         peer.within(match kind {

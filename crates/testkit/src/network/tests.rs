@@ -1,58 +1,59 @@
-use std::io::{BufRead as _, BufReader};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::{Host, Network};
 
-const PORT: &str = "7000";
+const PORT: u16 = 7000;
 
-const SERVER: &str = "
-import socket, sys
-server = socket.create_server((sys.argv[1], int(sys.argv[2])))
-print('ready', flush=True)
-while True:
-    connection, _ = server.accept()
-    connection.sendall(b'hello')
-    connection.close()
-";
-
-const CLIENT: &str = "
-import socket, sys
-connection = socket.create_connection((sys.argv[1], int(sys.argv[2])), 1)
-print(connection.recv(100).decode())
-";
-
-struct Server(Child);
+/// Greets everyone who connects, until it is told to stop.
+struct Server {
+    address: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Server {
     fn start(host: &Host) -> Self {
-        let mut command = host.command("python3");
-        command.args(["-c", SERVER, &host.address().to_string(), PORT]);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        output.read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
-        Self(child)
+        let address = SocketAddr::from((host.address(), PORT));
+        let listener = host.run(|| TcpListener::bind(address)).unwrap();
+        let thread = std::thread::spawn(move || {
+            for connection in listener.incoming() {
+                let mut connection = connection.unwrap();
+                connection.write_all(b"hello").unwrap();
+                let mut answer = Vec::new();
+                let _ = connection.read_to_end(&mut answer);
+                if answer == b"stop" {
+                    return;
+                }
+            }
+        });
+        Self {
+            address,
+            thread: Some(thread),
+        }
     }
-}
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+    fn stop(mut self, network: &Network) {
+        let address = self.address;
+        let connection = network.host(0).run(|| TcpStream::connect(address));
+        connection.unwrap().write_all(b"stop").unwrap();
+        self.thread.take().unwrap().join().unwrap();
     }
 }
 
 /// Returns whether the second host reaches a server on the first.
 fn reaches(network: &Network) -> bool {
-    let server = network.host(0).address().to_string();
-    let mut command = network.host(1).command("python3");
-    let output = command
-        .args(["-c", CLIENT, &server, PORT])
-        .output()
-        .unwrap();
-    output.stdout == b"hello\n"
+    let address = SocketAddr::from((network.host(0).address(), PORT));
+    let greeting = network.host(1).run(|| {
+        let mut connection = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+        let mut greeting = [0; 5];
+        connection.read_exact(&mut greeting).ok()?;
+        Some(greeting)
+    });
+    greeting == Some(*b"hello")
 }
 
 fn namespaces() -> String {
@@ -63,7 +64,7 @@ fn namespaces() -> String {
 #[test]
 fn hosts_reach_each_other_unless_a_cable_is_cut() {
     let network = Network::new(2);
-    let _server = Server::start(network.host(0));
+    let server = Server::start(network.host(0));
     assert!(reaches(&network));
     for cut in [0, 1] {
         network.host(cut).cut();
@@ -71,14 +72,20 @@ fn hosts_reach_each_other_unless_a_cable_is_cut() {
         network.host(cut).heal();
         assert!(reaches(&network));
     }
+    let mut command = network.host(1).command("ip");
+    let output = command.args(["address", "show"]).output().unwrap();
+    let addresses = String::from_utf8(output.stdout).unwrap();
+    assert!(addresses.contains("10.77.0.2/24"), "{addresses}");
+    server.stop(&network);
 }
 
 #[test]
 fn networks_do_not_see_each_other() {
     let (one, other) = (Network::new(2), Network::new(2));
-    let _server = Server::start(one.host(0));
+    let server = Server::start(one.host(0));
     assert!(reaches(&one));
     assert!(!reaches(&other));
+    server.stop(&one);
 }
 
 #[test]

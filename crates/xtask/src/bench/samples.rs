@@ -7,23 +7,23 @@ use std::time::Duration;
 
 /// Durations in the order they were measured.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Samples(Vec<Duration>);
+pub(crate) struct Samples(Vec<Duration>);
 
 impl Samples {
-    pub(super) fn push(&mut self, sample: Duration) {
+    pub(crate) fn push(&mut self, sample: Duration) {
         self.0.push(sample);
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn median(&self) -> Duration {
+    pub(crate) fn median(&self) -> Duration {
         self.percentile(50)
     }
 
     /// Returns the percentile by nearest rank; zero without samples.
-    pub(super) fn percentile(&self, per_cent: usize) -> Duration {
+    pub(crate) fn percentile(&self, per_cent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         let rank = (sorted.len() * per_cent).div_ceil(100);

@@ -12,3 +12,5 @@ mod memory;
 mod requests;
 mod start;
 mod turns;
+
+pub(crate) use corpus::{Corpus, write_memories};

@@ -8,7 +8,7 @@ use std::pin::pin;
 use zot_wire::zino::Failure;
 use zot_wire::zino::router::{Inference, Request, Response};
 
-use crate::peer::{Call, CallError, Peer};
+use crate::peer::{Call, CallError, Peer, Unreachable};
 
 /// How much of a response is buffered while a tool runs.
 ///
@@ -34,7 +34,7 @@ pub(super) enum RuntimeError {
 impl From<CallError> for RuntimeError {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Unreachable(error) => Self::Unreachable(error),
+            CallError::Unreachable(Unreachable::Socket(error)) => Self::Unreachable(error),
             other => Self::Call(other),
         }
     }

@@ -2,7 +2,9 @@
 
 use zot_provider::catalog::nearest_names;
 
-const KEYS: [(&str, &[&str]); 15] = [
+const SERVICES: &[&str] = &["daemon", "rtr", "agr", "sys", "exc", "mem", "ctx"];
+
+const KEYS: [(&str, &[&str]); 19] = [
     ("api", &["base_url", "key", "provider", "fallback"]),
     ("service", &["model"]),
     ("agent", &["temperature", "top_p", "max_iterations"]),
@@ -31,6 +33,10 @@ const KEYS: [(&str, &[&str]); 15] = [
         "wire",
         &["max_frame_bytes", "answer_timeout", "idle_timeout"],
     ),
+    ("listen", SERVICES),
+    ("peers", SERVICES),
+    ("tls", &["ca", "certificate", "key", "namespace"]),
+    ("allow", SERVICES),
     ("store", &["url", "ca", "connections"]),
 ];
 

@@ -1,4 +1,6 @@
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixListener;
+use tokio::time::sleep;
 use zot_wire::zino::Message;
 use zot_wire::zino::agent_loop::{Request, Response, Run};
 

@@ -49,10 +49,10 @@ pub async fn ask(
         channel_id: client_request.channel.filter(|channel| !channel.is_empty()),
         stream,
     };
-    let mut call = daemon
-        .call(request)
-        .await
-        .map_err(ClientError::Unreachable)?;
+    let mut call = daemon.call(request).await.map_err(|error| match error {
+        unknown @ CallError::OutcomeUnknown(_) => ClientError::Broken(unknown),
+        error => ClientError::Unreachable(error),
+    })?;
     // An error goes on a new line, since part of the response may be on the last one.
     let line_end = if stream { "\n" } else { "" };
     let unsaved = loop {

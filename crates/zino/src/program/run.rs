@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,12 @@ use crate::config::Config;
 use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::serve::{BindError, SERVICE_ENDING_TIME, ServeOptions, Socket, serve};
+use crate::network::certificate::date;
+use crate::network::identity::{IdentityError, LiveIdentity};
+use crate::serve::{
+    BindError, ListenError, Listener, NetworkListener, SERVICE_ENDING_TIME, ServeOptions, Socket,
+    serve,
+};
 use crate::service::AnyService;
 use crate::stack::Stack;
 
@@ -24,48 +30,74 @@ pub enum RunError {
     Build(String),
     #[error(transparent)]
     Bind(#[from] BindError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error("[tls]: {0}")]
+    Identity(#[from] IdentityError),
     #[error("cannot listen for signals: {0}")]
     Signals(#[from] io::Error),
 }
 
-/// Runs one service, or all of them.
-pub async fn run(config: &Config, kind: Option<ServiceKind>) -> Result<(), RunError> {
+/// Runs services in one process.
+pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError> {
     // Before any socket exists: a program that sees one may send a signal, which would otherwise kill
     // this process.
     let mut signals = Signals::listen()?;
     hide_environment();
-    let services = match kind {
-        Some(kind) => vec![Stack::new(config).build(kind).map_err(RunError::Build)?],
-        None => Stack::all(config).map_err(RunError::Build)?,
-    };
+    let identity = LiveIdentity::of(config)?;
+    let services = Stack::new(config, identity.as_ref())
+        .build_all(kinds)
+        .map_err(RunError::Build)?;
     let stop = CancellationToken::new();
-    // All sockets first: if one cannot be bound, none may be served.
-    let sockets: Vec<Socket> = services
-        .iter()
-        .map(|service| Socket::bind(&config.socket(service.kind())))
-        .collect::<Result<_, _>>()?;
+    // All sockets and addresses first: if one cannot be bound, none may be served.
+    let mut listeners = Vec::new();
+    for service in &services {
+        let socket = Socket::bind(&config.socket(service.kind()))?;
+        let network = NetworkListener::bind(config, service.kind(), identity.as_ref()).await?;
+        listeners.push((socket, network));
+    }
     let max_connections = descriptors::connections();
     let mut serving = JoinSet::new();
-    for (service, socket) in services.iter().zip(sockets) {
+    for (service, (socket, network)) in services.iter().zip(listeners) {
         let log = Log::new(service.kind().name(), config.log_level());
         log.info(format_args!("listening on {}", socket.path().display()));
+        if let (Some(_), Some(identity)) = (&network, &identity) {
+            warn_of_expiry(identity, log);
+        }
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
             max_connections,
             ending_time: SERVICE_ENDING_TIME,
             log,
         };
+        let socket = Listener::Socket(socket);
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
+        if let Some(network) = network {
+            log.info(format_args!("listening on {}", network.address()));
+            let network = Listener::Network(network);
+            serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
+        }
         let preparing = Arc::clone(service);
         let stop = stop.clone();
         serving.spawn_blocking(move || preparing.prepare(log, &stop));
     }
     notify::ready();
-    wait_for_end(&mut signals, &services, config).await;
+    wait_for_end(&mut signals, &services, identity.as_ref(), config).await;
     notify::stopping();
     stop.cancel();
     while serving.join_next().await.is_some() {}
     Ok(())
+}
+
+/// An expired certificate is refused by others, which they say; here it is only mentioned.
+fn warn_of_expiry(identity: &LiveIdentity, log: Log) {
+    let not_after = identity.current().certificate.not_after;
+    if not_after < Timestamp::now() {
+        log.warning(format_args!(
+            "our certificate expired on {}: issue a new one with `zino certs issue`, then send SIGHUP",
+            date(not_after)
+        ));
+    }
 }
 
 /// Programs that `exc` runs for the same user must not read our environment, which may hold a key.
@@ -98,7 +130,12 @@ impl Signals {
 }
 
 /// Waits for SIGTERM or SIGINT; SIGHUP makes all services reload their files.
-async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], config: &Config) {
+async fn wait_for_end(
+    signals: &mut Signals,
+    services: &[Arc<dyn AnyService>],
+    identity: Option<&LiveIdentity>,
+    config: &Config,
+) {
     loop {
         tokio::select! {
             _ = signals.terminate.recv() => return,
@@ -107,6 +144,13 @@ async fn wait_for_end(signals: &mut Signals, services: &[Arc<dyn AnyService>], c
                 for service in services {
                     let log = Log::new(service.kind().name(), config.log_level());
                     match service.reload() {
+                        Ok(()) => log.info(format_args!("reloaded")),
+                        Err(error) => log.error(format_args!("not reloaded: {error}")),
+                    }
+                }
+                if let Some(identity) = identity {
+                    let log = Log::new("tls", config.log_level());
+                    match identity.reload() {
                         Ok(()) => log.info(format_args!("reloaded")),
                         Err(error) => log.error(format_args!("not reloaded: {error}")),
                     }

@@ -1,6 +1,5 @@
 //! `zino status`: shows which services respond.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -8,6 +7,7 @@ use zot_wire::zino::any_service::{Request, Response};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
+use crate::network::identity::LiveIdentity;
 use crate::peer::{CallError, Peer};
 
 /// How long a service may take to respond to a ping.
@@ -19,7 +19,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Status {
     pub kind: ServiceKind,
-    pub socket: PathBuf,
+    /// The path of its socket, or an address of `[peers]`.
+    pub address: String,
     pub health: Health,
 }
 
@@ -36,22 +37,34 @@ pub enum Health {
     Down(String),
 }
 
-pub async fn status(config: &Config) -> Vec<Status> {
+/// Asks every service of this machine at its socket, and every one of `[peers]` at each address.
+pub async fn status(config: &Config, identity: Option<&LiveIdentity>) -> Vec<Status> {
+    let here = config.services_here();
     let mut found = Vec::new();
     for kind in ServiceKind::ALL {
         let socket = config.socket(kind);
-        let peer = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
-        let health = match timeout(STATUS_TIMEOUT, probe(&peer)).await {
-            Ok(health) => health,
-            Err(_) => Health::Silent,
-        };
-        found.push(Status {
-            kind,
-            socket,
-            health,
-        });
+        if here.contains(&kind) {
+            let peer = Peer::socket(socket.clone(), config.wire.max_frame_bytes);
+            found.push(ask(kind, socket.display().to_string(), &peer).await);
+        }
+        for address in config.peer_addresses(kind).unwrap_or_default() {
+            let peer = Peer::at(config, kind, std::slice::from_ref(address), identity);
+            found.push(ask(kind, address.to_string(), &peer).await);
+        }
     }
     found
+}
+
+async fn ask(kind: ServiceKind, address: String, peer: &Peer<Request>) -> Status {
+    let health = match timeout(STATUS_TIMEOUT, probe(peer)).await {
+        Ok(health) => health,
+        Err(_) => Health::Silent,
+    };
+    Status {
+        kind,
+        address,
+        health,
+    }
 }
 
 async fn probe(peer: &Peer<Request>) -> Health {

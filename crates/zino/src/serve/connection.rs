@@ -12,26 +12,27 @@ use zot_wire::zino::{Frame, Request as _, Response, any_service};
 use zot_wire::{FrameDecoder, write_frame};
 
 use super::ServeOptions;
+use crate::kind::ServiceKind;
 use crate::request_line::{self, Outcome, RequestLine};
 use crate::service::{Responses, Service};
 
 /// How long a peer may take between two pieces of its request.
 ///
 /// Limit: a request that stalls is refused.
-const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
+pub(super) const REQUEST_STALL_TIME: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to read what is written to it.
 ///
 /// Limit: a peer that does not read is disconnected.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a peer may keep sending after its request before the connection is cut.
-const LINGER_TIME: Duration = Duration::from_secs(1);
+pub(super) const LINGER_TIME: Duration = Duration::from_secs(1);
 
-const READ_BYTES: usize = 16 * 1024;
+pub(super) const READ_BYTES: usize = 16 * 1024;
 
 /// Frames are collected up to this before they are written together.
-const WRITE_BYTES: usize = 64 * 1024;
+pub(super) const WRITE_BYTES: usize = 64 * 1024;
 
 /// Why a request could not be read.
 enum BadRequest {
@@ -76,11 +77,7 @@ pub(crate) async fn serve_connection<S: Service>(
 
 async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame) -> Outcome {
     let immediate = match any_service::Request::of(&frame) {
-        Some(any_service::Request::Ping) => any_service::Response::Pong,
-        Some(any_service::Request::Version) => any_service::Response::Version {
-            service: service.kind().name().to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
+        Some(probe) => probe_response(probe, service.kind()),
         None => match S::Request::read(frame) {
             Ok(request) => return stream_response(stream, service, request).await,
             Err(error) => any_service::Response::error(error.to_string()),
@@ -89,6 +86,20 @@ async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame)
     match write(stream, &immediate).await {
         Ok(()) => Outcome::of(&immediate),
         Err(_) => Outcome::HungUp,
+    }
+}
+
+/// The response to a request that every service handles.
+pub(super) fn probe_response(
+    request: any_service::Request,
+    kind: ServiceKind,
+) -> any_service::Response {
+    match request {
+        any_service::Request::Ping => any_service::Response::Pong,
+        any_service::Request::Version => any_service::Response::Version {
+            service: kind.name().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
     }
 }
 

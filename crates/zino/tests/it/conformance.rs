@@ -2,17 +2,20 @@
 //! responses are equal byte for byte.
 
 mod exchanges;
+mod tls;
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write as _};
 use std::thread;
 
 use serde_json::Value;
+use testkit::postgres::Postgres;
 use testkit::{ModelServer, Wire};
 use zino::kind::ServiceKind;
 
 use crate::installation::Installation;
 use exchanges::{Exchange, Step, steps};
+use tls::Network;
 
 /// The bodies of the frames of a response.
 type Frames = Vec<Vec<u8>>;
@@ -22,36 +25,42 @@ type Frames = Vec<Vec<u8>>;
 enum Transport {
     OneProcess,
     Unix,
+    Tls,
 }
 
 /// Where `mem` stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Store {
     Files,
+    Postgres,
 }
 
 /// One combination.
 #[derive(Debug, Clone, Copy)]
 struct Cell(Transport, Store);
 
-const CELLS: [Cell; 2] = [
+const CELLS: [Cell; 3] = [
     Cell(Transport::OneProcess, Store::Files),
     Cell(Transport::Unix, Store::Files),
+    Cell(Transport::Tls, Store::Files),
 ];
 
 impl Cell {
     /// Returns the name and the response of every exchange.
-    fn run(self) -> Vec<(String, Frames)> {
-        let Self(transport, _) = self;
+    fn run(self, postgres: &Postgres) -> Vec<(String, Frames)> {
+        let Self(transport, store) = self;
         let model = ModelServer::start();
         let installation = Installation::new(&model.url(Wire::OpenAi), "");
-        let config = installation.path("ZINO.toml");
-        let text = fs::read_to_string(&config).unwrap();
-        // As in the captures.
-        fs::write(&config, text.replace("exc.timeout = 30", "exc.timeout = 3")).unwrap();
+        self.configure(&installation, postgres);
+        let network = (transport == Transport::Tls).then(|| Network::add_to(&installation));
+        let mut client = network.as_ref().map(Network::client);
+        if store == Store::Postgres {
+            let output = installation.run(&["store", "migrate"]);
+            assert!(output.status.success(), "{output:?}");
+        }
         let _processes = match transport {
             Transport::OneProcess => vec![installation.up()],
-            Transport::Unix => installation.start_all_but(&[]),
+            Transport::Unix | Transport::Tls => installation.start_all_but(&[]),
         };
         let mut transcript = Vec::new();
         for step in steps() {
@@ -61,7 +70,10 @@ impl Cell {
                 }
                 Step::Remove(name) => fs::remove_file(installation.path(name)).unwrap(),
                 Step::Exchange(exchange) => {
-                    let frames = call_socket(&installation, &exchange);
+                    let frames = match &mut client {
+                        Some(client) => client.call(exchange.kind, &exchange.bytes),
+                        None => call_socket(&installation, &exchange),
+                    };
                     self.compare(&exchange, &frames);
                     let frames = frames.into_iter().map(without_directory);
                     transcript.push((exchange.name, frames.collect()));
@@ -69,6 +81,17 @@ impl Cell {
             }
         }
         transcript
+    }
+
+    fn configure(self, installation: &Installation, postgres: &Postgres) {
+        let path = installation.path("ZINO.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        // As in the captures.
+        let mut text = text.replace("exc.timeout = 30", "exc.timeout = 3");
+        if self.1 == Store::Postgres {
+            text += &format!("store.url = \"{}\"\n", postgres.database().url);
+        }
+        fs::write(path, text).unwrap();
     }
 
     /// Compares a response with the recorded one.
@@ -118,9 +141,10 @@ fn read_frame(stream: &mut impl Read) -> Option<Vec<u8>> {
 
 #[test]
 fn transcripts_are_equal() {
+    let postgres = &Postgres::start();
     let transcripts = thread::scope(|scope| {
         CELLS
-            .map(|cell| scope.spawn(move || cell.run()))
+            .map(|cell| scope.spawn(move || cell.run(postgres)))
             .map(|thread| thread.join().unwrap())
     });
     let [first, others @ ..] = &transcripts;

@@ -7,7 +7,9 @@
 )]
 
 mod agent_loop;
+mod authority;
 mod captures;
+mod certificates;
 mod command_line;
 mod conformance;
 mod degradation;
@@ -15,6 +17,7 @@ mod escapes;
 mod executor;
 mod installation;
 mod mixed;
+mod network;
 mod original;
 mod privacy;
 mod router;

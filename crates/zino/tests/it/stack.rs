@@ -17,7 +17,7 @@ use zino::kind::ServiceKind;
 use zino::logging::{Level, Log};
 use zino::peer::{Call, Peer};
 use zino::router::RouterService;
-use zino::serve::{ServeOptions, Socket, serve};
+use zino::serve::{Listener, ServeOptions, Socket, serve};
 use zino::service::AnyService;
 use zot_wire::MAX_FRAME_BYTES;
 use zot_wire::zino::{Frame, Request};
@@ -97,7 +97,8 @@ impl Stack {
             log: log(kind),
         };
         let stop = self.stop.clone();
-        self.servers.spawn(serve(socket, service, options, stop));
+        self.servers
+            .spawn(serve(Listener::Socket(socket), service, options, stop));
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

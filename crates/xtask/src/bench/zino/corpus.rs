@@ -17,17 +17,17 @@ const WORDS_OF_A_MEMORY: usize = 25;
 const WORDS_OF_A_QUERY: usize = 5;
 
 /// A source of texts.
-pub(super) struct Corpus {
+pub(crate) struct Corpus {
     state: u64,
 }
 
 impl Corpus {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         // The generator would stay at zero.
         Self { state: seed.max(1) }
     }
 
-    pub(super) fn query(&mut self) -> String {
+    pub(crate) fn query(&mut self) -> String {
         self.text(WORDS_OF_A_QUERY)
     }
 
@@ -70,7 +70,7 @@ fn spell(rank: usize, text: &mut String) {
 }
 
 /// Writes `count` memories as `mem` stores them.
-pub(super) fn write_memories(path: &Path, count: usize) -> anyhow::Result<()> {
+pub(crate) fn write_memories(path: &Path, count: usize) -> anyhow::Result<()> {
     let mut corpus = Corpus::new(1);
     write_array(path, count, |out| {
         let [question, answer] = corpus.memory();

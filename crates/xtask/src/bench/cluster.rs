@@ -1,0 +1,151 @@
+//! Measures nodes of zino that call each other over TLS and store in PostgreSQL, beside the same nodes over
+//! Unix sockets.
+
+mod appends;
+mod hops;
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use serde_json::json;
+use testkit::process::cpu_time;
+
+use super::Effort;
+use super::measure::{Cost, median};
+use super::report::{Quantity, Row};
+use super::samples::Samples;
+use super::scenarios::{cpu_row, wall_row};
+use crate::cluster::{
+    Ending, Ledger, Link, Load, Node, Program, Site, begin, loopback_places, next_frame,
+};
+
+const DELTAS: usize = 20_000;
+
+/// How many turns are in flight.
+const CLIENTS: usize = 48;
+
+const CHANNELS: usize = 1_000;
+
+/// The figure beside each.
+const UNIX: &str = "Unix socket";
+
+/// The program, and how thorough the bench is.
+pub(super) struct ClusterBench {
+    program: Program,
+    effort: Effort,
+}
+
+impl ClusterBench {
+    pub(super) fn new(program: Program, effort: Effort) -> Self {
+        Self { program, effort }
+    }
+
+    /// Measures a long answer that passes from one node to another.
+    pub(super) fn deltas(&self) -> anyhow::Result<Vec<Row>> {
+        let rounds = self.effort.rounds(20);
+        let tls = self.stream(Link::Tls, rounds)?;
+        let unix = self.stream(Link::Unix, rounds)?;
+        let name = format!("{DELTAS} deltas between two nodes");
+        Ok(vec![
+            cpu_row(&name, tls, (UNIX, unix), None, ""),
+            wall_row(&name, tls, (UNIX, unix)),
+        ])
+    }
+
+    fn stream(&self, link: Link, rounds: usize) -> anyhow::Result<Cost> {
+        let site = Site::new(&self.program)?;
+        let (mut front, mut back) = site.front_and_back(link, &loopback_places(2), site.url())?;
+        front.start()?;
+        back[0].start()?;
+        let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+        // The first round warms up.
+        for round in 0..=rounds {
+            let before = cpu(&[&front, &back[0]])?;
+            let start = Instant::now();
+            let request = json!({ "message": format!("say:{DELTAS}"), "stream": true });
+            let mut stream = begin(&front.socket("daemon"), &request)?;
+            let mut frames = 0;
+            while next_frame(&mut stream)?.is_some() {
+                frames += 1;
+            }
+            let wall = start.elapsed();
+            ensure!(frames == DELTAS + 1, "{frames} frames");
+            if round > 0 {
+                walls.push(wall);
+                cpus.push(cpu(&[&front, &back[0]])?.saturating_sub(before));
+            }
+        }
+        Ok(Cost {
+            wall: median(walls),
+            cpu: median(cpus),
+            children: Duration::ZERO,
+        })
+    }
+
+    /// Measures turns of many clients on two nodes that share their work.
+    pub(super) fn turns(&self) -> anyhow::Result<Vec<Row>> {
+        let tls = self.load(Link::Tls)?;
+        let unix = self.load(Link::Unix)?;
+        let processors = std::thread::available_parallelism().map_or(0, usize::from);
+        let what = format!("turns on two nodes, {CLIENTS} clients, {processors} cores");
+        let time = |samples: &Samples, rank| Quantity::Time(samples.percentile(rank));
+        let row = |what: String, own, floor, target| Row {
+            what,
+            value: own,
+            floor: Some((UNIX, floor)),
+            target,
+            original: "",
+        };
+        Ok(vec![
+            row(what.clone(), tls.0, unix.0, Some(Quantity::Rate(300.0))),
+            row(
+                format!("{what}, p50"),
+                time(&tls.1, 50),
+                time(&unix.1, 50),
+                None,
+            ),
+            row(
+                format!("{what}, p99"),
+                time(&tls.1, 99),
+                time(&unix.1, 99),
+                None,
+            ),
+        ])
+    }
+
+    fn load(&self, link: Link) -> anyhow::Result<(Quantity, Samples)> {
+        let site = Site::new(&self.program)?;
+        let mut nodes = site.equals(link, &loopback_places(2))?;
+        for node in &mut nodes {
+            node.start()?;
+        }
+        let load = |turns| Load {
+            daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+            clients: CLIENTS,
+            channels: CHANNELS,
+            turns: Some(turns),
+        };
+        let never = AtomicBool::new(false);
+        // Not compared with the database: that is what the proofs do.
+        let ledger = Ledger::default();
+        load(500).run(&ledger, &never);
+        let turns = self.effort.rounds(10_000);
+        let start = Instant::now();
+        let samples = load(turns).run(&ledger, &never);
+        let elapsed = start.elapsed();
+        let other = samples.iter().find(|sample| sample.ending != Ending::Saved);
+        ensure!(other.is_none(), "a turn was not saved: {other:?}");
+        let times = samples.iter().map(|sample| sample.took).collect();
+        Ok((Quantity::Rate(turns as f64 / elapsed.as_secs_f64()), times))
+    }
+}
+
+/// Returns the CPU time of nodes.
+fn cpu(nodes: &[&Node]) -> anyhow::Result<Duration> {
+    let times = nodes.iter().map(|node| {
+        let pid = node.pid().context("the node runs")?;
+        cpu_time(pid).context("the node has ended")
+    });
+    times.sum()
+}

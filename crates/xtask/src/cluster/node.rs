@@ -1,0 +1,168 @@
+//! A node: one process with some or all services.
+
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use testkit::ModelServer;
+use testkit::network::Host;
+
+use super::client::ask;
+
+/// How long a node may take to answer after its start.
+const START_TIME: Duration = Duration::from_secs(30);
+
+const POLL: Duration = Duration::from_millis(2);
+
+/// The program under test.
+#[derive(Debug, Clone)]
+pub(crate) struct Program(pub(crate) PathBuf);
+
+/// Where a node runs.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// On this machine, with a loopback address of its own.
+    Loopback(Ipv4Addr),
+    /// On a host of a network.
+    Host(Host),
+}
+
+impl Place {
+    pub(crate) fn address(&self) -> Ipv4Addr {
+        match self {
+            Self::Loopback(address) => *address,
+            Self::Host(host) => host.address(),
+        }
+    }
+}
+
+/// A node; its process is killed when it is dropped.
+pub(crate) struct Node {
+    pub(crate) name: String,
+    /// Its own model, so that it shows whether the node works.
+    pub(crate) model: ModelServer,
+    directory: PathBuf,
+    program: Program,
+    services: Vec<&'static str>,
+    place: Place,
+    child: Option<Child>,
+}
+
+impl Node {
+    pub(super) fn new(
+        name: &str,
+        directory: PathBuf,
+        program: Program,
+        services: &[&'static str],
+        place: Place,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            model: match &place {
+                Place::Loopback(_) => ModelServer::start(),
+                Place::Host(host) => host.run(ModelServer::start),
+            },
+            directory,
+            program,
+            services: services.to_vec(),
+            place,
+            child: None,
+        }
+    }
+
+    pub(crate) fn address(&self) -> Ipv4Addr {
+        self.place.address()
+    }
+
+    pub(crate) fn socket(&self, service: &str) -> PathBuf {
+        self.directory.join(format!("run/{service}.sock"))
+    }
+
+    /// Starts the process and waits until its services answer.
+    pub(crate) fn start(&mut self) -> anyhow::Result<()> {
+        self.spawn()?;
+        self.wait()
+    }
+
+    /// Starts the process.
+    pub(crate) fn spawn(&mut self) -> anyhow::Result<()> {
+        ensure!(self.child.is_none(), "{} is running", self.name);
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.directory.join("log"))?;
+        let mut command = self.command("up");
+        command.args(["--only", &self.services.join(",")]);
+        command.stdout(log.try_clone()?).stderr(log);
+        self.child = Some(command.spawn().context("start zino")?);
+        Ok(())
+    }
+
+    /// Waits until every service has answered.
+    pub(crate) fn wait(&mut self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + START_TIME;
+        for service in &self.services {
+            let socket = self.socket(service);
+            while ask(&socket, &json!({ "type": "ping" })).is_err() {
+                let ended = match &mut self.child {
+                    Some(child) => child.try_wait()?.is_some(),
+                    None => true,
+                };
+                if ended || Instant::now() > deadline {
+                    bail!("{}: {service} does not answer: {}", self.name, self.log());
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the program with a command, to run in the node's directory and on its host.
+    pub(crate) fn command(&self, command: &str) -> Command {
+        let program = &self.program.0;
+        let mut line = match &self.place {
+            Place::Loopback(_) => Command::new(program),
+            Place::Host(host) => host.command(program),
+        };
+        line.arg(command)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.directory)
+            .current_dir(&self.directory);
+        line
+    }
+
+    /// Sends SIGKILL and waits for the end.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself, which the next request notices.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let pid = self.pid().context("the node does not run")?;
+        let pid = Pid::from_raw(i32::try_from(pid)?).context("a process id")?;
+        Ok(kill_process(pid, signal)?)
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.directory.join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

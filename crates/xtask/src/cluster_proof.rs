@@ -1,0 +1,142 @@
+//! Proofs that nodes of zino with one database lose and double nothing, whatever is killed, cut or stopped.
+//!
+//! Every proof prints figures beside their bars. In short runs, which CI makes on busy machines, only
+//! behaviour counts; times count in long runs.
+
+mod appends;
+mod certificates;
+mod cut;
+mod failover;
+mod kill;
+mod memories;
+mod pause;
+mod report;
+mod restarts;
+mod turns;
+
+use std::io::{self, Write};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+
+use crate::bench::build_packaged;
+use crate::cluster::Program;
+use report::Report;
+
+/// How long a proof takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Short,
+    Long,
+}
+
+/// What a proof needs to know.
+struct Stage {
+    program: Program,
+    scale: Scale,
+    /// How long the database is stopped again and again.
+    minutes: u64,
+}
+
+impl Stage {
+    /// Chooses a number for this scale.
+    fn pick<T>(&self, short: T, long: T) -> T {
+        match self.scale {
+            Scale::Short => short,
+            Scale::Long => long,
+        }
+    }
+}
+
+type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
+
+const PROOFS: [(&str, Proof); 9] = [
+    ("kill", kill::run),
+    ("cut", cut::run),
+    ("pause", pause::run),
+    ("turns", turns::run),
+    ("appends", appends::run),
+    ("failover", failover::run),
+    ("restarts", restarts::run),
+    ("certificates", certificates::run),
+    ("memories", memories::run),
+];
+
+/// Runs the proofs with these names, or all.
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    ensure!(cfg!(target_os = "linux"), "the proofs need Linux");
+    let (mut scale, mut minutes, mut names) = (Scale::Long, None, Vec::new());
+    let mut profile = None;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--short" => scale = Scale::Short,
+            "--dev" => profile = Some(Profile::Development),
+            "--minutes" => {
+                let number = words.next().context("--minutes needs a number")?;
+                minutes = Some(number.parse().context("--minutes needs a number")?);
+            }
+            name if PROOFS.iter().any(|(known, _)| *known == name) => names.push(name),
+            other => bail!("unknown proof {other:?}; there are {}", known()),
+        }
+    }
+    let profile = profile.unwrap_or(match scale {
+        Scale::Short => Profile::Development,
+        Scale::Long => Profile::Packaged,
+    });
+    let stage = Stage {
+        program: profile.build()?,
+        scale,
+        minutes: minutes.unwrap_or(5),
+    };
+    let mut report = Report::new(scale);
+    for (name, proof) in PROOFS {
+        if names.is_empty() || names.contains(&name) {
+            let start = Instant::now();
+            report.begin(name);
+            proof(&stage, &mut report).with_context(|| format!("the proof {name} broke off"))?;
+            writeln!(io::stdout(), "      {:.1} s", start.elapsed().as_secs_f64())?;
+        }
+    }
+    report.finish()
+}
+
+fn known() -> String {
+    PROOFS.map(|(name, _)| name).join(", ")
+}
+
+/// How the program under test is built.
+#[derive(Debug, Clone, Copy)]
+enum Profile {
+    /// As tests build it.
+    Development,
+    /// As packages are built.
+    Packaged,
+}
+
+impl Profile {
+    fn build(self) -> anyhow::Result<Program> {
+        match self {
+            Self::Packaged => Ok(Program(build_packaged("zino")?)),
+            Self::Development => {
+                let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+                let root = xtask::repository::root();
+                let status = Command::new(cargo)
+                    .args([
+                        "build",
+                        "--quiet",
+                        "--locked",
+                        "--package",
+                        "zino",
+                        "--bin",
+                        "zino",
+                    ])
+                    .current_dir(&root)
+                    .status()?;
+                ensure!(status.success(), "zino cannot be built");
+                Ok(Program(root.join("target/debug/zino")))
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The cable of a node is cut while it works, and connected again later.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use serde_json::json;
+use testkit::network::{Host, Network};
+
+use super::Stage;
+use super::report::{Report, seconds};
+use crate::bench::Samples;
+use crate::cluster::{
+    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
+};
+
+/// A caller in the middle of a stream notices within this time.
+const NOTICED: Duration = Duration::from_secs(3);
+
+/// New calls reach the survivor within this time.
+const NEW_CALL: Duration = Duration::from_millis(1_500);
+
+/// The node works again this long after its cable was connected.
+const RECOVERED: Duration = Duration::from_secs(10);
+
+const DATABASE_PORT: u16 = 5432;
+
+/// How many long turns are in flight when the cable is cut.
+const STREAMS: usize = 8;
+
+pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
+    let network = Network::new(4);
+    let site = Site::new(&stage.program)?;
+    let database = network.host(3);
+    relay(database, site.postgres.path())?;
+    let url = site.tcp_url(database.address(), DATABASE_PORT);
+    let places = [0, 1, 2].map(|number| Place::Host(network.host(number).clone()));
+    let (mut front, mut back) = site.front_and_back(Link::Tls, &places, &url)?;
+    front.start()?;
+    for node in &mut back {
+        node.start()?;
+    }
+    let ledger = Ledger::default();
+    let load = Load {
+        daemons: vec![front.socket("daemon")],
+        clients: 4,
+        channels: 40,
+        turns: None,
+    };
+    let stop = AtomicBool::new(false);
+    let cut_time = stage.pick(Duration::from_secs(6), Duration::from_secs(30));
+    for (number, host) in [network.host(1), network.host(2)].into_iter().enumerate() {
+        stop.store(false, Ordering::Relaxed);
+        let (samples, cut) = std::thread::scope(|scope| {
+            let load = scope.spawn(|| load.run(&ledger, &stop));
+            let result = cut_and_heal(
+                number,
+                &front,
+                &back[number],
+                host,
+                cut_time,
+                &ledger,
+                report,
+            );
+            stop.store(true, Ordering::Relaxed);
+            (load.join().unwrap_or_default(), result)
+        });
+        judge_load(&samples, cut?, cut_time, report);
+    }
+    report.audit(&ledger, &site)?;
+    Ok(())
+}
+
+/// Cuts a node off while it works on some of several long turns. Returns when.
+fn cut_and_heal(
+    number: usize,
+    front: &Node,
+    node: &Node,
+    host: &Host,
+    cut_time: Duration,
+    ledger: &Ledger,
+    report: &mut Report,
+) -> anyhow::Result<Instant> {
+    let mut streams = Vec::new();
+    for stream in 0..STREAMS {
+        let turn = Turn {
+            channel: format!("cut-{stream}"),
+            message: format!("think:{number}-{stream}:slow:160:50"),
+        };
+        let request =
+            json!({ "message": turn.message, "channel_id": turn.channel, "stream": true });
+        streams.push((turn, begin(&front.socket("daemon"), &request)?));
+    }
+    for (_, stream) in &mut streams {
+        let first = next_frame(stream)?.context("a first frame")?;
+        ensure!(first["type"] == "chunk", "unexpected {first}");
+    }
+    let cut = Instant::now();
+    host.cut();
+    let ended: Vec<(Duration, Ending)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = streams
+            .into_iter()
+            .map(|(turn, mut stream)| {
+                scope.spawn(move || {
+                    let ending = Ending::of(&mut stream);
+                    let took = cut.elapsed();
+                    ledger.note(turn, ending.clone());
+                    (took, ending)
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().filter_map(|thread| thread.join().ok());
+        joined.collect()
+    });
+    let broken = ended.iter().filter(|end| end.1 != Ending::Saved);
+    let noticed: Samples = broken.map(|end| end.0).collect();
+    report.must(
+        &format!(
+            "of {STREAMS} streams, {} were broken off by the cut of {}",
+            noticed.len(),
+            node.name
+        ),
+        (1..STREAMS).contains(&noticed.len()),
+    );
+    report.time(
+        "callers noticed the cut, last",
+        noticed.percentile(100),
+        NOTICED,
+    );
+    std::thread::sleep(cut_time.saturating_sub(cut.elapsed()));
+    node.model.reset();
+    host.heal();
+    let healed = Instant::now();
+    while node.model.requests().is_empty() && healed.elapsed() < 3 * RECOVERED {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    report.time("the node works again after", healed.elapsed(), RECOVERED);
+    Ok(cut)
+}
+
+/// Judges the short turns that clients sent while the cable was cut.
+fn judge_load(samples: &[Sample], cut: Instant, cut_time: Duration, report: &mut Report) {
+    let during = samples.iter().filter(|sample| {
+        let offset = sample.begun.saturating_duration_since(cut);
+        sample.begun > cut && offset < cut_time
+    });
+    let times: Samples = during.clone().map(|sample| sample.took).collect();
+    report.figure("turns begun while the cable was cut", times.len());
+    report.figure("their median", seconds(times.median()));
+    report.time("their p99", times.percentile(99), NEW_CALL);
+    report.figure("the longest", seconds(times.percentile(100)));
+    let refused = during.filter(|sample| sample.ending != Ending::Saved);
+    report.must(
+        &format!(
+            "turns begun while the cable was cut that were not saved: {} {:?}",
+            refused.clone().count(),
+            refused.clone().map(|sample| &sample.ending).next()
+        ),
+        refused.count() == 0,
+    );
+}
+
+/// Makes the database reachable on a host, where its cable can be cut.
+fn relay(host: &Host, directory: &Path) -> anyhow::Result<()> {
+    let address = (host.address(), DATABASE_PORT);
+    let listener = host.run(|| TcpListener::bind(address))?;
+    let socket = directory.join(".s.PGSQL.5432");
+    // It serves until the program ends.
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let socket = socket.clone();
+            std::thread::spawn(move || forward(&client, &socket));
+        }
+    });
+    Ok(())
+}
+
+/// Copies in both directions until one side closes.
+fn forward(client: &TcpStream, socket: &PathBuf) -> io::Result<()> {
+    let server = UnixStream::connect(socket)?;
+    client.set_nodelay(true)?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = io::copy(&mut &*client, &mut &server);
+            let _ = server.shutdown(std::net::Shutdown::Both);
+        });
+        let _ = io::copy(&mut &server, &mut &*client);
+        let _ = client.shutdown(std::net::Shutdown::Both);
+    });
+    Ok(())
+}

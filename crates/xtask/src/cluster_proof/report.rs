@@ -1,0 +1,85 @@
+//! Figures beside their bars.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::ensure;
+
+use super::Scale;
+use crate::cluster::{Audit, Ledger, Site};
+
+/// Prints figures as soon as they are known, and counts those that miss their bar.
+pub(super) struct Report {
+    scale: Scale,
+    name: &'static str,
+    missed: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(scale: Scale) -> Self {
+        Self {
+            scale,
+            name: "",
+            missed: Vec::new(),
+        }
+    }
+
+    /// Begins the figures of a proof.
+    pub(super) fn begin(&mut self, name: &'static str) {
+        self.name = name;
+    }
+
+    /// Notes what must be true in every run.
+    pub(super) fn must(&mut self, what: &str, holds: bool) {
+        self.verdict(what, if holds { "PASS" } else { "FAIL" });
+    }
+
+    /// Notes a time and its bar, which counts in long runs only.
+    pub(super) fn time(&mut self, what: &str, value: Duration, bar: Duration) {
+        let what = format!("{what}: {} (≤ {})", seconds(value), seconds(bar));
+        let verdict = match (value <= bar, self.scale) {
+            (true, _) => "PASS",
+            (false, Scale::Short) => "slow",
+            (false, Scale::Long) => "FAIL",
+        };
+        self.verdict(&what, verdict);
+    }
+
+    /// Notes a figure without a bar.
+    pub(super) fn figure(&mut self, what: &str, value: impl Display) {
+        self.verdict(&format!("{what}: {value}"), "    ");
+    }
+
+    /// Compares what clients were told with the database.
+    pub(super) fn audit(&mut self, ledger: &Ledger, site: &Site) -> anyhow::Result<Audit> {
+        let audit = ledger.audit(site)?;
+        self.must(&audit.to_string(), audit.is_clean());
+        Ok(audit)
+    }
+
+    fn verdict(&mut self, what: &str, verdict: &str) {
+        let line = format!("{verdict}  {}: {what}", self.name);
+        // Figures that nobody can read are no reason to stop.
+        let _ = writeln!(io::stdout(), "{line}");
+        if verdict == "FAIL" {
+            self.missed.push(line);
+        }
+    }
+
+    /// Fails if a bar was missed.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        ensure!(
+            self.missed.is_empty(),
+            "{} missed:\n{}",
+            self.missed.len(),
+            self.missed.join("\n")
+        );
+        Ok(())
+    }
+}
+
+/// Returns a time as text.
+pub(super) fn seconds(time: Duration) -> String {
+    format!("{:.3} s", time.as_secs_f64())
+}

@@ -1,0 +1,86 @@
+//! The database is stopped like a crash, again and again, while clients send turns.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use testkit::postgres::Shutdown;
+
+use super::Stage;
+use super::report::{Report, seconds};
+use crate::bench::Samples;
+use crate::cluster::{Ending, Ledger, Link, Load, Sample, Site, loopback_places};
+
+const CLIENTS: usize = 16;
+const CHANNELS: usize = 200;
+
+/// How often the database is stopped.
+const PERIOD: Duration = Duration::from_secs(20);
+
+const SHORT_PERIOD: Duration = Duration::from_secs(4);
+
+pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
+    let mut site = Site::new(&stage.program)?;
+    let mut nodes = site.equals(Link::Tls, &loopback_places(2))?;
+    for node in &mut nodes {
+        node.start()?;
+    }
+    let (period, stops) = stage.pick((SHORT_PERIOD, 2), (PERIOD, stage.minutes * 3));
+    let ledger = Ledger::default();
+    let load = Load {
+        daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+        clients: CLIENTS,
+        channels: CHANNELS,
+        turns: None,
+    };
+    let stop = AtomicBool::new(false);
+    let mut started = Vec::new();
+    let samples = std::thread::scope(|scope| {
+        let load = scope.spawn(|| load.run(&ledger, &stop));
+        for _ in 0..stops {
+            std::thread::sleep(period);
+            site.postgres.stop(Shutdown::Immediate);
+            site.postgres.start_again();
+            started.push(Instant::now());
+        }
+        std::thread::sleep(period);
+        stop.store(true, Ordering::Relaxed);
+        load.join().unwrap_or_default()
+    });
+    let saved = |sample: &&Sample| sample.ending == Ending::Saved;
+    let recovered: Samples = started
+        .iter()
+        .filter_map(|started| {
+            let ends = samples
+                .iter()
+                .filter(saved)
+                .filter(|sample| sample.begun > *started);
+            ends.map(|sample| sample.begun + sample.took).min()
+        })
+        .zip(&started)
+        .map(|(end, started)| end.saturating_duration_since(*started))
+        .collect();
+    report.figure("stops of the database", stops);
+    report.figure("turns", samples.len());
+    report.must(
+        "turns were saved after every stop",
+        recovered.len() == started.len(),
+    );
+    report.figure(
+        "from the database's return to the next saved turn, longest",
+        seconds(recovered.percentile(100)),
+    );
+    let codes = samples.iter().filter_map(|sample| match &sample.ending {
+        Ending::Failed { code, message } => Some((code.as_deref(), message)),
+        _ => None,
+    });
+    let unexpected = codes
+        .clone()
+        .find(|(code, _)| *code != Some("store_unavailable"));
+    report.must(
+        &format!("turns refused with another code than store_unavailable: {unexpected:?}"),
+        unexpected.is_none(),
+    );
+    let audit = report.audit(&ledger, &site)?;
+    report.must("no client lost its connection", audit.unknown == 0);
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The caller's end of a kept connection.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::{Instant, timeout};
+use zot_wire::zino::{Frame, any_service};
+use zot_wire::{FrameDecoder, write_frame};
+
+use super::READ_BYTES;
+use super::error::AddressFailure;
+use crate::network::BEAT_TYPE;
+use crate::network::identity::Identity;
+use crate::network::stream::{Available, NetworkStream};
+
+/// How long a service may take to show that it has received a request.
+///
+/// Limit: the request is sent to another address, if it may be repeated.
+const FIRST_SIGN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a service that has shown itself may be silent, without even a beat.
+///
+/// Limit: the connection counts as lost.
+const SILENCE_TIMEOUT: Duration = Duration::from_millis(2500);
+
+/// How long a service may take before it receives more of a request.
+///
+/// Limit: the connection counts as lost.
+const REQUEST_WRITE_TIMEOUT: Duration = Duration::from_millis(2500);
+
+/// How long a service may take for the end of a response after its only frame.
+const END_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// A connection that no response is being received on, unless a call holds it.
+pub(super) struct Connection {
+    stream: NetworkStream,
+    decoder: FrameDecoder,
+    buffer: Vec<u8>,
+    /// What it was made with; `None` without TLS.
+    identity: Option<Arc<Identity>>,
+    /// When it was last heard from.
+    pub(super) last_used: Instant,
+}
+
+/// Why a request was not sent, or only in part.
+pub(super) struct NotSent(pub(super) AddressFailure);
+
+/// Whether the other end has shown that it received the request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Awaited,
+    Seen,
+}
+
+impl Connection {
+    pub(super) fn new(
+        stream: NetworkStream,
+        identity: Option<Arc<Identity>>,
+        max_frame_bytes: usize,
+    ) -> Self {
+        Self {
+            stream,
+            decoder: FrameDecoder::with_limit(max_frame_bytes),
+            buffer: vec![0; READ_BYTES],
+            identity,
+            last_used: Instant::now(),
+        }
+    }
+
+    pub(super) fn is_made_with(&self, identity: Option<&Arc<Identity>>) -> bool {
+        match (&self.identity, identity) {
+            (Some(own), Some(present)) => Arc::ptr_eq(own, present),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it is open and nothing has arrived on it, as far as this machine knows.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        let available = self.stream.read_available(&mut self.buffer);
+        matches!(available, Available::Nothing)
+    }
+
+    /// Whether the service still answers.
+    pub(super) async fn check(&mut self) -> Result<(), AddressFailure> {
+        let mut ping = Vec::new();
+        write_frame(&mut ping, &any_service::Request::Ping)
+            .map_err(|error| AddressFailure::Unreadable(error.to_string()))?;
+        self.send(&ping).await.map_err(|NotSent(failure)| failure)?;
+        // Whatever the response is: one that refuses us will do so again.
+        let mut frame = self.first_frame().await?;
+        while frame.is_some() {
+            frame = self.next_frame().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends a request. If this fails the service has not received all of it.
+    pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), NotSent> {
+        let mut rest = request;
+        while !rest.is_empty() {
+            match timeout(REQUEST_WRITE_TIMEOUT, self.stream.write(rest)).await {
+                Ok(Ok(count)) => rest = &rest[count..],
+                // The other end may have said why it closed the connection.
+                Ok(Err(error)) => return Err(NotSent(self.last_words(error).await)),
+                Err(_) => return Err(NotSent(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The failure that the other end has reported, or else `error`.
+    async fn last_words(&mut self, error: io::Error) -> AddressFailure {
+        match timeout(END_TIMEOUT, self.stream.read(&mut self.buffer)).await {
+            Ok(Err(reported)) => match AddressFailure::of(reported) {
+                failure @ AddressFailure::Tls(_) => failure,
+                _ => AddressFailure::of(error),
+            },
+            _ => AddressFailure::of(error),
+        }
+    }
+
+    /// Waits for the first frame of the response.
+    pub(super) async fn first_frame(&mut self) -> Result<Option<Frame>, AddressFailure> {
+        match timeout(REQUEST_WRITE_TIMEOUT, self.stream.flush()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(self.last_words(error).await),
+            Err(_) => return Err(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT)),
+        }
+        self.receive(Sign::Awaited).await
+    }
+
+    /// The next frame of the response; `None` at its end.
+    pub(super) async fn next_frame(&mut self) -> Result<Option<Frame>, AddressFailure> {
+        self.receive(Sign::Seen).await
+    }
+
+    async fn receive(&mut self, mut sign: Sign) -> Result<Option<Frame>, AddressFailure> {
+        loop {
+            match self.buffered_frame()? {
+                Buffered::Nothing => {}
+                Buffered::Beat => continue,
+                Buffered::Frame(frame) => return Ok(Some(frame)),
+                Buffered::End => return Ok(None),
+            }
+            let limit = match sign {
+                Sign::Awaited => FIRST_SIGN_TIMEOUT,
+                Sign::Seen => SILENCE_TIMEOUT,
+            };
+            match timeout(limit, self.stream.read(&mut self.buffer)).await {
+                Err(_) => return Err(AddressFailure::Silent(limit)),
+                Ok(Err(error)) => return Err(AddressFailure::of(error)),
+                Ok(Ok(0)) => return Err(AddressFailure::Closed),
+                Ok(Ok(count)) => self.decoder.feed(&self.buffer[..count]),
+            }
+            sign = Sign::Seen;
+        }
+    }
+
+    fn buffered_frame(&mut self) -> Result<Buffered, AddressFailure> {
+        let unreadable = |error: String| AddressFailure::Unreadable(error);
+        match self.decoder.next_frame() {
+            Ok(None) => Ok(Buffered::Nothing),
+            Ok(Some([])) => Ok(Buffered::End),
+            Ok(Some(bytes)) => {
+                let frame = Frame::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
+                Ok(match frame.type_name() == Some(BEAT_TYPE) {
+                    true => Buffered::Beat,
+                    false => Buffered::Frame(frame),
+                })
+            }
+            Err(too_long) => Err(unreadable(too_long.to_string())),
+        }
+    }
+
+    /// Waits a moment for the end of a response whose only frame has been read.
+    pub(super) async fn finish(&mut self) -> bool {
+        matches!(timeout(END_TIMEOUT, self.next_frame()).await, Ok(Ok(None)))
+    }
+
+    /// Whether the rest of the response that has arrived by now is only its end.
+    pub(super) fn has_ended(&mut self) -> bool {
+        loop {
+            match self.buffered_frame() {
+                Ok(Buffered::End) => return !self.decoder.is_partial(),
+                Ok(Buffered::Beat) => continue,
+                Ok(Buffered::Nothing) => {}
+                Ok(Buffered::Frame(_)) | Err(_) => return false,
+            }
+            match self.stream.read_available(&mut self.buffer) {
+                Available::Bytes(count) => self.decoder.feed(&self.buffer[..count]),
+                Available::Nothing | Available::End => return false,
+            }
+        }
+    }
+}
+
+/// What has been received and not yet returned.
+enum Buffered {
+    Nothing,
+    Beat,
+    Frame(Frame),
+    End,
+}

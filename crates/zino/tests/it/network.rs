@@ -1,0 +1,78 @@
+//! Installations that call each other over TLS and TCP.
+
+use serde_json::json;
+use testkit::{ModelServer, Wire};
+use zino::kind::ServiceKind::{Daemon, Memory};
+
+use crate::authority::{Authority, TLS};
+use crate::installation::{Installation, Process, eventually, text};
+
+/// Starts `zino up` with these arguments and waits until it listens on `count` network addresses.
+pub(crate) fn up(installation: &Installation, arguments: &[&str], count: usize) -> Process {
+    let command = installation.command(&[&["up"], arguments].concat());
+    let process = installation.spawn(command, "up");
+    eventually(&format!("it listens; {}", process.log()), || {
+        ports(&process).len() == count
+    });
+    process
+}
+
+/// The ports it listens on, in the order of its services.
+pub(crate) fn ports(process: &Process) -> Vec<u16> {
+    let log = process.log();
+    let addresses = log.lines().filter(|line| line.contains("://"));
+    let port = |line: &str| line.rsplit_once(':')?.1.parse().ok();
+    addresses.filter_map(port).collect()
+}
+
+/// The line of `[peers]` for a service that is elsewhere.
+pub(crate) fn peer(name: &str, scheme: &str, ports: &[u16]) -> String {
+    let addresses = ports
+        .iter()
+        .map(|port| format!("\"{scheme}://127.0.0.1:{port}\""))
+        .collect::<Vec<_>>();
+    format!("peers.{name} = [{}]\n", addresses.join(", "))
+}
+
+#[test]
+fn two_installations_are_one_agent() {
+    for scheme in ["tls", "tcp"] {
+        let model = ModelServer::start();
+        let authority = Authority::new();
+        let far = Installation::new(
+            &model.url(Wire::OpenAi),
+            &format!(
+                "{TLS}listen.mem = \"{scheme}://127.0.0.1:0\"\nlisten.rtr = \"{scheme}://127.0.0.1:0\"\n"
+            ),
+        );
+        authority.equip(&far, &["rtr", "mem"]);
+        let far_process = up(&far, &["--only", "rtr,mem"], 2);
+        let [router, memory] = ports(&far_process)[..] else {
+            panic!("{}", far_process.log());
+        };
+        let near = Installation::new(
+            "http://127.0.0.1:1/v1",
+            &format!(
+                "{TLS}{}{}",
+                peer("rtr", scheme, &[router]),
+                peer("mem", scheme, &[memory])
+            ),
+        );
+        authority.equip(&near, &["daemon", "ctx", "agr"]);
+        let near_process = up(&near, &[], 0);
+        near.wait_for(Daemon, &near_process);
+        let request = json!({ "message": "say:2", "channel_id": "c", "stream": true });
+        let response = near.ask(Daemon, &request);
+        assert_eq!(
+            response.last().unwrap()["full_text"],
+            "alpha beta ",
+            "{}",
+            near_process.log()
+        );
+        let history = far.ask_one(Memory, &json!({ "type": "get_history", "channel_id": "c" }));
+        assert_eq!(history["messages"].as_array().unwrap().len(), 2);
+        let status = near.run(&["status"]);
+        assert!(status.status.success(), "{}", text(&status.stdout));
+        assert!(text(&status.stdout).contains(&format!("{scheme}://127.0.0.1:{router}")));
+    }
+}
