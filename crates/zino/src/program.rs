@@ -1,8 +1,10 @@
 //! The subcommands of the `zino` binary.
 
+pub mod certs;
 pub mod check;
 pub mod client;
 pub mod init;
 pub mod notify;
 pub mod run;
 pub mod status;
+pub mod store;
