@@ -1,12 +1,15 @@
 //! The `zino` binary: arguments, output and exit codes.
 
+mod arguments;
+mod certs;
+
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use arguments::{Arguments, Cli, Command, ConfigArgument, as_called};
+use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
@@ -19,96 +22,6 @@ use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
 use zot_wire::MAX_FRAME_BYTES;
-
-/// An agent as services on Unix sockets.
-#[derive(Parser)]
-#[command(
-    name = "zino",
-    version = env!("ZOT_BUILD_VERSION"),
-    // `zino-mem --version` works like `zino --version`.
-    propagate_version = true,
-    after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
-                  Exit codes: 0 done, 1 failed, 2 usage."
-)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Args)]
-struct ConfigArgument {
-    /// The configuration (default: $ZINO_CONFIG, then ZINO.toml)
-    #[arg(long, short, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Write a configuration, a prompt, tools and skills, ready to use
-    Init {
-        /// Target directory
-        #[arg(default_value = ".")]
-        directory: PathBuf,
-    },
-    /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
-    Up(Up),
-    /// Show which services respond
-    Status(ConfigArgument),
-    /// Check the configuration and the environment
-    Check(ConfigArgument),
-    /// Send a message to the daemon. Piped input is appended to the message if it starts within a
-    /// second; `-` waits for it
-    Cli(Cli),
-    /// Run the coordinator
-    Daemon(ConfigArgument),
-    /// Run the router, which calls the model
-    Rtr(ConfigArgument),
-    /// Run the loop of model responses and tool calls
-    Agr(ConfigArgument),
-    /// Run the system prompt service
-    Sys(ConfigArgument),
-    /// Run the code executor
-    Exc(ConfigArgument),
-    /// Run the memory service
-    Mem(Mem),
-    /// Run the context service
-    Ctx(ConfigArgument),
-}
-
-#[derive(Args)]
-struct Up {
-    /// Run exactly these services
-    #[arg(long, value_name = "SERVICE,...", value_delimiter = ',', value_parser = parse_service)]
-    only: Vec<ServiceKind>,
-    #[command(flatten)]
-    config: ConfigArgument,
-}
-
-#[derive(Args)]
-struct Mem {
-    /// Only repair files that a killed process left truncated, then exit
-    #[arg(long)]
-    mend: bool,
-    #[command(flatten)]
-    config: ConfigArgument,
-}
-
-#[derive(Args)]
-struct Cli {
-    /// Print the answer as it arrives
-    #[arg(long, short)]
-    stream: bool,
-    /// The conversation to continue; `-ch` works too
-    #[arg(long, value_name = "ID")]
-    channel: Option<String>,
-    /// Do not read standard input, for example inside a `while read` loop
-    #[arg(long, short)]
-    no_stdin: bool,
-    #[command(flatten)]
-    config: ConfigArgument,
-    #[arg(value_name = "MESSAGE")]
-    words: Vec<String>,
-}
 
 /// How long to wait for piped input when there already is a message: a parent process often leaves the
 /// standard input of its children open without ever writing to it.
@@ -145,30 +58,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Turns `zino-mem …` into `zino mem …`, but leaves `zino-0.1` alone, and the `-ch` of the original's
-/// client into `--channel`.
-fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments
-        .first()
-        .and_then(|program| {
-            Path::new(program)
-                .file_name()?
-                .to_str()?
-                .strip_prefix("zino-")
-        })
-        .filter(|name| Arguments::command().find_subcommand(name).is_some())
-        .map(OsString::from);
-    if let Some(name) = name {
-        arguments.splice(..1, [OsString::from("zino"), name]);
-    }
-    for argument in &mut arguments {
-        if argument == "-ch" {
-            *argument = OsString::from("--channel");
-        }
-    }
-    arguments
-}
-
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init { directory } => write_files(&directory),
@@ -183,6 +72,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Exc(config) => serve(config, Services::One(ServiceKind::Executor)),
         Command::Mem(mem) if mem.mend => repair(mem.config),
         Command::Mem(mem) => serve(mem.config, Services::One(ServiceKind::Memory)),
+        Command::Certs(command) => certs::execute(command),
         Command::Ctx(config) => serve(config, Services::One(ServiceKind::Context)),
     }
 }
@@ -223,14 +113,6 @@ enum Services {
     One(ServiceKind),
     /// Those named, or else those of this machine.
     Here(Vec<ServiceKind>),
-}
-
-fn parse_service(name: &str) -> Result<ServiceKind, String> {
-    let known = || {
-        let names = ServiceKind::ALL.map(ServiceKind::name).join(", ");
-        format!("unknown service: expected one of {names}")
-    };
-    ServiceKind::named(name).ok_or_else(known)
 }
 
 fn serve(argument: ConfigArgument, services: Services) -> Result<ExitCode, Failure> {

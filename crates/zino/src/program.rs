@@ -1,5 +1,6 @@
 //! The subcommands of the `zino` binary.
 
+pub mod certs;
 pub mod check;
 pub mod client;
 pub mod init;

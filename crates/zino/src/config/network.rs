@@ -24,6 +24,9 @@ pub struct Peers(Vec<(ServiceKind, Vec<Address>)>);
 #[derive(Debug, Clone, Default)]
 pub struct Allow(Vec<(ServiceKind, Vec<String>)>);
 
+/// The namespace unless `[tls]` names another.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
 /// `[tls]`: who we are, and which authority we trust.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
@@ -40,7 +43,7 @@ impl Default for Tls {
             ca: None,
             certificate: None,
             key: None,
-            namespace: "default".to_owned(),
+            namespace: DEFAULT_NAMESPACE.to_owned(),
         }
     }
 }

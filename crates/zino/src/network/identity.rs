@@ -11,6 +11,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
+use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::sync::watch;
@@ -67,10 +68,7 @@ impl Identity {
         let own = chain
             .first()
             .ok_or_else(|| IdentityError::NoCertificate(files.certificate.to_owned()))?;
-        let certificate = Certificate::decode(own).map_err(|source| IdentityError::Damaged {
-            path: files.certificate.to_owned(),
-            source,
-        })?;
+        let certificate = own_certificate(files.certificate, own)?;
         let key = read_key(files.key)?;
         let authority = Arc::new(read_authority(files.ca)?);
         let unusable = |source| match source {
@@ -114,6 +112,26 @@ impl Identity {
             client: Arc::new(client),
         })
     }
+}
+
+/// Decodes a certificate that was read from `path`.
+pub(crate) fn own_certificate(
+    path: &Path,
+    der: &CertificateDer<'_>,
+) -> Result<Certificate, IdentityError> {
+    Certificate::decode(der).map_err(|source| IdentityError::Damaged {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Whether the key belongs to the certificate.
+pub(crate) fn is_key_of(
+    certificate: &CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+) -> bool {
+    let provider = ring::default_provider();
+    CertifiedKey::from_der(vec![certificate.clone()], key, &provider).is_ok()
 }
 
 /// Reads all certificates of a PEM file.

@@ -1,5 +1,7 @@
 //! `zino check`: finds problems before the services run into them.
 
+mod network;
+
 use std::env;
 use std::fs;
 use std::path::Path;
@@ -61,6 +63,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.tools_dir(), "tools", &mut findings);
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
+    network::check(config, &mut findings);
     check_data(config, &mut findings);
     let variables = check_environment_file(config, &mut findings);
     check_model(config, &variables, &mut findings).await;

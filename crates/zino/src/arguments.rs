@@ -1,0 +1,174 @@
+//! The command line of `zino`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use zino::config::network::DEFAULT_NAMESPACE;
+use zino::kind::ServiceKind;
+
+const DEFAULT_CERTS_DIRECTORY: &str = "certs";
+
+/// How long a certificate is valid unless it is said otherwise.
+const DEFAULT_DAYS: u32 = 365;
+
+/// An agent as services on Unix sockets.
+#[derive(Parser)]
+#[command(
+    name = "zino",
+    version = env!("ZOT_BUILD_VERSION"),
+    // `zino-mem --version` works like `zino --version`.
+    propagate_version = true,
+    after_help = "Without a key: zino init && zino up, and in another terminal: zino cli \"list the files here\"\n\
+                  Exit codes: 0 done, 1 failed, 2 usage."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args)]
+pub(crate) struct ConfigArgument {
+    /// The configuration (default: $ZINO_CONFIG, then ZINO.toml)
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Write a configuration, a prompt, tools and skills, ready to use
+    Init {
+        /// Target directory
+        #[arg(default_value = ".")]
+        directory: PathBuf,
+    },
+    /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
+    Up(Up),
+    /// Show which services respond
+    Status(ConfigArgument),
+    /// Check the configuration and the environment
+    Check(ConfigArgument),
+    /// Send a message to the daemon. Piped input is appended to the message if it starts within a
+    /// second; `-` waits for it
+    Cli(Cli),
+    /// Run the coordinator
+    Daemon(ConfigArgument),
+    /// Run the router, which calls the model
+    Rtr(ConfigArgument),
+    /// Run the loop of model responses and tool calls
+    Agr(ConfigArgument),
+    /// Run the system prompt service
+    Sys(ConfigArgument),
+    /// Run the code executor
+    Exc(ConfigArgument),
+    /// Run the memory service
+    Mem(Mem),
+    /// Run the context service
+    Ctx(ConfigArgument),
+    /// Make and show certificates, for services on several machines
+    #[command(subcommand)]
+    Certs(Certs),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Certs {
+    /// Make a private authority: ca.pem for every machine, and ca.key, which stays on this one
+    Init {
+        /// Target directory
+        #[arg(default_value = DEFAULT_CERTS_DIRECTORY)]
+        directory: PathBuf,
+    },
+    /// Issue a certificate for a machine or a client
+    Issue(Issue),
+    /// Show names, issuer, expiry and fingerprint, and what is wrong
+    Show {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Issue {
+    /// The names of the files; without --for also the names in the certificates
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// The services that run on the machine, or `client`
+    #[arg(long = "for", value_name = "SERVICE,...", value_delimiter = ',')]
+    pub(crate) services: Vec<String>,
+    /// How long it is valid
+    #[arg(long, default_value_t = DEFAULT_DAYS)]
+    pub(crate) days: u32,
+    /// The [tls] namespace of the machines
+    #[arg(long, default_value = DEFAULT_NAMESPACE)]
+    pub(crate) namespace: String,
+    /// The directory of the authority
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_CERTS_DIRECTORY)]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Up {
+    /// Run exactly these services
+    #[arg(long, value_name = "SERVICE,...", value_delimiter = ',', value_parser = parse_service)]
+    pub(crate) only: Vec<ServiceKind>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct Mem {
+    /// Only repair files that a killed process left truncated, then exit
+    #[arg(long)]
+    pub(crate) mend: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct Cli {
+    /// Print the answer as it arrives
+    #[arg(long, short)]
+    pub(crate) stream: bool,
+    /// The conversation to continue; `-ch` works too
+    #[arg(long, value_name = "ID")]
+    pub(crate) channel: Option<String>,
+    /// Do not read standard input, for example inside a `while read` loop
+    #[arg(long, short)]
+    pub(crate) no_stdin: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) words: Vec<String>,
+}
+
+/// Turns `zino-mem …` into `zino mem …`, but leaves `zino-0.1` alone, and the `-ch` of the original's
+/// client into `--channel`.
+pub(crate) fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments
+        .first()
+        .and_then(|program| {
+            Path::new(program)
+                .file_name()?
+                .to_str()?
+                .strip_prefix("zino-")
+        })
+        .filter(|name| Arguments::command().find_subcommand(name).is_some())
+        .map(OsString::from);
+    if let Some(name) = name {
+        arguments.splice(..1, [OsString::from("zino"), name]);
+    }
+    for argument in &mut arguments {
+        if argument == "-ch" {
+            *argument = OsString::from("--channel");
+        }
+    }
+    arguments
+}
+
+fn parse_service(name: &str) -> Result<ServiceKind, String> {
+    let known = || {
+        let names = ServiceKind::ALL.map(ServiceKind::name).join(", ");
+        format!("unknown service: expected one of {names}")
+    };
+    ServiceKind::named(name).ok_or_else(known)
+}
