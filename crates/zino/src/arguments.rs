@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::network::DEFAULT_NAMESPACE;
 use zino::kind::ServiceKind;
+use zino::program::store::StoreCommand;
 
 const DEFAULT_CERTS_DIRECTORY: &str = "certs";
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Status(ConfigArgument),
     /// Check the configuration and the environment
     Check(ConfigArgument),
+    /// Manage the database of the memory service
+    Store(Store),
     /// Send a message to the daemon. Piped input is appended to the message if it starts within a
     /// second; `-` waits for it
     Cli(Cli),
@@ -122,6 +125,14 @@ pub(crate) struct Mem {
     pub(crate) mend: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct Store {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 pub mod address;
 mod keys;
 pub mod network;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,8 @@ use zot_wire::MAX_FRAME_BYTES;
 use crate::kind::ServiceKind;
 use crate::lenient;
 use crate::logging::Level;
+
+pub use store::{STORE_URL_VARIABLE, Store, StoreUrl};
 
 /// The configuration of all services. Relative paths start at the working directory.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -36,6 +39,7 @@ pub struct Config {
     pub skills: Directory,
     pub logging: Logging,
     pub wire: Wire,
+    pub store: Store,
     pub listen: network::Listen,
     pub peers: network::Peers,
     pub tls: network::Tls,
@@ -43,8 +47,6 @@ pub struct Config {
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
-    #[serde(skip)]
-    pub holds_channels: bool,
 }
 
 /// `[api]`: where the model is.
@@ -416,7 +418,7 @@ impl Config {
 
     /// Whether several services may write to the same channel, so that a turn has to hold it.
     pub fn holds_channels(&self) -> bool {
-        self.holds_channels
+        self.store_url().is_some() || self.peer_addresses(ServiceKind::Memory).is_some()
     }
 
     /// How long a service that only looks something up may take.

@@ -17,9 +17,10 @@ use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::peer::Peer;
 use crate::service::{Responses, Service};
+use crate::unique_name::unique_name;
 
 use dispatch::Finished;
-use hold::{ChannelHold, unique_name};
+use hold::ChannelHold;
 
 /// The services the daemon calls.
 #[derive(Clone)]

@@ -22,7 +22,7 @@ use zot_conversation::BoxFuture;
 use zot_process::launch::ConfineError;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
-use crate::config::Config;
+use crate::config::{Config, STORE_URL_VARIABLE};
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -336,9 +336,11 @@ fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
         .find(runs)
 }
 
-/// The variables that may hold keys for models, which no program needs.
+/// The variables that may hold keys for models or a password, which no program needs.
 fn secret_variables() -> impl Iterator<Item = &'static str> {
     let entries = zot_provider::providers().iter();
     let keys = entries.flat_map(|entry| entry.key_variables.iter());
-    std::iter::once("LLM_API_KEY").chain(keys.map(AsRef::as_ref))
+    ["LLM_API_KEY", STORE_URL_VARIABLE]
+        .into_iter()
+        .chain(keys.map(AsRef::as_ref))
 }

@@ -26,3 +26,4 @@ pub mod serve;
 pub mod service;
 pub mod stack;
 pub mod system_prompt;
+mod unique_name;

@@ -8,12 +8,12 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Cli, Command, ConfigArgument, as_called};
+use arguments::{Arguments, Cli, Command, ConfigArgument, Store, as_called};
 use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
-use zino::memory::{MemoryService, TornFiles};
+use zino::memory::{TornFiles, repair_files};
 use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
@@ -21,6 +21,7 @@ use zino::program::client::{ClientError, ClientRequest, Printed, ask};
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
+use zino::program::store;
 use zot_wire::MAX_FRAME_BYTES;
 
 /// How long to wait for piped input when there already is a message: a parent process often leaves the
@@ -64,6 +65,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
         Command::Check(config) => show_check(config),
+        Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
         Command::Daemon(config) => serve(config, Services::One(ServiceKind::Daemon)),
         Command::Rtr(config) => serve(config, Services::One(ServiceKind::Router)),
@@ -133,7 +135,7 @@ fn serve(argument: ConfigArgument, services: Services) -> Result<ExitCode, Failu
 
 fn repair(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let config = load_and_warn(argument)?;
-    let TornFiles { files, errors } = MemoryService::new(&config).repair();
+    let TornFiles { files, errors } = repair_files(&config);
     let mut output = zot_terminal::stdout();
     for file in &files {
         let _ = writeln!(output, "repaired {}", file.display());
@@ -149,6 +151,14 @@ fn repair(argument: ConfigArgument) -> Result<ExitCode, Failure> {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+fn run_store(store: Store) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(store.config)?;
+    let message =
+        block_on(store::run(&config, store.command))?.map_err(|error| error.to_string())?;
+    let _ = writeln!(zot_terminal::stdout(), "{message}");
+    Ok(ExitCode::SUCCESS)
 }
 
 fn write_files(directory: &Path) -> Result<ExitCode, Failure> {

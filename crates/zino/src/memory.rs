@@ -4,6 +4,8 @@ mod element;
 mod error;
 mod files;
 mod index;
+mod postgres;
+mod stored;
 mod tokens;
 
 use std::sync::Arc;
@@ -11,19 +13,21 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
-use zot_wire::zino::Response as _;
 use zot_wire::zino::memory::{Request, Response};
+use zot_wire::zino::{ErrorCode, Response as _};
 
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::service::{HungUp, Responses, Service};
 
-use error::StoreError;
 use files::FileStore;
 use index::Wanted;
+use postgres::PostgresStore;
 
+pub use error::StoreError;
 pub use files::TornFiles;
+pub use postgres::{Contents, Database, Migrated, TargetError, Trouble};
 
 /// How many frames wait for the caller.
 ///
@@ -34,23 +38,33 @@ const FRAMES_AHEAD: usize = 4;
 const DEFAULT_TOP_K: i64 = 3;
 
 /// Serves one store.
-pub struct MemoryService(Arc<FileStore>);
+pub struct MemoryService(Store);
+
+/// Where memory is stored.
+enum Store {
+    Files(Arc<FileStore>),
+    Postgres(PostgresStore),
+}
 
 impl MemoryService {
-    pub fn new(config: &Config) -> Self {
-        Self(Arc::new(FileStore::new(&config.mem.data_dir)))
+    /// Opens the database that is configured, or else the directory; neither is touched yet.
+    pub fn new(config: &Config) -> Result<Self, TargetError> {
+        Ok(Self(match config.store_url() {
+            Some(url) => Store::Postgres(PostgresStore::new(config, &url)?),
+            None => Store::Files(Arc::new(FileStore::new(&config.mem.data_dir))),
+        }))
     }
+}
 
-    /// Repairs files whose end a killed process cut off. This service repairs them on first use anyway;
-    /// the original cannot. Blocks.
-    pub fn repair(&self) -> TornFiles {
-        self.0.repair_while(&|| true)
-    }
+/// Repairs files whose end a killed process cut off. The service repairs them on first use anyway; the
+/// original cannot. Blocks.
+pub fn repair_files(config: &Config) -> TornFiles {
+    FileStore::new(&config.mem.data_dir).repair_while(&|| true)
+}
 
-    /// Finds what [`Self::repair`] would repair, without changing anything. Blocks.
-    pub fn find_torn(&self) -> TornFiles {
-        self.0.find_torn()
-    }
+/// Finds what [`repair_files`] would repair, without changing anything. Blocks.
+pub fn find_torn_files(config: &Config) -> TornFiles {
+    FileStore::new(&config.mem.data_dir).find_torn()
 }
 
 /// Why a request failed.
@@ -62,6 +76,15 @@ enum RequestError {
     HungUp(#[from] HungUp),
 }
 
+impl RequestError {
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::HungUp(_) => None,
+        }
+    }
+}
+
 impl Service for MemoryService {
     type Request = Request;
 
@@ -70,45 +93,92 @@ impl Service for MemoryService {
     }
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {
-        let keep_going = || !stop.is_cancelled();
-        let TornFiles { files, errors } = self.0.repair_while(&keep_going);
-        for file in files {
-            log.warning(format_args!(
-                "{} was cut off and has been repaired",
-                file.display()
-            ));
-        }
-        for error in errors {
-            log.error(format_args!("not repaired: {error}"));
-        }
-        match self.0.build_ahead(&keep_going) {
-            Ok(()) | Err(StoreError::Stopped) => {}
-            Err(error) => log.error(format_args!("the memories cannot be searched: {error}")),
+        match &self.0 {
+            Store::Files(store) => prepare_files(store, log, stop),
+            Store::Postgres(store) => {
+                // This is a thread for blocking work.
+                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                    runtime.block_on(serve_database(store, log, stop));
+                }
+            }
         }
     }
 
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
-        let store = Arc::clone(&self.0);
-        Box::pin(async move {
-            if let Some(response) = store.respond_inline(&request) {
-                return responses.finish(response).await;
+        match &self.0 {
+            Store::Files(store) => {
+                let store = Arc::clone(store);
+                Box::pin(async move { respond_from_files(store, request, &responses).await })
             }
-            // On a blocking thread, since the services share one thread. Frames are forwarded here: a caller in the same process is woken only by what the service
-            // itself sends.
-            let (sink, mut frames) = mpsc::channel(FRAMES_AHEAD);
-            let work = tokio::task::spawn_blocking(move || store.respond(request, &sink));
-            while let Some(frame) = frames.recv().await {
-                if responses.send(frame).await.is_err() {
-                    return;
-                }
-            }
-            let response = match work.await {
-                Ok(Ok(response)) => response,
-                Ok(Err(error)) => Response::error(error.to_string()),
-                Err(_) => Response::error("the request could not be finished"),
-            };
-            responses.finish(response).await;
-        })
+            Store::Postgres(store) => Box::pin(async move {
+                let response = store.respond(request, &responses).await;
+                responses.finish(last_frame(response)).await;
+            }),
+        }
+    }
+}
+
+fn prepare_files(store: &FileStore, log: Log, stop: &CancellationToken) {
+    let keep_going = || !stop.is_cancelled();
+    let TornFiles { files, errors } = store.repair_while(&keep_going);
+    for file in files {
+        log.warning(format_args!(
+            "{} was cut off and has been repaired",
+            file.display()
+        ));
+    }
+    for error in errors {
+        log.error(format_args!("not repaired: {error}"));
+    }
+    match store.build_ahead(&keep_going) {
+        Ok(()) | Err(StoreError::Stopped) => {}
+        Err(error) => log.error(format_args!("the memories cannot be searched: {error}")),
+    }
+}
+
+/// Builds the index before the first search, and releases all channels at the end.
+async fn serve_database(store: &PostgresStore, log: Log, stop: &CancellationToken) {
+    tokio::select! {
+        () = stop.cancelled() => {}
+        built = store.build_ahead() => if let Err(error) = built {
+            log.error(format_args!("the store cannot be used: {error}"));
+        },
+    }
+    stop.cancelled().await;
+    store.end_holds().await;
+}
+
+async fn respond_from_files(
+    store: Arc<FileStore>,
+    request: Request,
+    responses: &Responses<Response>,
+) {
+    if let Some(response) = store.respond_inline(&request) {
+        return responses.finish(response).await;
+    }
+    // On a blocking thread, since the services share one thread. Frames are forwarded here: a caller in the same process is woken only by what the service
+    // itself sends.
+    let (sink, mut frames) = mpsc::channel(FRAMES_AHEAD);
+    let work = tokio::task::spawn_blocking(move || store.respond(request, &sink));
+    while let Some(frame) = frames.recv().await {
+        if responses.send(frame).await.is_err() {
+            return;
+        }
+    }
+    let response = match work.await {
+        Ok(response) => last_frame(response),
+        Err(_) => Response::error("the request could not be finished"),
+    };
+    responses.finish(response).await;
+}
+
+fn last_frame(response: Result<Response, RequestError>) -> Response {
+    match response {
+        Ok(response) => response,
+        Err(error) => match error.code() {
+            Some(code) => Response::error_with_code(code, error.to_string()),
+            None => Response::error(error.to_string()),
+        },
     }
 }
 

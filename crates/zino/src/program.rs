@@ -7,3 +7,4 @@ pub mod init;
 pub mod notify;
 pub mod run;
 pub mod status;
+pub mod store;

@@ -80,7 +80,10 @@ impl<'a> Stack<'a> {
                     ExecutorService::new(config, log).map_err(|error| error.to_string())?;
                 keep(&mut self.built.executor, service)
             }
-            ServiceKind::Memory => keep(&mut self.built.memory, MemoryService::new(&config)),
+            ServiceKind::Memory => {
+                let service = MemoryService::new(&config).map_err(|error| error.to_string())?;
+                keep(&mut self.built.memory, service)
+            }
             ServiceKind::Context => {
                 let memory = self.peer(ServiceKind::Memory, &self.built.memory);
                 let service = ContextService::new(config, log, memory);

@@ -4,7 +4,7 @@ use zot_provider::catalog::nearest_names;
 
 const SERVICES: &[&str] = &["daemon", "rtr", "agr", "sys", "exc", "mem", "ctx"];
 
-const KEYS: [(&str, &[&str]); 18] = [
+const KEYS: [(&str, &[&str]); 19] = [
     ("api", &["base_url", "key", "provider", "fallback"]),
     ("service", &["model"]),
     ("agent", &["temperature", "top_p", "max_iterations"]),
@@ -37,6 +37,7 @@ const KEYS: [(&str, &[&str]); 18] = [
     ("peers", SERVICES),
     ("tls", &["ca", "certificate", "key", "namespace"]),
     ("allow", SERVICES),
+    ("store", &["url", "ca", "connections"]),
 ];
 
 /// The keys of each `[[api.fallback]]`.

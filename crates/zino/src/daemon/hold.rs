@@ -1,7 +1,6 @@
 //! The hold on a channel: only its owner may write to the channel, from before its history is read until
 //! the answer is stored.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
@@ -10,6 +9,7 @@ use zot_wire::zino::{ErrorCode, Failure};
 
 use crate::logging::Log;
 use crate::peer::{Call, CallError, Peer};
+use crate::unique_name::unique_name;
 
 /// How long `mem` may take to grant a hold: it waits for another turn, or for the lease of a dead one.
 ///
@@ -150,11 +150,4 @@ async fn request(
             CallError::Silent(HOLD_WAIT).to_string(),
         )),
     }
-}
-
-/// A name that no other process uses.
-pub(super) fn unique_name() -> String {
-    // Each has its own random keys.
-    let half = || RandomState::new().hash_one(0);
-    format!("{:016x}{:016x}", half(), half())
 }

@@ -10,7 +10,7 @@ use zot_wire::zino::memory::{Hold, Request, Response};
 use zot_wire::zino::{ErrorCode, Response as _, agent_loop};
 
 use super::{DaemonPeers, DaemonService};
-use crate::config::Config;
+use crate::config::{Config, StoreUrl};
 use crate::exchange::exchange;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
@@ -152,10 +152,8 @@ async fn turn(holding: &[Holding], append: Result<(), ErrorCode>) -> Turn {
         router: Peer::socket(missing, 1 << 20),
         memory: Peer::local(Arc::new(memory), log).within(Duration::from_secs(5)),
     };
-    let config = Config {
-        holds_channels: true,
-        ..Config::default()
-    };
+    let mut config = Config::default();
+    config.store.url = Some(StoreUrl::new("postgres://db/zino"));
     let daemon = Peer::local(Arc::new(DaemonService::new(config, log, peers)), log);
     let began = Instant::now();
     let frames = exchange(&daemon, &json!({ "message": "hi", "channel_id": "c" })).await;

@@ -10,7 +10,12 @@ fn keys_do_not_reach_programs() {
         .get_envs()
         .filter_map(|(name, value)| value.is_none().then_some(name))
         .collect();
-    for name in ["LLM_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"] {
+    for name in [
+        "LLM_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "ZINO_STORE_URL",
+    ] {
         assert!(removed.contains(&OsStr::new(name)), "{name}");
     }
 }

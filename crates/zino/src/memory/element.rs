@@ -58,6 +58,17 @@ impl Elements {
             .map(move |start| position + *start as u64)
     }
 
+    /// The bytes of each element.
+    pub(super) fn each(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = self.starts.iter().skip(1);
+        let ends = ends.map(|next| next - SEPARATOR.len());
+        let ends = ends.chain([self.bytes.len()]);
+        self.starts
+            .iter()
+            .zip(ends)
+            .map(|(&start, end)| &self.bytes[start..end])
+    }
+
     /// Concatenates `opening`, the elements and the end of the array.
     pub(super) fn closed(&self, opening: &[u8]) -> Vec<u8> {
         [opening, &self.bytes, CLOSING].concat()
@@ -91,6 +102,12 @@ impl Serialize for StoredMessage<'_> {
         map.end()
     }
 }
+
+/// What a deleted memory is replaced by.
+pub(super) const NO_MEMORY: Memory<'static> = Memory {
+    messages: &[],
+    tag: "",
+};
 
 /// One entry of the hard memories.
 pub(super) struct Memory<'message> {

@@ -3,8 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use zot_wire::zino::ErrorCode;
+
+use super::postgres::Trouble;
+
+/// Why stored memory cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
+pub enum StoreError {
     #[error("cannot use {}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{} is not a JSON array and is left unchanged: repair it or move it away", .0.display())]
@@ -19,6 +24,14 @@ pub(super) enum StoreError {
     Full,
     #[error("call, owner and fence need a database: set [store] url, or leave them out")]
     NeedsDatabase,
+    #[error("{place}: {trouble}")]
+    Unavailable { place: String, trouble: Trouble },
+    #[error("another turn is writing to the channel {0:?}: try again when it has ended")]
+    ChannelBusy(String),
+    #[error("the hold on the channel {0:?} has ended or was taken over: nothing was stored")]
+    Moved(String),
+    #[error("the channel id has {length} bytes: the database stores {limit} at most")]
+    LongChannel { length: usize, limit: usize },
 }
 
 impl StoreError {
@@ -26,6 +39,16 @@ impl StoreError {
         |source| Self::Io {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// The code for programs, where there is one.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Unavailable { .. } => Some(ErrorCode::StoreUnavailable),
+            Self::ChannelBusy(_) => Some(ErrorCode::ChannelBusy),
+            Self::Moved(_) => Some(ErrorCode::Moved),
+            _ => None,
         }
     }
 }

@@ -17,11 +17,12 @@ use zot_wire::zino::Response as _;
 use zot_wire::zino::memory::{ChannelEntry, FoundMemory, Request, Response};
 
 use super::error::StoreError;
+use super::stored::NewMemory;
 use super::{RequestError, history_limit, wanted};
 
 use channels::Channels;
 use directory::Directory;
-use hard::{HardMemories, NewMemory};
+use hard::HardMemories;
 use soft::SoftMemory;
 
 /// How many messages are read without a blocking thread.

@@ -15,7 +15,8 @@ use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
-use crate::memory::{MemoryService, TornFiles};
+use crate::memory::{Database, TornFiles, find_torn_files};
+use crate::program::store::summary;
 use crate::router::RouterService;
 use crate::system_prompt::MAX_PROMPT_TEMPLATE_BYTES;
 
@@ -64,7 +65,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     network::check(config, &mut findings);
-    check_data(config, &mut findings);
+    check_store(config, &mut findings).await;
     let variables = check_environment_file(config, &mut findings);
     check_model(config, &variables, &mut findings).await;
     findings.0
@@ -163,6 +164,22 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
     }
 }
 
+/// Checks the database, or else the directory.
+async fn check_store(config: &Config, findings: &mut Findings) {
+    let database = match Database::configured(config) {
+        Ok(Some(database)) => database,
+        Ok(None) => return check_data(config, findings),
+        Err(error) => return findings.add(Verdict::Bad, "store", error.to_string()),
+    };
+    match database.check().await {
+        Ok(contents) => {
+            let message = format!("{}: {}", database.place(), summary(contents));
+            findings.add(Verdict::Good, "store", message);
+        }
+        Err(error) => findings.add(Verdict::Bad, "store", error.to_string()),
+    }
+}
+
 fn check_data(config: &Config, findings: &mut Findings) {
     let directory = &config.mem.data_dir;
     let message = directory.display().to_string();
@@ -170,7 +187,7 @@ fn check_data(config: &Config, findings: &mut Findings) {
         Some(existing) if is_writable(existing) => findings.add(Verdict::Good, "data", message),
         _ => findings.add(Verdict::Bad, "data", format!("{message} cannot be written")),
     }
-    let TornFiles { files, errors } = MemoryService::new(config).find_torn();
+    let TornFiles { files, errors } = find_torn_files(config);
     for file in files {
         let message = format!(
             "{} was cut off while it was written: the original cannot read it until `zino mem` or \

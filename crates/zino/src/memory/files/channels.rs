@@ -10,7 +10,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::Value;
 use zot_wire::zino::Message;
 
 use super::array::Shape;
@@ -18,6 +17,7 @@ use super::directory::Directory;
 use super::file::{self, Access, Inspected, Locked};
 use crate::memory::element::{Elements, StoredMessage};
 use crate::memory::error::StoreError;
+use crate::memory::stored::message;
 
 use names::{Names, Purpose};
 
@@ -333,14 +333,4 @@ fn all(locked: &Locked) -> Result<(Inspected, Vec<Message>), StoreError> {
     let mut messages = Vec::new();
     let found = locked.inspect(None, &mut |_, bytes| messages.push(message(bytes)))?;
     Ok((found, messages))
-}
-
-/// Parses a message. Everything on disk is served, and Python writes some values that are not JSON.
-fn message(bytes: &[u8]) -> Message {
-    serde_json::from_slice(bytes).unwrap_or_else(|_| Value::Null.into())
-}
-
-/// Parses an entry of the hard memories, by the same rule.
-pub(super) fn parsed(bytes: &[u8]) -> Value {
-    serde_json::from_slice(bytes).unwrap_or_default()
 }

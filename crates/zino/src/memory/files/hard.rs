@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use zot_wire::zino::Message;
 use zot_wire::zino::memory::FoundMemory;
-use zot_wire::zino::{Message, Messages};
 
 use super::array::Shape;
-use super::channels::parsed;
 use super::directory::Directory;
 use super::file::{self, Access, Inspected, Locked};
-use crate::memory::element::{Elements, Memory};
+use crate::memory::element::{Elements, Memory, NO_MEMORY};
 use crate::memory::error::StoreError;
 use crate::memory::index::{Index, Wanted};
+use crate::memory::stored::{self, NewMemory, add_to_index, found_memory, searched_texts};
 
 /// The length from which reading a file takes noticeable time.
 ///
@@ -34,12 +34,6 @@ struct State {
     index: Index,
     /// The position of each memory.
     starts: Vec<u64>,
-}
-
-/// A memory to store.
-pub(super) struct NewMemory {
-    pub(super) messages: Vec<Message>,
-    pub(super) tag: String,
 }
 
 impl HardMemories {
@@ -68,12 +62,8 @@ impl HardMemories {
         let hits = state.index.search(query, wanted);
         hits.into_iter()
             .map(|hit| {
-                let mut memory = state.read(&locked, hit.number as usize)?;
-                let messages = memory.get_mut("messages").map(Value::take);
-                Ok(FoundMemory {
-                    messages: messages.map_or_else(Messages::default, Messages::from),
-                    score: hit.score,
-                })
+                let memory = state.read(&locked, hit.number as usize)?;
+                Ok(found_memory(memory, hit.score))
             })
             .collect()
     }
@@ -110,7 +100,7 @@ impl HardMemories {
             };
             for memory in memories {
                 let messages = memory.messages.iter().filter_map(Message::text);
-                state.index.add(&texts(messages, &memory.tag));
+                state.index.add(&searched_texts(messages, &memory.tag));
             }
             state.starts.extend(elements.starts(begin));
             state.seen = Some(after);
@@ -138,10 +128,7 @@ impl HardMemories {
                 return Err(StoreError::NoSuchMemory(number));
             };
             let old = state.element(&locked, position)?.len() as u64;
-            let nothing = Elements::of([Memory {
-                messages: &[],
-                tag: "",
-            }]);
+            let nothing = Elements::of([NO_MEMORY]);
             let new = nothing.bytes().len() as u64;
             file::replace(&self.path, |file| {
                 locked.copy_to(file, 0..start)?;
@@ -298,7 +285,7 @@ impl State {
     }
 
     fn read(&self, locked: &Locked, number: usize) -> Result<Value, StoreError> {
-        Ok(parsed(&self.element(locked, number)?))
+        Ok(stored::memory(&self.element(locked, number)?))
     }
 
     /// The bytes of an entry.
@@ -317,22 +304,4 @@ impl State {
         bytes.truncate(last.map_or(0, |last| last + 1));
         Ok(bytes)
     }
-}
-
-/// Adds an entry, whatever its form, to the index.
-fn add_to_index(index: &mut Index, bytes: &[u8]) {
-    let memory = parsed(bytes);
-    let messages = memory.get("messages").and_then(Value::as_array);
-    let contents = messages.into_iter().flatten().filter_map(content);
-    let tag = memory.get("tag").and_then(Value::as_str).unwrap_or("");
-    index.add(&texts(contents, tag));
-}
-
-fn content(message: &Value) -> Option<&str> {
-    message.get("content").and_then(Value::as_str)
-}
-
-/// The texts of a memory that are searched: its messages and its tag.
-fn texts<'a>(contents: impl Iterator<Item = &'a str>, tag: &'a str) -> Vec<&'a str> {
-    contents.chain([tag]).collect()
 }

@@ -9,22 +9,23 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::TornFiles;
-use super::hard::NewMemory;
+use super::{FileStore, TornFiles};
 use crate::config::Config;
 use crate::exchange::exchange;
 use crate::logging::{Level, Log};
-use crate::memory::MemoryService;
 use crate::memory::index::Wanted;
+use crate::memory::stored::NewMemory;
+use crate::memory::{MemoryService, prepare_files};
 use crate::peer::Peer;
-use crate::service::Service as _;
 use zot_wire::zino::Message;
 use zot_wire::zino::memory::Request;
 
-pub(super) fn service(directory: &Path) -> MemoryService {
-    let mut config = Config::default();
-    config.mem.data_dir = directory.to_owned();
-    MemoryService::new(&config)
+pub(super) fn open(directory: &Path) -> FileStore {
+    FileStore::new(directory)
+}
+
+fn repair(store: &FileStore) -> TornFiles {
+    store.repair_while(&|| true)
 }
 
 async fn frames(peer: &Peer<Request>, request: Value) -> Vec<Value> {
@@ -38,7 +39,10 @@ async fn ask(peer: &Peer<Request>, request: Value) -> Value {
 }
 
 fn start(directory: &Path) -> Peer<Request> {
-    Peer::local(Arc::new(service(directory)), Log::new("mem", Level::Error))
+    let mut config = Config::default();
+    config.mem.data_dir = directory.to_owned();
+    let service = MemoryService::new(&config).unwrap();
+    Peer::local(Arc::new(service), Log::new("mem", Level::Error))
 }
 
 fn user_message(text: &str) -> Value {
@@ -343,14 +347,14 @@ async fn an_export_can_be_imported() {
 fn torn_files_are_found_and_repaired() {
     let directory = TempDir::new().unwrap();
     let channels = directory.path().join("channels");
-    assert_eq!(service(directory.path()).repair(), TornFiles::default());
+    assert_eq!(repair(&open(directory.path())), TornFiles::default());
     fs::create_dir(&channels).unwrap();
     fs::write(channels.join("torn.json"), "[\n  1,\n  {\"a").unwrap();
     fs::write(channels.join("odd.json"), "[1 ]\n").unwrap();
     fs::write(channels.join("whole.json"), "[\n  1\n]").unwrap();
     fs::write(channels.join("other.json"), "{}").unwrap();
     fs::write(directory.path().join("hard_memories.json"), "").unwrap();
-    let service = service(directory.path());
+    let store = open(directory.path());
     let torn = TornFiles {
         files: vec![
             channels.join("torn.json"),
@@ -358,10 +362,10 @@ fn torn_files_are_found_and_repaired() {
         ],
         errors: Vec::new(),
     };
-    assert_eq!(service.find_torn(), torn);
-    assert_eq!(service.repair(), torn);
-    assert_eq!(service.repair(), TornFiles::default());
-    assert_eq!(service.find_torn(), TornFiles::default());
+    assert_eq!(store.find_torn(), torn);
+    assert_eq!(repair(&store), torn);
+    assert_eq!(repair(&store), TornFiles::default());
+    assert_eq!(store.find_torn(), TornFiles::default());
     let text = |name: &str| fs::read_to_string(channels.join(name)).unwrap();
     assert_eq!(text("torn.json"), "[\n  1\n]");
     assert_eq!(text("odd.json"), "[1 ]\n");
@@ -386,16 +390,16 @@ fn the_index_of_many_memories_is_built_at_the_start() {
     let log = Log::new("mem", Level::Error);
     let stop = CancellationToken::new();
     many_memories(directory.path(), 100);
-    let few = service(directory.path());
-    few.prepare(log, &stop);
-    assert!(!few.0.hard.has_index());
+    let few = open(directory.path());
+    prepare_files(&few, log, &stop);
+    assert!(!few.hard.has_index());
 
     many_memories(directory.path(), 10_000);
-    let many = service(directory.path());
+    let many = open(directory.path());
     // Concurrent searches and stores see everything.
-    let store = &many.0;
+    let store = &many;
     std::thread::scope(|scope| {
-        scope.spawn(|| many.prepare(log, &stop));
+        scope.spawn(|| prepare_files(&many, log, &stop));
         for writer in 0..4 {
             scope.spawn(move || {
                 let memory = NewMemory {
@@ -414,13 +418,13 @@ fn the_index_of_many_memories_is_built_at_the_start() {
         assert_eq!(found.unwrap().len(), 1);
     }
 
-    let ahead = service(directory.path());
-    ahead.prepare(log, &stop);
-    assert!(ahead.0.hard.has_index());
-    let ended = service(directory.path());
+    let ahead = open(directory.path());
+    prepare_files(&ahead, log, &stop);
+    assert!(ahead.hard.has_index());
+    let ended = open(directory.path());
     stop.cancel();
-    ended.prepare(log, &stop);
-    assert!(!ended.0.hard.has_index());
+    prepare_files(&ended, log, &stop);
+    assert!(!ended.hard.has_index());
 }
 
 /// Requests wait for a file that another program has locked; the service does not.

@@ -1,19 +1,12 @@
 //! `export` and `import` of everything that is stored.
 
-use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
-use zot_wire::zino::Messages;
 use zot_wire::zino::memory::{ExportedItem, ImportedItem, Response};
 
 use super::FileStore;
-use super::hard::NewMemory;
 use crate::memory::RequestError;
+use crate::memory::stored::{NewMemory, TRANSFER_BATCH, exported_memory};
 use crate::service::HungUp;
-
-/// How many messages or memories are transferred together.
-///
-/// Limit: the next messages or memories come in another item of an export or step of an import.
-const TRANSFER_BATCH: usize = 100;
 
 impl FileStore {
     pub(super) fn export(&self, frames: &Sender<Response>) -> Result<Response, RequestError> {
@@ -34,13 +27,8 @@ impl FileStore {
         let count = self.hard.count()?;
         for begin in (0..count).step_by(TRANSFER_BATCH) {
             let memories = self.hard.entries(begin..begin + TRANSFER_BATCH)?;
-            for (offset, mut memory) in memories.into_iter().enumerate() {
-                let mut part = |name: &str| memory.get_mut(name).map(Value::take);
-                send_item(ExportedItem::Hard {
-                    id: begin + offset,
-                    messages: part("messages").map_or_else(Messages::default, Messages::from),
-                    tag: part("tag").unwrap_or_else(|| json!("")),
-                })?;
+            for (offset, memory) in memories.into_iter().enumerate() {
+                send_item(exported_memory(begin + offset, memory))?;
             }
         }
         let content = self.soft.get()?;

@@ -11,8 +11,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::service;
-use crate::memory::files::hard::NewMemory;
+use super::open;
+use crate::memory::stored::NewMemory;
 
 const DIRECTORY: &str = "ZINO_MEM_TEST_DIRECTORY";
 const WRITER: &str = "ZINO_MEM_TEST_WRITER";
@@ -31,7 +31,7 @@ fn child() {
     };
     let writer = env::var(WRITER).unwrap();
     let from: usize = env::var(FROM).unwrap().parse().unwrap();
-    let store = service(Path::new(&directory)).0;
+    let store = open(Path::new(&directory));
     for number in from..from + 100_000 {
         let message = message(&writer, number);
         let stored = if writer == "hard" {
@@ -115,7 +115,7 @@ fn acknowledged(child: &mut Child, until: impl Fn(usize) -> bool) -> (Option<usi
 }
 
 fn stored(directory: &Path, writer: &str) -> Vec<Value> {
-    let store = service(directory).0;
+    let store = open(directory);
     if writer == "hard" {
         let entries = store.hard.entries(0..usize::MAX).unwrap();
         return entries

@@ -1,0 +1,85 @@
+//! A database as `zino store` and `zino check` use it.
+
+use super::pool::Pool;
+use super::schema::{self, Migrated};
+use super::session::Session;
+use super::target::{Target, TargetError};
+use crate::config::Config;
+use crate::memory::error::StoreError;
+
+/// The configured database.
+pub struct Database {
+    pub(super) pool: Pool,
+}
+
+/// What a database contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contents {
+    pub channels: i64,
+    pub memories: i64,
+    pub has_soft_memory: bool,
+}
+
+impl Contents {
+    pub fn is_empty(&self) -> bool {
+        self.channels == 0 && self.memories == 0 && !self.has_soft_memory
+    }
+}
+
+impl Database {
+    /// Returns the configured database; `None` when `mem` stores files.
+    pub fn configured(config: &Config) -> Result<Option<Self>, TargetError> {
+        let Some(url) = config.store_url() else {
+            return Ok(None);
+        };
+        let target = Target::new(&config.store, &url)?;
+        Ok(Some(Self {
+            pool: Pool::new(target, 1),
+        }))
+    }
+
+    /// Names the database, without user and password.
+    pub fn place(&self) -> &str {
+        &self.pool.target().place
+    }
+
+    /// Creates or updates the tables.
+    pub async fn migrate(&self) -> Result<Migrated, StoreError> {
+        let mut session = self.pool.open().await?;
+        let migrated = schema::migrate(&mut session).await;
+        migrated.map_err(|trouble| self.pool.unavailable(trouble))
+    }
+
+    /// Checks that the database can be used, and counts what is in it.
+    pub async fn check(&self) -> Result<Contents, StoreError> {
+        let mut session = self.open().await?;
+        self.contents(&mut session).await
+    }
+
+    /// Opens a connection to a database with the right tables.
+    pub(super) async fn open(&self) -> Result<Session, StoreError> {
+        let mut session = self.pool.open().await?;
+        let checked = schema::check(&mut session).await;
+        checked.map_err(|trouble| self.pool.unavailable(trouble))?;
+        Ok(session)
+    }
+
+    pub(super) async fn contents(&self, session: &mut Session) -> Result<Contents, StoreError> {
+        let statement = "select
+            (select count(*) from zino_channel where bytes is not null),
+            (select count(*) from zino_memory),
+            exists (select from zino_soft)";
+        let rows = session.query(statement, &[]).await;
+        let rows = rows.map_err(|error| self.pool.unavailable(error))?;
+        let contents = rows.first().map(|row| {
+            Ok(Contents {
+                channels: row.try_get(0)?,
+                memories: row.try_get(1)?,
+                has_soft_memory: row.try_get(2)?,
+            })
+        });
+        let contents: Result<Option<Contents>, tokio_postgres::Error> = contents.transpose();
+        let contents = contents.map_err(|error| self.pool.unavailable(error))?;
+        contents.ok_or(StoreError::Stopped)
+    }
+}

@@ -1,0 +1,257 @@
+//! Holds on channels: a lease in the database, renewed while the caller's request lasts.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use zot_wire::zino::memory::Response;
+
+use super::channels::{FIRST_BUSY_PAUSE, LONGEST_BUSY_PAUSE, escaped, key};
+use super::pool::{Effort, Pool, Refusal, Repeat};
+use super::session::{integer, seconds, text};
+use super::{Efforts, PostgresStore};
+use crate::memory::RequestError;
+use crate::memory::error::StoreError;
+use crate::service::Responses;
+use crate::unique_name::unique_name;
+
+/// How long a channel stays with an owner that is no longer heard of.
+///
+/// Limit: the channel can be taken over.
+const LEASE_TIME: Duration = Duration::from_secs(10);
+
+/// How often a lease is renewed.
+///
+/// Limit: the lease is renewed.
+const LEASE_RENEWAL_TIME: Duration = Duration::from_secs(3);
+
+/// How soon renewing is tried again while the database is away.
+const RETRY_TIME: Duration = Duration::from_millis(500);
+
+/// How long a hold waits for another owner: longer than the lease of one that is dead.
+///
+/// Limit: the hold gets `channel_busy`.
+const HELD_CHANNEL_WAIT: Duration = Duration::from_secs(15);
+
+/// How long renewing or ending a lease may take.
+///
+/// Limit: renewing a lease is tried again.
+const LEASE_STATEMENT_TIME: Duration = Duration::from_millis(2500);
+
+/// How long holds may take to end with the service.
+///
+/// Limit: the service ends; the channels are free when their leases expire.
+const HOLDS_ENDING_TIME: Duration = Duration::from_secs(5);
+
+/// How often it is checked whether all holds have ended.
+const ENDING_POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The times of holds, which tests shorten.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HoldTimes {
+    pub(super) lease: Duration,
+    pub(super) renewal: Duration,
+    pub(super) wait: Duration,
+}
+
+impl Default for HoldTimes {
+    fn default() -> Self {
+        Self {
+            lease: LEASE_TIME,
+            renewal: LEASE_RENEWAL_TIME,
+            wait: HELD_CHANNEL_WAIT,
+        }
+    }
+}
+
+/// What became of a hold: its fence, then perhaps why it ended.
+type News = Result<i64, StoreError>;
+
+impl PostgresStore {
+    /// Holds the channel until this future is dropped. Returns only when that is not possible any more.
+    pub(super) async fn hold(
+        &self,
+        channel: String,
+        owner: String,
+        fence: Option<i64>,
+        responses: &Responses<Response>,
+    ) -> Result<Response, RequestError> {
+        let (sender, mut news) = mpsc::channel(2);
+        let hung_up = CancellationToken::new();
+        // The task outlives this future: it has to release the channel.
+        let _guard = hung_up.clone().drop_guard();
+        let lease = Lease {
+            pool: Arc::clone(&self.pool),
+            efforts: self.efforts(),
+            times: self.times,
+            key: key(&channel)?.into_owned(),
+            channel,
+            owner: escaped(&owner).into_owned(),
+            holder: unique_name(),
+        };
+        self.start(async move { lease.keep(fence, sender, hung_up).await });
+        let fence = news.recv().await.ok_or(StoreError::Stopped)??;
+        responses
+            .send(Response::Held { fence: Some(fence) })
+            .await?;
+        match news.recv().await {
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(_)) | None => Err(StoreError::Stopped.into()),
+        }
+    }
+
+    fn start(&self, hold: impl Future<Output = ()> + Send + 'static) {
+        let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        while holds.try_join_next().is_some() {}
+        holds.spawn(hold);
+    }
+
+    /// Waits until all channels are released; their callers have hung up.
+    pub(in crate::memory) async fn end_holds(&self) {
+        let deadline = Instant::now() + HOLDS_ENDING_TIME;
+        while self.has_holds() && Instant::now() < deadline {
+            sleep(ENDING_POLL_INTERVAL).await;
+        }
+    }
+
+    fn has_holds(&self) -> bool {
+        let mut holds = self.holds.lock().unwrap_or_else(PoisonError::into_inner);
+        while holds.try_join_next().is_some() {}
+        !holds.is_empty()
+    }
+}
+
+/// A lease that one request keeps.
+struct Lease {
+    pool: Arc<Pool>,
+    efforts: Efforts,
+    times: HoldTimes,
+    channel: String,
+    key: String,
+    owner: String,
+    /// Distinguishes this request from another one of the same owner.
+    holder: String,
+}
+
+impl Lease {
+    /// Takes the channel, keeps it until the caller hangs up, and releases it.
+    async fn keep(self, fence: Option<i64>, news: mpsc::Sender<News>, hung_up: CancellationToken) {
+        let fence = match self.take_when_free(fence, &hung_up).await {
+            Ok(fence) => fence,
+            Err(refusal) => {
+                let _ = news.send(Err(refusal.about(&self.channel))).await;
+                return;
+            }
+        };
+        let _ = news.send(Ok(fence)).await;
+        match self.renew_until(fence, &hung_up).await {
+            Ok(()) => self.release(fence).await,
+            Err(refusal) => {
+                let _ = news.send(Err(refusal.about(&self.channel))).await;
+            }
+        }
+    }
+
+    /// Renews the lease until the caller hangs up, or until it is lost.
+    async fn renew_until(&self, fence: i64, hung_up: &CancellationToken) -> Result<(), Refusal> {
+        let mut was_away = false;
+        loop {
+            let pause = match was_away {
+                true => RETRY_TIME,
+                false => self.times.renewal,
+            };
+            tokio::select! {
+                () = hung_up.cancelled() => return Ok(()),
+                () = sleep(pause) => {}
+            }
+            let renewed = match was_away {
+                // The lease may have expired while nobody could take the channel over.
+                true => self.take(Some(fence)).await.map(drop),
+                false => self.renew(fence).await,
+            };
+            was_away = match renewed {
+                Ok(()) => false,
+                Err(Refusal::Unavailable(_)) => true,
+                Err(refusal) => return Err(refusal),
+            };
+        }
+    }
+
+    /// Takes the channel, waiting for another owner. No attempt is abandoned: it might succeed later.
+    async fn take_when_free(
+        &self,
+        fence: Option<i64>,
+        hung_up: &CancellationToken,
+    ) -> Result<i64, Refusal> {
+        let deadline = Instant::now() + self.times.wait;
+        let mut pause = FIRST_BUSY_PAUSE;
+        loop {
+            match self.take(fence).await {
+                Err(Refusal::Busy) if Instant::now() + pause < deadline => {}
+                result => return result,
+            }
+            tokio::select! {
+                () = hung_up.cancelled() => return Err(Refusal::Busy),
+                () = sleep(pause) => {}
+            }
+            pause = LONGEST_BUSY_PAUSE.min(pause * 2);
+        }
+    }
+
+    async fn take(&self, fence: Option<i64>) -> Result<i64, Refusal> {
+        let lease = self.times.lease.as_secs_f64();
+        let parameters = [
+            text(&self.key),
+            text(&self.owner),
+            integer(&fence),
+            text(&self.holder),
+            seconds(&lease),
+        ];
+        let statement = "select zino_take($1, $2, $3, $4, make_interval(secs => $5))";
+        let effort = self.efforts.read();
+        let rows = self.pool.query(statement, &parameters, effort).await?;
+        let fence = rows.first().map_or(Ok(0), |row| row.try_get(0));
+        fence.map_err(|error| Refusal::Unavailable(self.pool.unavailable(error)))
+    }
+
+    async fn renew(&self, fence: i64) -> Result<(), Refusal> {
+        let lease = self.times.lease.as_secs_f64();
+        let parameters = [
+            text(&self.key),
+            text(&self.owner),
+            integer(&fence),
+            text(&self.holder),
+            seconds(&lease),
+        ];
+        let statement = "select zino_renew($1, $2, $3, $4, make_interval(secs => $5))::text";
+        self.pool
+            .query(statement, &parameters, once(Duration::ZERO))
+            .await
+            .map(drop)
+    }
+
+    async fn release(&self, fence: i64) {
+        let parameters = [
+            text(&self.key),
+            text(&self.owner),
+            integer(&fence),
+            text(&self.holder),
+        ];
+        let statement = "select zino_release($1, $2, $3, $4)::text";
+        // If it fails, the lease expires.
+        let _ = self
+            .pool
+            .query(statement, &parameters, once(LEASE_STATEMENT_TIME))
+            .await;
+    }
+}
+
+fn once(away: Duration) -> Effort {
+    Effort {
+        repeat: Repeat::Always,
+        away,
+        limit: LEASE_STATEMENT_TIME,
+    }
+}

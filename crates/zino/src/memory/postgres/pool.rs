@@ -1,0 +1,256 @@
+//! A bounded number of connections that are kept, and opened again when they break.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_postgres::{Error as PostgresError, Row};
+
+use super::schema;
+use super::session::{Parameter, Session};
+use super::target::Target;
+use super::trouble::{Meaning, Trouble};
+use crate::memory::error::StoreError;
+
+/// How long connecting to the database may take, with the login.
+///
+/// Limit: the database counts as away.
+const DATABASE_CONNECT_TIME: Duration = Duration::from_secs(2);
+
+/// The pauses between attempts to reach the database.
+const FIRST_PAUSE: Duration = Duration::from_millis(25);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+
+/// When a statement may be sent again after the connection broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// It changes nothing, or nothing more when it runs twice.
+    Always,
+    /// Only if it certainly did not run.
+    IfUnsent,
+}
+
+/// How hard to try.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    pub(super) repeat: Repeat,
+    /// For how long the database may be away.
+    pub(super) away: Duration,
+    /// How long everything may take.
+    pub(super) limit: Duration,
+}
+
+/// Why a statement failed.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Moved,
+    Busy,
+    Full,
+    Unavailable(StoreError),
+}
+
+impl Refusal {
+    /// Returns the error of a request about a channel.
+    pub(super) fn about(self, channel: &str) -> StoreError {
+        match self {
+            Self::Moved => StoreError::Moved(channel.to_owned()),
+            Self::Busy => StoreError::ChannelBusy(channel.to_owned()),
+            Self::Full => StoreError::Full,
+            Self::Unavailable(error) => error,
+        }
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        refusal.about("")
+    }
+}
+
+/// Connections to one database.
+pub(super) struct Pool {
+    target: Target,
+    permits: Semaphore,
+    connections: usize,
+    idle: Mutex<Vec<Session>>,
+}
+
+/// A failed attempt.
+struct Failure {
+    trouble: Trouble,
+    meaning: Meaning,
+    was_sent: bool,
+}
+
+impl Failure {
+    fn unsent(trouble: Trouble, meaning: Meaning) -> Self {
+        Self {
+            trouble,
+            meaning,
+            was_sent: false,
+        }
+    }
+}
+
+impl Pool {
+    pub(super) fn new(target: Target, connections: usize) -> Self {
+        Self {
+            target,
+            permits: Semaphore::new(connections),
+            connections,
+            idle: Mutex::default(),
+        }
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Runs one statement, which is one transaction.
+    pub(super) async fn query(
+        &self,
+        statement: &str,
+        parameters: &[Parameter<'_>],
+        effort: Effort,
+    ) -> Result<Vec<Row>, Refusal> {
+        let began = Instant::now();
+        let deadline = began + effort.limit;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let failure = match self.attempt(statement, parameters, deadline).await {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => failure,
+            };
+            let repeatable = match failure.meaning {
+                Meaning::TryAgain => true,
+                Meaning::Disconnected => !failure.was_sent || effort.repeat == Repeat::Always,
+                _ => false,
+            };
+            if !repeatable || began.elapsed() + pause > effort.away {
+                return Err(self.refusal(failure, effort));
+            }
+            sleep(pause).await;
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+
+    async fn attempt(
+        &self,
+        statement: &str,
+        parameters: &[Parameter<'_>],
+        deadline: Instant,
+    ) -> Result<Vec<Row>, Failure> {
+        let (_permit, mut session) = self.session(deadline).await?;
+        let began = Instant::now();
+        match timeout_at(deadline, session.query(statement, parameters)).await {
+            Ok(Ok(rows)) => {
+                self.keep(session);
+                Ok(rows)
+            }
+            Ok(Err(error)) => {
+                let meaning = Meaning::of(&error);
+                match meaning {
+                    // Others have probably broken too.
+                    Meaning::Disconnected => self.idle().clear(),
+                    _ => self.keep(session),
+                }
+                Err(Failure {
+                    trouble: error.into(),
+                    meaning,
+                    was_sent: true,
+                })
+            }
+            Err(_) => {
+                self.idle().clear();
+                Err(Failure {
+                    trouble: Trouble::Silent(began.elapsed()),
+                    meaning: Meaning::Disconnected,
+                    was_sent: true,
+                })
+            }
+        }
+    }
+
+    /// Returns a connection to a database with the right tables.
+    async fn session(&self, deadline: Instant) -> Result<(SemaphorePermit<'_>, Session), Failure> {
+        let Ok(Ok(permit)) = timeout_at(deadline, self.permits.acquire()).await else {
+            let trouble = Trouble::NoConnectionLeft(self.connections);
+            return Err(Failure::unsent(trouble, Meaning::Failed));
+        };
+        while let Some(mut kept) = self.take_idle() {
+            if kept.is_usable() {
+                return Ok((permit, kept));
+            }
+        }
+        let began = Instant::now();
+        let deadline = deadline.min(began + DATABASE_CONNECT_TIME);
+        let opened = timeout_at(deadline, async {
+            let mut session = Session::open(&self.target).await?;
+            schema::check(&mut session).await.map(|()| session)
+        });
+        match opened.await {
+            Ok(Ok(session)) => Ok((permit, session)),
+            Ok(Err(trouble)) => {
+                let meaning = match &trouble {
+                    Trouble::Failed(error) => Meaning::of(error),
+                    _ => Meaning::Failed,
+                };
+                Err(Failure::unsent(trouble, meaning))
+            }
+            Err(_) => {
+                let trouble = Trouble::Silent(began.elapsed());
+                Err(Failure::unsent(trouble, Meaning::Disconnected))
+            }
+        }
+    }
+
+    fn refusal(&self, failure: Failure, effort: Effort) -> Refusal {
+        match failure.meaning {
+            Meaning::Moved => return Refusal::Moved,
+            Meaning::Busy => return Refusal::Busy,
+            Meaning::Full => return Refusal::Full,
+            _ => {}
+        }
+        let is_unknown = failure.was_sent && effort.repeat == Repeat::IfUnsent;
+        let trouble = match (failure.meaning, failure.trouble) {
+            (Meaning::NoSchema, _) => Trouble::NoSchema,
+            (Meaning::Disconnected, Trouble::Failed(error)) if is_unknown => {
+                Trouble::OutcomeUnknown(error)
+            }
+            (Meaning::Disconnected, Trouble::Silent(time)) if is_unknown => {
+                Trouble::SilentAfterChange(time)
+            }
+            (_, trouble) => trouble,
+        };
+        Refusal::Unavailable(self.unavailable(trouble))
+    }
+
+    pub(super) fn unavailable(&self, trouble: impl Into<Trouble>) -> StoreError {
+        StoreError::Unavailable {
+            place: self.target.place.clone(),
+            trouble: trouble.into(),
+        }
+    }
+
+    /// Opens a connection of its own, for transactions of several statements.
+    pub(super) async fn open(&self) -> Result<Session, StoreError> {
+        let opened = tokio::time::timeout(DATABASE_CONNECT_TIME, Session::open(&self.target));
+        match opened.await {
+            Ok(opened) => opened.map_err(|error: PostgresError| self.unavailable(error)),
+            Err(_) => Err(self.unavailable(Trouble::Silent(DATABASE_CONNECT_TIME))),
+        }
+    }
+
+    fn take_idle(&self) -> Option<Session> {
+        self.idle().pop()
+    }
+
+    fn keep(&self, session: Session) {
+        self.idle().push(session);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,141 @@
+//! Which database to use, and how to reach it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use super::tls::{Connector, TlsError};
+use super::trouble::described;
+use crate::config::{Store, StoreUrl};
+
+/// How long sent bytes may stay unacknowledged before the connection counts as broken.
+///
+/// Limit: a connection to the database breaks when its bytes stay unacknowledged for this long.
+const DATABASE_UNACKNOWLEDGED_TIME: Duration = Duration::from_secs(5);
+
+/// Why a database cannot be used with this configuration. No message shows the password.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    #[error("the address of the database is invalid: {0}: write postgres://USER@HOST/DATABASE")]
+    Invalid(String),
+    #[error("the address of the database has an unescaped @ in its password: write %40")]
+    UnescapedPassword,
+    #[error("the address of the database has no host: write postgres://USER@HOST/DATABASE")]
+    NoHost,
+    #[error("[store] connections must be at least 1")]
+    NoConnections,
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// A database.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) config: Config,
+    pub(super) connector: Connector,
+    /// Names the database in errors, without user and password.
+    pub(super) place: String,
+}
+
+impl Target {
+    /// Reads the address. Blocks while certificates are read.
+    pub(super) fn new(store: &Store, url: &StoreUrl) -> Result<Self, TargetError> {
+        let (url, mode) = with_known_mode(url.expose());
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| TargetError::Invalid(described(&error)))?;
+        let hosts = config.get_hosts();
+        if hosts.is_empty() {
+            return Err(TargetError::NoHost);
+        }
+        if hosts.iter().any(|host| name(host).contains('@')) {
+            return Err(TargetError::UnescapedPassword);
+        }
+        let is_near = hosts.iter().all(is_near);
+        let mode = match mode {
+            GivenMode::Known => config.get_ssl_mode(),
+            GivenMode::None if is_near && store.ca.is_none() => SslMode::Disable,
+            GivenMode::None | GivenMode::Verify => SslMode::Require,
+        };
+        let connector = match mode {
+            SslMode::Disable => Connector::unused()?,
+            _ => Connector::trusting(store.ca.as_deref())?,
+        };
+        let place = place(&config);
+        config
+            .ssl_mode(mode)
+            .application_name("zino")
+            .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
+            .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
+        Ok(Self {
+            config,
+            connector,
+            place,
+        })
+    }
+}
+
+/// What the address says about TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GivenMode {
+    None,
+    /// One that tokio-postgres knows.
+    Known,
+    /// `verify-ca` or `verify-full`, which tokio-postgres does not know.
+    Verify,
+}
+
+fn with_known_mode(url: &str) -> (Cow<'_, str>, GivenMode) {
+    for mode in ["sslmode=verify-full", "sslmode=verify-ca"] {
+        if url.contains(mode) {
+            return (
+                url.replace(mode, "sslmode=require").into(),
+                GivenMode::Verify,
+            );
+        }
+    }
+    match url.contains("sslmode=") {
+        true => (url.into(), GivenMode::Known),
+        false => (url.into(), GivenMode::None),
+    }
+}
+
+/// Whether a host is this machine, so that nobody in between can read or change anything.
+fn is_near(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) if name == "localhost" => true,
+        Host::Tcp(name) => name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback()),
+    }
+}
+
+fn name(host: &Host) -> Cow<'_, str> {
+    match host {
+        Host::Tcp(name) => name.into(),
+        Host::Unix(path) => path.to_string_lossy(),
+    }
+}
+
+fn place(config: &Config) -> String {
+    let ports = config.get_ports();
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(index, host)| {
+            let port = ports.get(index).or_else(|| ports.first()).unwrap_or(&5432);
+            format!("{}:{port}", name(host))
+        })
+        .collect();
+    let database = config.get_dbname().or_else(|| config.get_user());
+    format!(
+        "PostgreSQL at {}/{}",
+        hosts.join(","),
+        database.unwrap_or_default()
+    )
+}
