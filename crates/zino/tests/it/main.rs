@@ -19,6 +19,7 @@ mod executor;
 mod installation;
 mod kept_connections;
 mod lost_connections;
+mod machines;
 mod mixed;
 mod network;
 mod original;
