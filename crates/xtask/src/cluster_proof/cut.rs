@@ -54,20 +54,12 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let stop = AtomicBool::new(false);
     let cut_time = stage.pick(Duration::from_secs(6), Duration::from_secs(30));
     let cuts = stage.pick(1, 2);
-    for number in 0..cuts {
+    for (number, node) in back.iter().enumerate().take(cuts) {
         let host = network.host(number + 1);
         stop.store(false, Ordering::Relaxed);
         let (samples, cut) = std::thread::scope(|scope| {
             let load = scope.spawn(|| load.run(&ledger, &stop));
-            let result = cut_and_heal(
-                number,
-                &front,
-                &back[number],
-                host,
-                cut_time,
-                &ledger,
-                report,
-            );
+            let result = cut_and_heal(number, &front, node, host, cut_time, &ledger, report);
             stop.store(true, Ordering::Relaxed);
             (load.join().unwrap_or_default(), result)
         });
