@@ -1,8 +1,14 @@
 //! Installations that call each other over TLS and TCP.
 
+use std::fs;
+
 use serde_json::json;
 use testkit::{ModelServer, Wire};
-use zino::kind::ServiceKind::{Daemon, Memory};
+use zino::config::Config;
+use zino::kind::ServiceKind::{self, Daemon, Memory};
+use zino::network::identity::LiveIdentity;
+use zino::peer::Peer;
+use zot_wire::zino::Request;
 
 use crate::authority::{Authority, TLS};
 use crate::installation::{Installation, Process, eventually, text};
@@ -32,6 +38,40 @@ pub(crate) fn peer(name: &str, scheme: &str, ports: &[u16]) -> String {
         .map(|port| format!("\"{scheme}://127.0.0.1:{port}\""))
         .collect::<Vec<_>>();
     format!("peers.{name} = [{}]\n", addresses.join(", "))
+}
+
+/// Calls a service on loopback from this process, with the certificate of an installation.
+pub(crate) fn caller<R: Request>(
+    installation: &Installation,
+    kind: ServiceKind,
+    scheme: &str,
+    ports: &[u16],
+) -> Peer<R> {
+    let addresses: Vec<String> = ports
+        .iter()
+        .map(|port| format!("{scheme}://127.0.0.1:{port}"))
+        .collect();
+    let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+    caller_at(installation, kind, &addresses)
+}
+
+pub(crate) fn caller_at<R: Request>(
+    installation: &Installation,
+    kind: ServiceKind,
+    addresses: &[&str],
+) -> Peer<R> {
+    let text = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+    let peers = format!("peers.{} = {addresses:?}\n", kind.name());
+    let mut config = Config::parse(&(text + &peers)).unwrap().config;
+    for file in [
+        &mut config.tls.ca,
+        &mut config.tls.certificate,
+        &mut config.tls.key,
+    ] {
+        *file = file.take().map(|name| installation.path(name));
+    }
+    let identity = LiveIdentity::of(&config).unwrap();
+    Peer::configured(&config, kind, identity.as_ref())
 }
 
 #[test]

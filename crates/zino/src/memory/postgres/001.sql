@@ -132,7 +132,7 @@ begin
 end $$;
 
 -- Appends messages and returns the number of the append. The same call gets the same number again. With an
--- owner, only during its lease; without, only while there is none.
+-- owner, only during its lease, which ends with the append; without, only while there is none.
 create function zino_append(
     channel_id text, new_call text, held_owner text, held_fence bigint, new_messages bytea[]
 ) returns bigint language plpgsql set lock_timeout = '3s' as $$
@@ -167,7 +167,10 @@ begin
         set next_sequence = next_sequence + 1,
             -- Brackets and line breaks of an array: 2 bytes, and 4 for each element.
             bytes = coalesce(bytes, 2)
-                + (select sum(length(message) + 4) from unnest(new_messages) as element(message))
+                + (select sum(length(message) + 4) from unnest(new_messages) as element(message)),
+            -- An owner whose lease had expired must not continue its hold.
+            fence = fence + case when held_owner is null and owner is not null then 1 else 0 end,
+            owner = null, holder = null, lease_until = '-infinity'
         where id = channel_id;
     return found_channel.next_sequence;
 end $$;
@@ -183,7 +186,11 @@ begin
         raise exception 'the channel is held by another owner' using errcode = 'ZN002';
     end if;
     delete from zino_entry where channel = channel_id;
-    update zino_channel set bytes = null where id = channel_id;
+    update zino_channel
+        set bytes = null,
+            fence = fence + case when owner is null then 0 else 1 end,
+            owner = null, holder = null, lease_until = '-infinity'
+        where id = channel_id;
 end $$;
 
 -- Stores memories and returns the number of the first. The same call gets the same number again.

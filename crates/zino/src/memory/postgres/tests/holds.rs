@@ -64,6 +64,38 @@ async fn an_expired_lease_is_refused_even_before_it_is_taken_over() {
 }
 
 #[tokio::test]
+async fn the_append_of_a_hold_ends_it() {
+    let setup = Setup::new().await;
+    let mem = setup.start();
+    let (_, _still_open) = hold(&mem, "c", "me", None).await;
+    let stored = ask(&mem, held_append("c", "1", "me", 1)).await;
+    assert_eq!(stored["sequence"], 1, "{stored}");
+    let (held, _call) = hold(&mem, "c", "you", None).await;
+    assert_eq!(held, json!({ "fence": 2, "type": "held" }));
+    let late = ask(&mem, held_append("c", "2", "me", 1)).await;
+    assert_eq!(late["code"], "moved", "{late}");
+}
+
+#[tokio::test]
+async fn a_plain_write_over_an_expired_lease_ends_the_hold() {
+    let setup = Setup::new().await;
+    let mem = setup.start();
+    let plain = json!({
+        "type": "append_history", "channel_id": "c",
+        "messages": [{ "role": "user", "content": "plain" }],
+    });
+    let clear = json!({ "type": "clear_history", "channel_id": "c" });
+    for write in [plain, clear] {
+        setup.sql("select zino_take('c', 'me', null, 'dead', '1 ms')");
+        let fence = setup.sql("select fence from zino_channel");
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!(ask(&mem, write).await, json!({ "type": "ok" }));
+        let (moved, _) = hold(&mem, "c", "me", fence.parse().ok()).await;
+        assert_eq!(moved["code"], "moved", "{moved}");
+    }
+}
+
+#[tokio::test]
 async fn a_dead_owner_is_waited_for_and_taken_over() {
     let setup = Setup::new().await;
     setup.sql("select zino_take('c', 'dead', null, 'dead', '500 ms')");
