@@ -93,10 +93,10 @@ impl Site {
         self.workdir.path()
     }
 
-    /// Returns the URL of the database at another address.
+    /// Returns the URL of the database at another address, without TLS, which it does not have.
     pub(crate) fn tcp_url(&self, address: Ipv4Addr, port: u16) -> String {
         format!(
-            "postgres://postgres@{address}:{port}/{}",
+            "postgres://postgres@{address}:{port}/{}?sslmode=disable",
             self.database.name
         )
     }

@@ -30,8 +30,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let mut refused = 0;
     for number in 0..kills {
         let serving = interrupted_turn(number, &front, &mut back, &ledger, &mut ended)?;
+        // Another channel: the one of the killed node is busy until its lease ends.
         let again = Turn {
-            channel: format!("kill-{}", number % CHANNELS),
+            channel: format!("next-{}", number % CHANNELS),
             message: format!("say:1 again {number}"),
         };
         let start = Instant::now();
@@ -69,7 +70,7 @@ fn interrupted_turn(
     ended: &mut Samples,
 ) -> anyhow::Result<usize> {
     let turn = Turn {
-        channel: format!("kill-{}", number % CHANNELS),
+        channel: format!("kill-{number}"),
         message: format!("think:{number}:slow:60:25"),
     };
     let request = json!({ "message": turn.message, "channel_id": turn.channel, "stream": true });

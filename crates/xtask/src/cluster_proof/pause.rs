@@ -1,6 +1,7 @@
 //! SIGSTOP of the node that holds channels, longer than a lease; then it continues.
 
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -8,9 +9,10 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::Stage;
-use super::report::Report;
+use super::report::{Report, seconds};
+use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Node, Site, Turn, ask, begin, loopback_places, next_frame, turn,
+    Ending, Ledger, Link, Load, Node, Site, Turn, ask, begin, loopback_places, next_frame, turn,
 };
 
 /// Twice the lease.
@@ -20,6 +22,13 @@ const PAUSE: Duration = Duration::from_secs(20);
 const SHORT_PAUSE: Duration = Duration::from_secs(12);
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
+    stop_a_holder(stage, report)?;
+    stop_behind_callers(stage, report)
+}
+
+/// Stops a node with turns in progress. Another takes their channels over, and what the first sends later is
+/// refused.
+fn stop_a_holder(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let site = Site::new(&stage.program)?;
     let mut nodes = site.alone(&loopback_places(2))?;
     for node in &mut nodes {
@@ -77,6 +86,47 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     );
     drop((held, taken));
     site.sql("delete from zino_entry where channel like 'hold-%'");
+    report.audit(&ledger, &site)?;
+    Ok(())
+}
+
+/// Stops a node that others call, under load: what it had received, it may do twice, and it is stored once.
+fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
+    let site = Site::new(&stage.program)?;
+    let (mut front, mut back) = site.front_and_back(Link::Tls, &loopback_places(3), site.url())?;
+    front.start()?;
+    for node in &mut back {
+        node.start()?;
+    }
+    let ledger = Ledger::default();
+    let load = Load {
+        daemons: vec![front.socket("daemon")],
+        clients: 8,
+        channels: 40,
+        turns: None,
+    };
+    let stop = AtomicBool::new(false);
+    let samples = std::thread::scope(|scope| {
+        let load = scope.spawn(|| load.run(&ledger, &stop));
+        let stopped = || {
+            for node in &back {
+                std::thread::sleep(Duration::from_secs(2));
+                node.signal(Signal::STOP)?;
+                std::thread::sleep(stage.pick(Duration::from_secs(5), PAUSE));
+                node.signal(Signal::CONT)?;
+            }
+            std::thread::sleep(Duration::from_secs(2));
+            anyhow::Ok(())
+        };
+        let stopped = stopped();
+        stop.store(true, Ordering::Relaxed);
+        let samples = load.join().unwrap_or_default();
+        stopped.map(|()| samples)
+    })?;
+    let times: Samples = samples.iter().map(|sample| sample.took).collect();
+    report.figure("turns while nodes behind their caller stopped", times.len());
+    report.figure("their p99", seconds(times.percentile(99)));
+    report.figure("the longest", seconds(times.percentile(100)));
     report.audit(&ledger, &site)?;
     Ok(())
 }

@@ -85,20 +85,18 @@ impl ChannelHold {
     /// the hold.
     pub(super) async fn taken_over(&mut self) -> Failure {
         loop {
-            if let Some(mut call) = self.call.take() {
+            // Borrowed, not taken: the end of the turn drops this future, and the hold must outlast it.
+            if let Some(call) = &mut self.call {
                 match call.next().await {
                     Ok(Some(Response::Error(failure))) if is_final(&failure) => return failure,
                     Ok(Some(Response::Error(failure))) => {
                         self.warn(failure.message.as_deref().unwrap_or_default());
                     }
-                    Ok(Some(_)) => {
-                        self.call = Some(call);
-                        continue;
-                    }
+                    Ok(Some(_)) => continue,
                     Ok(None) => self.warn("the hold ended"),
                     Err(error) => self.warn(&error.to_string()),
                 }
-                drop(call);
+                self.call = None;
             }
             sleep(HOLD_PAUSE).await;
             match request(&self.memory, &self.channel, &self.owner, Some(self.fence)).await {

@@ -1,5 +1,6 @@
 //! Turns on channels that several services may write to, with a scripted `mem`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +38,23 @@ struct ScriptedMemory {
     holding: Mutex<Vec<Holding>>,
     append: Result<(), ErrorCode>,
     requests: Arc<Mutex<Vec<Request>>>,
+    open_holds: AtomicUsize,
+}
+
+/// Counts a hold until its caller hangs up.
+struct OpenHold<'a>(&'a AtomicUsize);
+
+impl<'a> OpenHold<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for OpenHold<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Service for ScriptedMemory {
@@ -51,8 +69,12 @@ impl Service for ScriptedMemory {
         Box::pin(async move {
             match request {
                 Request::HoldChannel { .. } => self.hold(&responses).await,
-                Request::AppendHistory { .. } => {
+                Request::AppendHistory { hold, .. } => {
+                    let is_held = self.open_holds.load(Ordering::Relaxed) > 0;
                     let response = match self.append {
+                        Ok(()) if hold.is_some() && !is_held => {
+                            Response::error_with_code(ErrorCode::Moved, "released too early")
+                        }
                         Ok(()) => Response::Appended { sequence: 1 },
                         Err(code) => Response::error_with_code(code, "away"),
                     };
@@ -90,6 +112,7 @@ impl ScriptedMemory {
                 return responses.finish(error).await;
             }
         };
+        let _open = OpenHold::new(&self.open_holds);
         responses.finish(Response::Held { fence }).await;
         match end {
             Some(end) => {
@@ -143,6 +166,7 @@ async fn turn(holding: &[Holding], append: Result<(), ErrorCode>) -> Turn {
         holding: Mutex::new(holding.to_vec()),
         append,
         requests: Arc::clone(&requests),
+        open_holds: AtomicUsize::new(0),
     };
     let missing = std::path::PathBuf::from("/nonexistent/socket");
     let peers = DaemonPeers {

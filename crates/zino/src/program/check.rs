@@ -16,7 +16,6 @@ use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 use crate::memory::{Database, TornFiles, find_torn_files};
-use crate::program::store::summary;
 use crate::router::RouterService;
 use crate::system_prompt::MAX_PROMPT_TEMPLATE_BYTES;
 
@@ -180,7 +179,7 @@ async fn check_store(config: &Config, findings: &mut Findings) {
     };
     match database.check().await {
         Ok(contents) => {
-            let message = format!("{}: {}", database.place(), summary(contents));
+            let message = format!("{}: {contents}", database.place());
             findings.add(Verdict::Good, "store", message);
         }
         Err(error) => findings.add(Verdict::Bad, "store", error.to_string()),

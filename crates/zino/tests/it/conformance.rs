@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read, Write as _};
 use std::thread;
 
 use serde_json::Value;
-use testkit::postgres::Postgres;
+use testkit::postgres::{Database, Postgres};
 use testkit::{ModelServer, Wire};
 use zino::kind::ServiceKind;
 
@@ -39,10 +39,13 @@ enum Store {
 #[derive(Debug, Clone, Copy)]
 struct Cell(Transport, Store);
 
-const CELLS: [Cell; 3] = [
+const CELLS: [Cell; 6] = [
     Cell(Transport::OneProcess, Store::Files),
     Cell(Transport::Unix, Store::Files),
     Cell(Transport::Tls, Store::Files),
+    Cell(Transport::OneProcess, Store::Postgres),
+    Cell(Transport::Unix, Store::Postgres),
+    Cell(Transport::Tls, Store::Postgres),
 ];
 
 impl Cell {
@@ -51,7 +54,8 @@ impl Cell {
         let Self(transport, store) = self;
         let model = ModelServer::start();
         let installation = Installation::new(&model.url(Wire::OpenAi), "");
-        self.configure(&installation, postgres);
+        let database = postgres.database();
+        self.configure(&installation, &database);
         let network = (transport == Transport::Tls).then(|| Network::add_to(&installation));
         let mut client = network.as_ref().map(Network::client);
         if store == Store::Postgres {
@@ -80,16 +84,19 @@ impl Cell {
                 }
             }
         }
+        // Nothing was stored in the other place.
+        let has_files = installation.path("data/mem/channels").exists();
+        assert_eq!(has_files, store == Store::Files, "{self:?}");
         transcript
     }
 
-    fn configure(self, installation: &Installation, postgres: &Postgres) {
+    fn configure(self, installation: &Installation, database: &Database) {
         let path = installation.path("ZINO.toml");
         let text = fs::read_to_string(&path).unwrap();
         // As in the captures.
         let mut text = text.replace("exc.timeout = 30", "exc.timeout = 3");
         if self.1 == Store::Postgres {
-            text += &format!("store.url = \"{}\"\n", postgres.database().url);
+            text += &format!("store.url = \"{}\"\n", database.url);
         }
         fs::write(path, text).unwrap();
     }
