@@ -27,7 +27,7 @@ use postgres::PostgresStore;
 
 pub use error::StoreError;
 pub use files::TornFiles;
-pub use postgres::{Contents, Database, Migrated, TargetError, Trouble};
+pub use postgres::{Contents, Database, Migrated, Present, TargetError, Trouble};
 
 /// How many frames wait for the caller.
 ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use zot_wire::zino::ErrorCode;
 
-use super::postgres::Trouble;
+use super::postgres::{Contents, Trouble};
 
 /// Why stored memory cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,14 @@ pub enum StoreError {
     NotAnArray(PathBuf),
     #[error("{} keeps being changed by another program: try again", .0.display())]
     Busy(PathBuf),
+    #[error("{} was cut off while it was written: run `zino mem --mend` first", .0.display())]
+    Torn(PathBuf),
+    #[error("{} is not empty: name a new directory", .0.display())]
+    DirectoryNotEmpty(PathBuf),
+    #[error("nothing to import in {}: name the data_dir of [mem]", .0.display())]
+    NothingToImport(PathBuf),
+    #[error("{place} is not empty: it has {contents}; `--replace` deletes them first")]
+    NotEmpty { place: String, contents: Contents },
     #[error("no memory with the id {0}")]
     NoSuchMemory(u64),
     #[error("the service is ending")]

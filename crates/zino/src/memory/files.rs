@@ -5,6 +5,7 @@ mod channels;
 mod directory;
 mod file;
 mod hard;
+mod raw;
 mod soft;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,8 @@ use channels::Channels;
 use directory::Directory;
 use hard::HardMemories;
 use soft::SoftMemory;
+
+pub(super) use raw::{RawPart, is_vacant};
 
 /// How many messages are read without a blocking thread.
 ///

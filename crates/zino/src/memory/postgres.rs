@@ -5,6 +5,7 @@
 
 mod channels;
 mod database;
+mod directory;
 mod hard;
 mod hold;
 mod pool;
@@ -36,6 +37,7 @@ use pool::{Effort, Pool, Repeat};
 use target::Target;
 
 pub use database::{Contents, Database};
+pub use directory::Present;
 pub use schema::Migrated;
 pub use target::TargetError;
 pub use trouble::Trouble;

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustls::pki_types::ServerName;
 use zot_wire::zino::{Frame, Response};
 
+use super::destination::Destination;
 use super::error::{AddressError, AddressFailure, CallError, Unreachable};
 use super::kept::{Connection, NotSent};
-use super::place::Place;
 use super::socket::SocketCall;
 use crate::config::address::{Address, Security};
+use crate::network::failure::TlsFailure;
 use crate::network::identity::LiveIdentity;
 
 /// All addresses of one service.
@@ -24,7 +25,7 @@ pub(super) struct Route {
 
 enum Stop {
     Socket(PathBuf),
-    Place(Arc<Place>),
+    Network(Arc<Destination>),
 }
 
 /// A response that is being received from one of the addresses.
@@ -43,14 +44,14 @@ impl Stop {
     fn address(&self) -> Address {
         match self {
             Self::Socket(path) => Address::Unix(path.clone()),
-            Self::Place(place) => Address::Network(place.address.clone()),
+            Self::Network(destination) => Address::Network(destination.address.clone()),
         }
     }
 
     fn is_penalised(&self) -> bool {
         match self {
             Self::Socket(_) => false,
-            Self::Place(place) => place.is_penalised(),
+            Self::Network(destination) => destination.is_penalised(),
         }
     }
 }
@@ -70,7 +71,7 @@ impl Route {
                 let name = identity
                     .map(|identity| identity.certificate_name(service))
                     .and_then(|name| ServerName::try_from(name).ok());
-                Stop::Place(Arc::new(Place::new(
+                Stop::Network(Arc::new(Destination::new(
                     address.clone(),
                     name,
                     identity.cloned(),
@@ -103,8 +104,8 @@ impl Route {
     ) -> Result<RoutedCall, CallError> {
         let mut failures = Vec::new();
         let mut order = self.order();
-        if let [Stop::Place(place)] = order[..]
-            && place.has_kept()
+        if let [Stop::Network(destination)] = order[..]
+            && destination.has_kept()
         {
             // What a kept connection cannot do, a new one may.
             order.push(order[0]);
@@ -120,15 +121,15 @@ impl Route {
                         Err(error) => return Err(error),
                     }
                 }
-                Stop::Place(place) => {
-                    place.try_cautiously();
-                    match call_at(place, request, is_repeatable).await {
+                Stop::Network(destination) => {
+                    destination.try_cautiously();
+                    match call_at(destination, request, is_repeatable).await {
                         Ok(call) => {
-                            place.forgive();
+                            destination.forgive();
                             return Ok(RoutedCall::Kept(call));
                         }
                         Err(fate) => {
-                            place.penalise();
+                            destination.penalise();
                             fate
                         }
                     }
@@ -152,24 +153,24 @@ impl Route {
 /// Calls the service at one address: over a kept connection, and if that turns out to be dead, over a new
 /// one.
 async fn call_at(
-    place: &Arc<Place>,
+    destination: &Arc<Destination>,
     request: &[u8],
     is_repeatable: bool,
 ) -> Result<KeptCall, Fate> {
-    if let Some(connection) = place.kept().await.map_err(Fate::NotReceived)? {
-        match exchange(place, connection, request).await {
+    if let Some(connection) = destination.kept().await.map_err(Fate::NotReceived)? {
+        match exchange(destination, connection, request).await {
             Err(Fate::NotReceived(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
             Err(Fate::Unknown(AddressFailure::Closed | AddressFailure::Broken(_)))
                 if is_repeatable => {}
             finished => return finished,
         }
     }
-    let connection = place.connect().await.map_err(Fate::NotReceived)?;
-    exchange(place, connection, request).await
+    let connection = destination.connect().await.map_err(Fate::NotReceived)?;
+    exchange(destination, connection, request).await
 }
 
 async fn exchange(
-    place: &Arc<Place>,
+    destination: &Arc<Destination>,
     mut connection: Connection,
     request: &[u8],
 ) -> Result<KeptCall, Fate> {
@@ -179,11 +180,13 @@ async fn exchange(
     let first = match connection.first_frame().await {
         Ok(first) => first,
         // Nothing is read from a caller whose certificate was refused.
-        Err(failure @ AddressFailure::Tls(_)) => return Err(Fate::NotReceived(failure)),
+        Err(failure @ AddressFailure::Tls(TlsFailure::Refused(_))) => {
+            return Err(Fate::NotReceived(failure));
+        }
         Err(failure) => return Err(Fate::Unknown(failure)),
     };
     let mut call = KeptCall {
-        place: Arc::clone(place),
+        destination: Arc::clone(destination),
         connection: Some(connection),
         first: None,
     };
@@ -196,7 +199,7 @@ async fn exchange(
 
 /// A response that is being received on a kept connection.
 pub(super) struct KeptCall {
-    place: Arc<Place>,
+    destination: Arc<Destination>,
     /// `None` once the response has ended.
     connection: Option<Connection>,
     /// The first frame, until it is returned.
@@ -219,9 +222,9 @@ impl KeptCall {
             }
             Err(failure) => {
                 self.connection = None;
-                self.place.penalise();
+                self.destination.penalise();
                 Err(CallError::Lost(AddressError {
-                    address: Address::Network(self.place.address.clone()),
+                    address: Address::Network(self.destination.address.clone()),
                     failure,
                 }))
             }
@@ -239,7 +242,7 @@ impl KeptCall {
 
     fn keep(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.place.keep(connection);
+            self.destination.keep(connection);
         }
     }
 }
@@ -252,7 +255,7 @@ impl Drop for KeptCall {
             && let Some(mut connection) = self.connection.take()
             && connection.has_ended()
         {
-            self.place.keep(connection);
+            self.destination.keep(connection);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! `zino store`: the database of `mem`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 
 use crate::config::Config;
-use crate::memory::{Contents, Database, Migrated, StoreError, TargetError};
+use crate::memory::{Database, Migrated, Present, StoreError, TargetError};
 
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
@@ -11,6 +13,19 @@ pub enum StoreCommand {
     Migrate,
     /// Check that the database can be reached and has the right tables
     Check,
+    /// Copy a directory of files into the database, in one transaction
+    Import {
+        /// The directory: [mem] data_dir of the services that stored files
+        directory: PathBuf,
+        /// Delete what is in the database first
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Copy the database into a new directory of files
+    Export {
+        /// A directory that is empty or does not exist
+        directory: PathBuf,
+    },
 }
 
 /// Why a command failed.
@@ -38,18 +53,18 @@ pub async fn run(config: &Config, command: StoreCommand) -> Result<String, Store
                 format!("{place}: updated the tables from version {from} to {to}")
             }
         },
-        StoreCommand::Check => format!("{place}: {}", summary(database.check().await?)),
+        StoreCommand::Check => format!("{place}: {}", database.check().await?),
+        StoreCommand::Import { directory, replace } => {
+            let present = match replace {
+                true => Present::Replace,
+                false => Present::Keep,
+            };
+            let contents = database.import(&directory, present).await?;
+            format!("{place}: imported {contents}")
+        }
+        StoreCommand::Export { directory } => {
+            let contents = database.export(&directory).await?;
+            format!("{}: exported {contents}", directory.display())
+        }
     })
-}
-
-/// Says what a database contains.
-pub(super) fn summary(contents: Contents) -> String {
-    let soft = match contents.has_soft_memory {
-        true => "a soft memory",
-        false => "no soft memory",
-    };
-    format!(
-        "{} channels, {} memories, {soft}",
-        contents.channels, contents.memories
-    )
 }

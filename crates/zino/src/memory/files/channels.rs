@@ -222,6 +222,31 @@ impl Channels {
         Ok(self.files()?.into_iter().map(path).collect())
     }
 
+    /// Lists the channels that have a file, and their files.
+    pub(super) fn files_of_channels(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
+        let path = |stem: &str| self.directory.path().join(format!("{stem}.json"));
+        let files = self.files()?.into_iter();
+        files
+            .map(|(stem, _)| Ok((self.names.channel_of(&stem)?, path(&stem))))
+            .collect()
+    }
+
+    /// Returns the file of a channel that is about to be written.
+    pub(super) fn path_of(&self, channel: &str) -> Result<PathBuf, StoreError> {
+        let path = self.names.path(channel, Purpose::Append)?;
+        path.ok_or_else(|| StoreError::Busy(self.directory.path().to_owned()))
+    }
+
+    /// Returns the list of the files' channels, if there is one.
+    pub(super) fn name_list(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.names.read_list()
+    }
+
+    pub(super) fn restore_name_list(&self, content: &[u8]) -> Result<(), StoreError> {
+        let _guard = self.directory.lock()?;
+        self.names.write_list(content)
+    }
+
     pub(super) fn directory(&self) -> &Directory {
         &self.directory
     }

@@ -19,7 +19,7 @@ use super::array::{Scanner, Shape};
 use crate::memory::element::{CLOSING, Elements, OPENING, SEPARATOR};
 use crate::memory::error::StoreError;
 
-pub(super) use repair::{create, is_torn, normalise, repair_torn, replace};
+pub(super) use repair::{create, is_torn, normalise, repair_torn, replace, with_canonical_lines};
 
 /// Conversations are private to the owner, whatever the umask.
 pub(super) const FILE_MODE: u32 = 0o600;

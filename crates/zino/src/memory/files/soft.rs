@@ -1,7 +1,7 @@
 //! The soft memory: one text in one file.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use zot_files::read_bytes;
 
@@ -29,7 +29,15 @@ impl SoftMemory {
     }
 
     pub(super) fn set(&self, content: &str) -> Result<(), StoreError> {
+        self.set_bytes(content.as_bytes())
+    }
+
+    pub(super) fn set_bytes(&self, content: &[u8]) -> Result<(), StoreError> {
         let _guard = self.directory.lock()?;
-        file::replace(&self.path, |file| file.write_all(content.as_bytes()))
+        file::replace(&self.path, |file| file.write_all(content))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 }

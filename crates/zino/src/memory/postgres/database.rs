@@ -1,5 +1,7 @@
 //! A database as `zino store` and `zino check` use it.
 
+use std::fmt;
+
 use super::pool::Pool;
 use super::schema::{self, Migrated};
 use super::session::Session;
@@ -23,6 +25,20 @@ pub struct Contents {
 impl Contents {
     pub fn is_empty(&self) -> bool {
         self.channels == 0 && self.memories == 0 && !self.has_soft_memory
+    }
+}
+
+impl fmt::Display for Contents {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let soft = match self.has_soft_memory {
+            true => "a soft memory",
+            false => "no soft memory",
+        };
+        let (channels, memories) = (self.channels, self.memories);
+        write!(
+            formatter,
+            "{channels} channels, {memories} memories, {soft}"
+        )
     }
 }
 

@@ -1,4 +1,7 @@
+mod directories;
 mod holds;
+mod outages;
+mod reaching;
 mod requests;
 
 use std::sync::Arc;

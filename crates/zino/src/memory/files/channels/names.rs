@@ -19,7 +19,7 @@ use zot_files::{open_itself, read_bytes};
 use crate::memory::error::StoreError;
 use crate::memory::files::MAX_STORED_BYTES;
 use crate::memory::files::directory::Directory;
-use crate::memory::files::file::FILE_MODE;
+use crate::memory::files::file::{self, FILE_MODE};
 
 /// Longer names get a hash: file systems allow 255 bytes.
 ///
@@ -113,6 +113,17 @@ impl Names {
     /// The channel a file belongs to.
     pub(super) fn channel_of(&self, file: &str) -> Result<String, StoreError> {
         Ok(self.owner(file)?.unwrap_or_else(|| file.to_owned()))
+    }
+
+    /// The bytes of the records.
+    pub(super) fn read_list(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.list();
+        read_bytes(&path, MAX_STORED_BYTES).map_err(StoreError::io(&path))
+    }
+
+    /// Replaces the records. The caller holds the directory's lock.
+    pub(super) fn write_list(&self, content: &[u8]) -> Result<(), StoreError> {
+        file::replace(&self.list(), |file| file.write_all(content))
     }
 
     /// The file recorded for this channel.
@@ -210,8 +221,7 @@ impl Names {
         if claims.read == now {
             return Ok(claims);
         }
-        let text = read_bytes(&path, MAX_STORED_BYTES).map_err(StoreError::io(&path))?;
-        let text = text.unwrap_or_default();
+        let text = self.read_list()?.unwrap_or_default();
         claims.by_file.clear();
         for line in text.split(|&byte| byte == b'\n') {
             if let Ok(claim) = serde_json::from_slice::<Claim>(line) {

@@ -180,7 +180,7 @@ fn rewrite(locked: &Locked, end: u64) -> Result<(), StoreError> {
 }
 
 /// Joins the lines of an element if one of them could be mistaken for the beginning of an element.
-fn with_canonical_lines(bytes: Vec<u8>) -> Vec<u8> {
+pub(in crate::memory::files) fn with_canonical_lines(bytes: Vec<u8>) -> Vec<u8> {
     let fits = |(index, &byte): (usize, &u8)| {
         let line = &bytes[index + 1..];
         byte != b'\n'
