@@ -86,6 +86,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         "no turn failed with another code than store_unavailable or moved",
         codes.keys().all(|code| expected.contains(code)),
     );
+    report.alive(&mut nodes);
     let audit = report.audit(&ledger, &site)?;
     report.must("no client lost its connection", audit.unknown == 0);
     Ok(())
