@@ -15,6 +15,7 @@ use zino::kind::ServiceKind::{AgentLoop, Memory};
 use zino::memory::MemoryService;
 use zino::peer::{CallError, Peer};
 use zino::serve::{Listener, NetworkListener, ServeOptions, serve};
+use zot_wire::zino::Response as _;
 use zot_wire::zino::agent_loop::{Request as RunRequest, Response as RunResponse, Run};
 use zot_wire::zino::memory::Request;
 
@@ -207,6 +208,26 @@ async fn a_loss_in_the_middle_of_a_response_is_an_error() {
         )
     );
     assert_eq!(actor.requests(), 1);
+}
+
+/// A service that refuses a long request does not read it to its end.
+#[tokio::test]
+async fn a_response_that_comes_before_the_end_of_the_request_is_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 10]).unwrap();
+        let refusal = frame(&json!({ "message": "too long", "type": "error" }));
+        stream.write_all(&[&refusal[..], &[0; 4]].concat()).unwrap();
+    });
+    let request = Request::SetSoft {
+        content: "x".repeat(32 << 20),
+    };
+    let response = soon(memory(&[port]).ask(request)).await.unwrap();
+    let failure = response.as_failure().unwrap();
+    assert_eq!(failure.message.as_deref(), Some("too long"));
+    server.join().unwrap();
 }
 
 /// Addresses of all kinds may be mixed.
