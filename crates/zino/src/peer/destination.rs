@@ -112,10 +112,6 @@ impl Destination {
         self.state().penalised_until = None;
     }
 
-    pub(super) fn has_kept(&self) -> bool {
-        !self.state().idle.is_empty()
-    }
-
     fn identity(&self) -> Option<Arc<Identity>> {
         self.identity.as_ref().map(LiveIdentity::current)
     }
