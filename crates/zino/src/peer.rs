@@ -1,8 +1,8 @@
 //! Calls another service: over its socket, over the network, or directly within one process.
 
+mod destination;
 mod error;
 mod kept;
-mod place;
 mod route;
 mod socket;
 #[cfg(test)]

@@ -101,7 +101,11 @@ pub async fn serve(
                             service.serve_connection(stream, options, stop).await;
                         }
                         Accepted::Network(arrival) => {
-                            if let Some(connection) = arrival.admit(crowded, options.log).await {
+                            let admitted = tokio::select! {
+                                admitted = arrival.admit(crowded, options.log) => admitted,
+                                () = stop.cancelled() => None,
+                            };
+                            if let Some(connection) = admitted {
                                 service.serve_kept(connection, options, stop).await;
                             }
                         }

@@ -65,6 +65,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         });
         judge_load(&samples, cut?, cut_time, report);
     }
+    report.alive(&mut back);
     report.audit(&ledger, &site)?;
     Ok(())
 }

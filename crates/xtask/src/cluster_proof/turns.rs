@@ -39,6 +39,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     report.figure("turns per second", format_args!("{rate:.0}"));
     report.figure("median", seconds(times.median()));
     report.figure("p99", seconds(times.percentile(99)));
+    report.alive(&mut nodes);
     let audit = report.audit(&ledger, &site)?;
     report.must(
         "every turn is in the database",

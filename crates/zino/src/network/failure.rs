@@ -1,5 +1,8 @@
 //! Why two machines do not trust each other, in words that say what to do.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io;
 

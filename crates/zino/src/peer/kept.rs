@@ -1,6 +1,5 @@
 //! The caller's end of a kept connection.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,22 +102,23 @@ impl Connection {
         while !rest.is_empty() {
             match timeout(REQUEST_WRITE_TIMEOUT, self.stream.write(rest)).await {
                 Ok(Ok(count)) => rest = &rest[count..],
-                // The other end may have said why it closed the connection.
-                Ok(Err(error)) => return Err(NotSent(self.last_words(error).await)),
+                Ok(Err(error)) => return Err(NotSent(AddressFailure::of(error))),
                 Err(_) => return Err(NotSent(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT))),
             }
         }
         Ok(())
     }
 
-    /// The failure that the other end has reported, or else `error`.
-    async fn last_words(&mut self, error: io::Error) -> AddressFailure {
-        match timeout(END_TIMEOUT, self.stream.read(&mut self.buffer)).await {
-            Ok(Err(reported)) => match AddressFailure::of(reported) {
-                failure @ AddressFailure::Tls(_) => failure,
-                _ => AddressFailure::of(error),
-            },
-            _ => AddressFailure::of(error),
+    /// The response of a service that closed the connection before it had read the request, or else
+    /// why there is none: what the service reported, or `failure`.
+    pub(super) async fn last_words(
+        &mut self,
+        failure: AddressFailure,
+    ) -> Result<Frame, AddressFailure> {
+        match timeout(END_TIMEOUT, self.next_frame()).await {
+            Ok(Ok(Some(frame))) => Ok(frame),
+            Ok(Err(reported @ AddressFailure::Tls(_))) => Err(reported),
+            _ => Err(failure),
         }
     }
 
@@ -126,7 +126,7 @@ impl Connection {
     pub(super) async fn first_frame(&mut self) -> Result<Option<Frame>, AddressFailure> {
         match timeout(REQUEST_WRITE_TIMEOUT, self.stream.flush()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(self.last_words(error).await),
+            Ok(Err(error)) => return self.last_words(AddressFailure::of(error)).await.map(Some),
             Err(_) => return Err(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT)),
         }
         self.receive(Sign::Awaited).await

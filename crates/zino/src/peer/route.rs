@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustls::pki_types::ServerName;
 use zot_wire::zino::{Frame, Response};
 
+use super::destination::Destination;
 use super::error::{AddressError, AddressFailure, CallError, Unreachable};
 use super::kept::{Connection, NotSent};
-use super::place::Place;
 use super::socket::SocketCall;
 use crate::config::address::{Address, Security};
+use crate::network::failure::TlsFailure;
 use crate::network::identity::LiveIdentity;
 
 /// All addresses of one service.
@@ -24,7 +25,7 @@ pub(super) struct Route {
 
 enum Stop {
     Socket(PathBuf),
-    Place(Arc<Place>),
+    Network(Arc<Destination>),
 }
 
 /// A response that is being received from one of the addresses.
@@ -43,14 +44,14 @@ impl Stop {
     fn address(&self) -> Address {
         match self {
             Self::Socket(path) => Address::Unix(path.clone()),
-            Self::Place(place) => Address::Network(place.address.clone()),
+            Self::Network(destination) => Address::Network(destination.address.clone()),
         }
     }
 
     fn is_penalised(&self) -> bool {
         match self {
             Self::Socket(_) => false,
-            Self::Place(place) => place.is_penalised(),
+            Self::Network(destination) => destination.is_penalised(),
         }
     }
 }
@@ -70,7 +71,7 @@ impl Route {
                 let name = identity
                     .map(|identity| identity.certificate_name(service))
                     .and_then(|name| ServerName::try_from(name).ok());
-                Stop::Place(Arc::new(Place::new(
+                Stop::Network(Arc::new(Destination::new(
                     address.clone(),
                     name,
                     identity.cloned(),
@@ -102,14 +103,12 @@ impl Route {
         is_repeatable: bool,
     ) -> Result<RoutedCall, CallError> {
         let mut failures = Vec::new();
-        let mut order = self.order();
-        if let [Stop::Place(place)] = order[..]
-            && place.has_kept()
-        {
-            // What a kept connection cannot do, a new one may.
-            order.push(order[0]);
-        }
-        for stop in order {
+        let attempt = Attempt {
+            request,
+            is_repeatable,
+            is_only_address: self.stops.len() == 1,
+        };
+        for stop in self.order() {
             let fate = match stop {
                 Stop::Socket(path) => {
                     match SocketCall::begin(path, request, self.max_frame_bytes).await {
@@ -120,15 +119,15 @@ impl Route {
                         Err(error) => return Err(error),
                     }
                 }
-                Stop::Place(place) => {
-                    place.try_cautiously();
-                    match call_at(place, request, is_repeatable).await {
+                Stop::Network(destination) => {
+                    destination.try_cautiously();
+                    match attempt.at(destination).await {
                         Ok(call) => {
-                            place.forgive();
+                            destination.forgive();
                             return Ok(RoutedCall::Kept(call));
                         }
                         Err(fate) => {
-                            place.penalise();
+                            destination.penalise();
                             fate
                         }
                     }
@@ -149,41 +148,67 @@ impl Route {
     }
 }
 
-/// Calls the service at one address: over a kept connection, and if that turns out to be dead, over a new
-/// one.
-async fn call_at(
-    place: &Arc<Place>,
-    request: &[u8],
+/// A request to be sent to one address.
+struct Attempt<'a> {
+    request: &'a [u8],
     is_repeatable: bool,
-) -> Result<KeptCall, Fate> {
-    if let Some(connection) = place.kept().await.map_err(Fate::NotReceived)? {
-        match exchange(place, connection, request).await {
-            Err(Fate::NotReceived(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
-            Err(Fate::Unknown(AddressFailure::Closed | AddressFailure::Broken(_)))
-                if is_repeatable => {}
-            finished => return finished,
+    is_only_address: bool,
+}
+
+impl Attempt<'_> {
+    /// Calls the service over a kept connection, and if that turns out to be dead, over a new one.
+    async fn at(&self, destination: &Arc<Destination>) -> Result<KeptCall, Fate> {
+        let fate = match destination.kept().await {
+            Ok(Some(connection)) => match exchange(destination, connection, self.request).await {
+                Ok(call) => return Ok(call),
+                Err(fate) => Some(fate),
+            },
+            Ok(None) => None,
+            Err(failure) => Some(Fate::NotReceived(failure)),
+        };
+        match fate {
+            Some(fate) if !self.is_worth_a_connection(&fate) => Err(fate),
+            _ => {
+                let connection = destination.connect().await.map_err(Fate::NotReceived)?;
+                exchange(destination, connection, self.request).await
+            }
         }
     }
-    let connection = place.connect().await.map_err(Fate::NotReceived)?;
-    exchange(place, connection, request).await
+
+    /// Whether a new connection to the address may do what a kept one could not.
+    fn is_worth_a_connection(&self, fate: &Fate) -> bool {
+        let (failure, may_be_sent) = match fate {
+            Fate::NotReceived(failure) => (failure, true),
+            Fate::Unknown(failure) => (failure, self.is_repeatable),
+        };
+        // A service that was restarted closes its connections; one that is silent is better left alone.
+        let is_closed = matches!(failure, AddressFailure::Closed | AddressFailure::Broken(_));
+        may_be_sent && (is_closed || self.is_only_address)
+    }
 }
 
 async fn exchange(
-    place: &Arc<Place>,
+    destination: &Arc<Destination>,
     mut connection: Connection,
     request: &[u8],
 ) -> Result<KeptCall, Fate> {
-    if let Err(NotSent(failure)) = connection.send(request).await {
-        return Err(Fate::NotReceived(failure));
-    }
-    let first = match connection.first_frame().await {
+    let received = match connection.send(request).await {
+        Ok(()) => connection.first_frame().await,
+        Err(NotSent(failure)) => match connection.last_words(failure).await {
+            Ok(frame) => Ok(Some(frame)),
+            Err(failure) => return Err(Fate::NotReceived(failure)),
+        },
+    };
+    let first = match received {
         Ok(first) => first,
         // Nothing is read from a caller whose certificate was refused.
-        Err(failure @ AddressFailure::Tls(_)) => return Err(Fate::NotReceived(failure)),
+        Err(failure @ AddressFailure::Tls(TlsFailure::Refused(_))) => {
+            return Err(Fate::NotReceived(failure));
+        }
         Err(failure) => return Err(Fate::Unknown(failure)),
     };
     let mut call = KeptCall {
-        place: Arc::clone(place),
+        destination: Arc::clone(destination),
         connection: Some(connection),
         first: None,
     };
@@ -196,7 +221,7 @@ async fn exchange(
 
 /// A response that is being received on a kept connection.
 pub(super) struct KeptCall {
-    place: Arc<Place>,
+    destination: Arc<Destination>,
     /// `None` once the response has ended.
     connection: Option<Connection>,
     /// The first frame, until it is returned.
@@ -219,9 +244,9 @@ impl KeptCall {
             }
             Err(failure) => {
                 self.connection = None;
-                self.place.penalise();
+                self.destination.penalise();
                 Err(CallError::Lost(AddressError {
-                    address: Address::Network(self.place.address.clone()),
+                    address: Address::Network(self.destination.address.clone()),
                     failure,
                 }))
             }
@@ -239,7 +264,7 @@ impl KeptCall {
 
     fn keep(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.place.keep(connection);
+            self.destination.keep(connection);
         }
     }
 }
@@ -252,7 +277,7 @@ impl Drop for KeptCall {
             && let Some(mut connection) = self.connection.take()
             && connection.has_ended()
         {
-            self.place.keep(connection);
+            self.destination.keep(connection);
         }
     }
 }

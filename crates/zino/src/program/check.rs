@@ -52,21 +52,28 @@ impl Findings {
     }
 }
 
-/// Checks everything the services need, and tries to reach the model.
+/// Checks everything the services of this machine need, and tries to reach the model.
 pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     let mut findings = Findings::default();
     for warning in &loaded.warnings {
         findings.add(Verdict::Doubtful, "config", warning.clone());
     }
     let config = &loaded.config;
-    check_template(config, &mut findings);
+    let here = config.services_here();
+    if here.contains(&ServiceKind::SystemPrompt) {
+        check_template(config, &mut findings);
+    }
     check_directory(config.tools_dir(), "tools", &mut findings);
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     network::check(config, &mut findings);
-    check_store(config, &mut findings).await;
-    let variables = check_environment_file(config, &mut findings);
-    check_model(config, &variables, &mut findings).await;
+    if here.contains(&ServiceKind::Memory) {
+        check_store(config, &mut findings).await;
+    }
+    if here.contains(&ServiceKind::Router) {
+        let variables = check_environment_file(config, &mut findings);
+        check_model(config, &variables, &mut findings).await;
+    }
     findings.0
 }
 
@@ -136,7 +143,7 @@ fn is_on_path(program: &str) -> bool {
 }
 
 fn check_sockets(config: &Config, findings: &mut Findings) {
-    for kind in ServiceKind::ALL {
+    for kind in config.services_here() {
         let socket = config.socket(kind);
         let length = socket.as_os_str().len();
         if length > MAX_SOCKET_PATH_BYTES {

@@ -23,6 +23,9 @@ use crate::serve::{
 use crate::service::AnyService;
 use crate::stack::Stack;
 
+/// The name in the log lines about certificates, which all services of the process share.
+const TLS_LOG: &str = "tls";
+
 /// Why the services could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -45,6 +48,9 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     let mut signals = Signals::listen()?;
     hide_environment();
     let identity = LiveIdentity::of(config)?;
+    if let Some(identity) = &identity {
+        warn_of_expiry(identity, Log::new(TLS_LOG, config.log_level()));
+    }
     let services = Stack::new(config, identity.as_ref())
         .build_all(kinds)
         .map_err(RunError::Build)?;
@@ -61,9 +67,6 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     for (service, (socket, network)) in services.iter().zip(listeners) {
         let log = Log::new(service.kind().name(), config.log_level());
         log.info(format_args!("listening on {}", socket.path().display()));
-        if let (Some(_), Some(identity)) = (&network, &identity) {
-            warn_of_expiry(identity, log);
-        }
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
             max_connections,
@@ -149,7 +152,7 @@ async fn wait_for_end(
                     }
                 }
                 if let Some(identity) = identity {
-                    let log = Log::new("tls", config.log_level());
+                    let log = Log::new(TLS_LOG, config.log_level());
                     match identity.reload() {
                         Ok(()) => log.info(format_args!("reloaded")),
                         Err(error) => log.error(format_args!("not reloaded: {error}")),

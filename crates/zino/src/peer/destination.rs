@@ -46,7 +46,7 @@ const MAX_IDLE_TIME: Duration = Duration::from_secs(60);
 const PENALTY: Duration = Duration::from_secs(5);
 
 /// Where a service can be called, and what is known about it.
-pub(super) struct Place {
+pub(super) struct Destination {
     pub(super) address: NetworkAddress,
     /// The name in the service's certificate.
     name: Option<ServerName<'static>>,
@@ -64,7 +64,7 @@ struct State {
     penalised_until: Option<Instant>,
 }
 
-impl Place {
+impl Destination {
     pub(super) fn new(
         address: NetworkAddress,
         name: Option<ServerName<'static>>,
@@ -110,10 +110,6 @@ impl Place {
 
     pub(super) fn forgive(&self) {
         self.state().penalised_until = None;
-    }
-
-    pub(super) fn has_kept(&self) -> bool {
-        !self.state().idle.is_empty()
     }
 
     fn identity(&self) -> Option<Arc<Identity>> {
