@@ -34,11 +34,9 @@ impl fmt::Display for Contents {
             true => "a soft memory",
             false => "no soft memory",
         };
-        let (channels, memories) = (self.channels, self.memories);
-        write!(
-            formatter,
-            "{channels} channels, {memories} memories, {soft}"
-        )
+        let channels = counted(self.channels, "channel", "channels");
+        let memories = counted(self.memories, "memory", "memories");
+        write!(formatter, "{channels}, {memories}, {soft}")
     }
 }
 
@@ -98,4 +96,8 @@ impl Database {
         let contents = contents.map_err(|error| self.pool.unavailable(error))?;
         contents.ok_or(StoreError::Stopped)
     }
+}
+
+fn counted(count: i64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

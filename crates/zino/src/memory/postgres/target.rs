@@ -43,39 +43,43 @@ pub(super) struct Target {
 impl Target {
     /// Reads the address. Blocks while certificates are read.
     pub(super) fn new(store: &Store, url: &StoreUrl) -> Result<Self, TargetError> {
-        let (url, mode) = with_known_mode(url.expose());
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| TargetError::Invalid(described(&error)))?;
-        let hosts = config.get_hosts();
-        if hosts.is_empty() {
-            return Err(TargetError::NoHost);
-        }
-        if hosts.iter().any(|host| name(host).contains('@')) {
-            return Err(TargetError::UnescapedPassword);
-        }
-        let is_near = hosts.iter().all(is_near);
-        let mode = match mode {
-            GivenMode::Known => config.get_ssl_mode(),
-            GivenMode::None if is_near && store.ca.is_none() => SslMode::Disable,
-            GivenMode::None | GivenMode::Verify => SslMode::Require,
-        };
-        let connector = match mode {
+        let config = parse(store, url)?;
+        let connector = match config.get_ssl_mode() {
             SslMode::Disable => Connector::unused()?,
             _ => Connector::trusting(store.ca.as_deref())?,
         };
-        let place = place(&config);
-        config
-            .ssl_mode(mode)
-            .application_name("zino")
-            .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
-            .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
         Ok(Self {
-            config,
             connector,
-            place,
+            place: place(&config),
+            config,
         })
     }
+}
+
+/// Reads the address and decides whether TLS is used.
+pub(super) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError> {
+    let (url, mode) = with_known_mode(url.expose());
+    let mut config: Config = url
+        .parse()
+        .map_err(|error| TargetError::Invalid(described(&error)))?;
+    let hosts = config.get_hosts();
+    if hosts.is_empty() {
+        return Err(TargetError::NoHost);
+    }
+    if hosts.iter().any(|host| name(host).contains('@')) {
+        return Err(TargetError::UnescapedPassword);
+    }
+    let mode = match mode {
+        GivenMode::Known => config.get_ssl_mode(),
+        GivenMode::None if hosts.iter().all(is_near) && store.ca.is_none() => SslMode::Disable,
+        GivenMode::None | GivenMode::Verify => SslMode::Require,
+    };
+    config
+        .ssl_mode(mode)
+        .application_name("zino")
+        .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
+        .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
+    Ok(config)
 }
 
 /// What the address says about TLS.
