@@ -15,21 +15,16 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::{TlsConnector, TlsStream};
 
 use super::error::AddressFailure;
-use super::kept::Connection;
+use super::kept::{Connection, SILENCE_TIMEOUT};
 use crate::config::address::{NetworkAddress, Security};
 use crate::network::identity::{Identity, LiveIdentity};
-use crate::network::options;
+use crate::network::options::{self, REQUEST_ACKNOWLEDGEMENT_TIMEOUT};
 use crate::network::stream::NetworkStream;
 
-/// How long a connection may take, from the name lookup to the end of the handshake.
+/// How long a machine may take to accept a connection, with the lookup of its name.
 ///
 /// Limit: the next address is tried.
 const PEER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long a kept connection may take to answer a ping before it is used again.
-///
-/// Limit: the next address is tried.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How recently a kept connection must have been heard from to be used without a check.
 const FRESH_TIME: Duration = Duration::from_millis(250);
@@ -131,7 +126,7 @@ impl Destination {
     pub(super) fn try_cautiously(&self) {
         let mut state = self.state();
         if state.penalised_until.is_some() {
-            state.penalised_until = Some(Instant::now() + PEER_CONNECT_TIMEOUT + CHECK_TIMEOUT);
+            state.penalised_until = Some(Instant::now() + PEER_CONNECT_TIMEOUT + SILENCE_TIMEOUT);
         }
     }
 
@@ -150,12 +145,12 @@ impl Destination {
             if connection.last_used.elapsed() < FRESH_TIME {
                 return Ok(Some(connection));
             }
-            match timeout(CHECK_TIMEOUT, connection.check()).await {
+            match timeout(SILENCE_TIMEOUT, connection.check()).await {
                 Ok(Ok(())) => return Ok(Some(connection)),
                 // The service may have been restarted: the next connection tells.
                 Ok(Err(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
                 Ok(Err(failure)) => return Err(failure),
-                Err(_) => return Err(AddressFailure::Silent(CHECK_TIMEOUT)),
+                Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
             }
         }
         Ok(None)
@@ -193,10 +188,7 @@ impl Destination {
             let mut available = pin!(self.available.notified());
             available.as_mut().enable();
             if let Some(_turn) = self.take_turn() {
-                let connected = match timeout(PEER_CONNECT_TIMEOUT, self.connect_slowly()).await {
-                    Ok(connected) => connected,
-                    Err(_) => Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
-                };
+                let connected = self.connect_now().await;
                 if connected.is_err() {
                     self.state().failed_connections += 1;
                     self.available.notify_waiters();
@@ -221,16 +213,21 @@ impl Destination {
         })
     }
 
-    async fn connect_slowly(&self) -> Result<Connection, AddressFailure> {
-        let stream = self.dial().await.map_err(AddressFailure::Connect)?;
-        options::prepare(&stream).map_err(AddressFailure::Broken)?;
+    async fn connect_now(&self) -> Result<Connection, AddressFailure> {
+        let stream = match timeout(PEER_CONNECT_TIMEOUT, self.dial()).await {
+            Ok(dialled) => dialled.map_err(AddressFailure::Connect)?,
+            Err(_) => return Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
+        };
+        options::prepare(&stream, REQUEST_ACKNOWLEDGEMENT_TIMEOUT)
+            .map_err(AddressFailure::Broken)?;
         let (stream, identity) = match (&self.name, self.identity()) {
             (Some(name), Some(identity)) => {
                 let connector = TlsConnector::from(Arc::clone(&identity.client));
-                let stream = connector
-                    .connect(name.clone(), stream)
-                    .await
-                    .map_err(AddressFailure::of)?;
+                let handshake = connector.connect(name.clone(), stream);
+                let stream = match timeout(SILENCE_TIMEOUT, handshake).await {
+                    Ok(connected) => connected.map_err(AddressFailure::of)?,
+                    Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
+                };
                 let stream = NetworkStream::Tls(Box::new(TlsStream::Client(stream)));
                 (stream, Some(identity))
             }
