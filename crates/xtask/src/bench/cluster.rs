@@ -127,6 +127,7 @@ impl ClusterBench {
         let ledger = Ledger::default();
         let load = |clients, channels, turns| {
             let load = Load {
+                name: "load".to_owned(),
                 daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
                 clients,
                 channels,

@@ -100,6 +100,7 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     }
     let ledger = Ledger::default();
     let load = Load {
+        name: "load".to_owned(),
         daemons: vec![front.socket("daemon")],
         clients: 8,
         channels: 40,

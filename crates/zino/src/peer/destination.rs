@@ -3,12 +3,14 @@
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::{TlsConnector, TlsStream};
 
@@ -31,6 +33,12 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How recently a kept connection must have been heard from to be used without a check.
 const FRESH_TIME: Duration = Duration::from_millis(250);
+
+/// How many connections to an address are made at a time. More would delay each other, and the service,
+/// beyond the limit.
+///
+/// Limit: further calls wait for a connection, new or used.
+const MAX_CONNECTING: usize = 16;
 
 /// How many unused connections to an address are kept.
 ///
@@ -55,6 +63,9 @@ pub(super) struct Destination {
     state: Mutex<State>,
     /// Which of several addresses of one name comes first.
     turn: AtomicUsize,
+    connecting: Semaphore,
+    /// Rings when a connection can be taken or made.
+    available: Notify,
 }
 
 #[derive(Default)]
@@ -62,6 +73,20 @@ struct State {
     /// The last one used is at the end.
     idle: Vec<Connection>,
     penalised_until: Option<Instant>,
+    failed_connections: u64,
+}
+
+/// The right to make a connection. Whoever waits for it is woken at its end, however it ends.
+struct Turn<'a> {
+    permit: Option<SemaphorePermit<'a>>,
+    available: &'a Notify,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        drop(self.permit.take());
+        self.available.notify_one();
+    }
 }
 
 impl Destination {
@@ -78,6 +103,8 @@ impl Destination {
             max_frame_bytes,
             state: Mutex::default(),
             turn: AtomicUsize::new(0),
+            connecting: Semaphore::new(MAX_CONNECTING),
+            available: Notify::new(),
         }
     }
 
@@ -154,15 +181,44 @@ impl Destination {
         let mut state = self.state();
         if state.idle.len() < MAX_IDLE_CONNECTIONS {
             state.idle.push(connection);
+            drop(state);
+            self.available.notify_one();
         }
     }
 
-    /// Makes a new connection.
+    /// Makes a new connection, unless another call has finished with its own by the time it is our turn.
     pub(super) async fn connect(&self) -> Result<Connection, AddressFailure> {
-        match timeout(PEER_CONNECT_TIMEOUT, self.connect_slowly()).await {
-            Ok(connected) => connected,
-            Err(_) => Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
+        let failures = self.state().failed_connections;
+        loop {
+            let mut available = pin!(self.available.notified());
+            available.as_mut().enable();
+            if let Some(_turn) = self.take_turn() {
+                let connected = match timeout(PEER_CONNECT_TIMEOUT, self.connect_slowly()).await {
+                    Ok(connected) => connected,
+                    Err(_) => Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
+                };
+                if connected.is_err() {
+                    self.state().failed_connections += 1;
+                    self.available.notify_waiters();
+                }
+                return connected;
+            }
+            available.await;
+            if self.state().failed_connections != failures {
+                return Err(AddressFailure::NotTried);
+            }
+            if let Some(connection) = self.kept().await? {
+                return Ok(connection);
+            }
         }
+    }
+
+    fn take_turn(&self) -> Option<Turn<'_>> {
+        let permit = self.connecting.try_acquire().ok()?;
+        Some(Turn {
+            permit: Some(permit),
+            available: &self.available,
+        })
     }
 
     async fn connect_slowly(&self) -> Result<Connection, AddressFailure> {

@@ -54,6 +54,8 @@ pub enum AddressFailure {
     Connect(io::Error),
     #[error("no connection within {} s", .0.as_secs_f64())]
     ConnectTimeout(Duration),
+    #[error("not tried: another connection just failed there")]
+    NotTried,
     #[error(transparent)]
     Tls(TlsFailure),
     #[error("no sign of life within {} s", .0.as_secs_f64())]

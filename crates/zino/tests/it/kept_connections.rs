@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zino::config::Config;
 use zino::kind::ServiceKind::{AgentLoop, Memory};
@@ -19,8 +20,9 @@ use zot_wire::zino::Response as _;
 use zot_wire::zino::agent_loop::{Request as RunRequest, Response as RunResponse, Run};
 use zot_wire::zino::memory::Request;
 
+use crate::authority::{Authority, TLS};
 use crate::installation::{Installation, eventually, frame};
-use crate::network::{caller, caller_at};
+use crate::network::{caller, caller_at, ports, up};
 use crate::stack::{TEST_TIMEOUT, log};
 
 /// Plays a service: handles each request with `respond`, which returns whether to keep the connection.
@@ -208,6 +210,44 @@ async fn a_loss_in_the_middle_of_a_response_is_an_error() {
         )
     );
     assert_eq!(actor.requests(), 1);
+}
+
+async fn all_at_once(peer: &Peer<Request>, count: usize) -> Vec<Result<(), CallError>> {
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let peer = peer.clone();
+        calls.spawn(async move { peer.ask(Request::GetSoft).await.map(drop) });
+    }
+    soon(calls.join_all()).await
+}
+
+/// Handshakes take time: if all calls made them together, each would be too late.
+#[tokio::test]
+async fn many_calls_at_once_share_connections() {
+    let more = format!("{TLS}listen.mem = \"tls://127.0.0.1:0\"\n");
+    let installation = Installation::new("http://127.0.0.1:1/v1", &more);
+    Authority::new().equip(&installation, &["mem", "daemon"]);
+    let process = up(&installation, &["--only", "mem"], 1);
+    let peer = caller(&installation, Memory, "tls", &ports(&process));
+    for result in all_at_once(&peer, 500).await {
+        result.unwrap();
+    }
+}
+
+/// Calls that wait for a connection do not try one after another what has just failed.
+#[tokio::test]
+async fn many_calls_to_a_dead_address_fail_together() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let installation = Installation::new("http://127.0.0.1:1/v1", TLS);
+    Authority::new().equip(&installation, &["daemon"]);
+    let peer = caller(&installation, Memory, "tls", &[port]);
+    let results = all_at_once(&peer, 1000).await;
+    assert_eq!(results.len(), 1000);
+    for result in results {
+        let error = result.unwrap_err();
+        assert!(matches!(error, CallError::Unreachable(_)), "{error}");
+    }
 }
 
 /// A service that refuses a long request does not read it to its end.
