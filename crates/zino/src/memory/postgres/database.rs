@@ -1,13 +1,22 @@
 //! A database as `zino store` and `zino check` use it.
 
 use std::fmt;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::pool::Pool;
 use super::schema::{self, Migrated};
 use super::session::Session;
 use super::target::{Target, TargetError};
+use super::trouble::Trouble;
 use crate::config::Config;
 use crate::memory::error::StoreError;
+
+/// How long checking the database may take.
+///
+/// Limit: the database counts as away.
+const DATABASE_CHECK_TIME: Duration = Duration::from_secs(10);
 
 /// The configured database.
 pub struct Database {
@@ -66,8 +75,14 @@ impl Database {
 
     /// Checks that the database can be used, and counts what is in it.
     pub async fn check(&self) -> Result<Contents, StoreError> {
-        let mut session = self.open().await?;
-        self.contents(&mut session).await
+        let checked = async {
+            let mut session = self.open().await?;
+            self.contents(&mut session).await
+        };
+        match timeout(DATABASE_CHECK_TIME, checked).await {
+            Ok(checked) => checked,
+            Err(_) => Err(self.pool.unavailable(Trouble::Silent(DATABASE_CHECK_TIME))),
+        }
     }
 
     /// Opens a connection to a database with the right tables.

@@ -16,6 +16,16 @@ use crate::config::{Store, StoreUrl};
 /// Limit: a connection to the database breaks when its bytes stay unacknowledged for this long.
 const DATABASE_UNACKNOWLEDGED_TIME: Duration = Duration::from_secs(5);
 
+/// How long the login to the database may take.
+///
+/// Limit: the database counts as away.
+const DATABASE_LOGIN_TIME: Duration = Duration::from_secs(1);
+
+/// How long connecting to each host of the database may take.
+///
+/// Limit: the next host of the database is tried.
+const DATABASE_HOST_TIME: Duration = Duration::from_secs(1);
+
 /// Why a database cannot be used with this configuration. No message shows the password.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
@@ -36,6 +46,8 @@ pub enum TargetError {
 pub(super) struct Target {
     pub(super) config: Config,
     pub(super) connector: Connector,
+    /// How long connecting may take, with the login.
+    pub(super) connect_time: Duration,
     /// Names the database in errors, without user and password.
     pub(super) place: String,
 }
@@ -50,6 +62,7 @@ impl Target {
         };
         Ok(Self {
             connector,
+            connect_time: DATABASE_HOST_TIME * hosts_of(&config) + DATABASE_LOGIN_TIME,
             place: place(&config),
             config,
         })
@@ -77,6 +90,7 @@ pub(super) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError
     config
         .ssl_mode(mode)
         .application_name("zino")
+        .connect_timeout(DATABASE_HOST_TIME)
         .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
         .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
     Ok(config)
@@ -116,6 +130,10 @@ fn is_near(host: &Host) -> bool {
             .parse::<IpAddr>()
             .is_ok_and(|address| address.is_loopback()),
     }
+}
+
+fn hosts_of(config: &Config) -> u32 {
+    u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX)
 }
 
 fn name(host: &Host) -> Cow<'_, str> {

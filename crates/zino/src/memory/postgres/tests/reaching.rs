@@ -55,6 +55,17 @@ async fn tables_of_another_version_are_not_used() {
 }
 
 #[tokio::test]
+async fn a_host_that_is_down_is_skipped() {
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    migrate(&database.url).await;
+    let both = database
+        .url
+        .replace("postgres@", "postgres@%2Fnonexistent:1,");
+    assert_eq!(soft(&config(&both)).await["content"], "");
+}
+
+#[tokio::test]
 async fn two_processes_may_migrate_at_the_same_time() {
     let postgres = Postgres::start();
     let config = config(&postgres.database().url);
