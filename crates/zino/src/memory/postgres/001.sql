@@ -167,7 +167,8 @@ begin
         set next_sequence = next_sequence + 1,
             -- Brackets and line breaks of an array: 2 bytes, and 4 for each element.
             bytes = coalesce(bytes, 2)
-                + (select sum(length(message) + 4) from unnest(new_messages) as element(message)),
+                + (select coalesce(sum(length(message) + 4), 0)
+                    from unnest(new_messages) as element(message)),
             -- An owner whose lease had expired must not continue its hold.
             fence = fence + case when held_owner is null and owner is not null then 1 else 0 end,
             owner = null, holder = null, lease_until = '-infinity'
