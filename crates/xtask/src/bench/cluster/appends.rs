@@ -32,14 +32,14 @@ impl ClusterBench {
             let unix = measure(Link::Unix, &format!("unix-{clients}"))?;
             let tls = measure(Link::Tls, &format!("tls-{clients}"))?;
             rows.push(Row {
-                what: format!("appends, {clients} clients"),
+                what: format!("appends, {clients} in flight"),
                 value: tls.0,
                 floor: Some((UNIX, unix.0)),
                 target: None,
                 original: "",
             });
             rows.push(Row {
-                what: format!("append, {clients} clients, p50"),
+                what: format!("append, {clients} in flight, p50"),
                 value: Quantity::Time(tls.1.median()),
                 floor: Some((UNIX, Quantity::Time(unix.1.median()))),
                 target: None,
