@@ -63,11 +63,13 @@ impl ChannelHold {
                 log.warning(format_args!("{channel} is not held: mem: {message}"));
                 Ok(None)
             }
-            Err(HoldError::Refused(failure)) => Err(failure),
-            Err(HoldError::Unavailable(reason)) => Err(Failure {
-                code: Some(ErrorCode::StoreUnavailable),
-                message: Some(format!("the channel cannot be used: mem: {reason}")),
-            }),
+            Err(HoldError::Refused(failure)) => match failure.code {
+                Some(ErrorCode::StoreUnavailable) => {
+                    Err(unusable(&failure.message.unwrap_or_default()))
+                }
+                _ => Err(failure),
+            },
+            Err(HoldError::Unavailable(reason)) => Err(unusable(&reason)),
         }
     }
 
@@ -112,6 +114,13 @@ impl ChannelHold {
             "the hold on {} broke, trying to continue it: mem: {reason}",
             self.channel
         ));
+    }
+}
+
+fn unusable(reason: &str) -> Failure {
+    Failure {
+        code: Some(ErrorCode::StoreUnavailable),
+        message: Some(format!("the channel cannot be used now: mem: {reason}")),
     }
 }
 
