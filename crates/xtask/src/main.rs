@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench cluster [--quick]  measure nodes of zino over TLS with PostgreSQL, likewise
   bench terminal [--quick]  measure the chat in a terminal, likewise
   attack [DIRECTORY [NAME]]  attack the programs in DIRECTORY (target/release); needs python3
-  cluster-proof [--short] [--dev] [--minutes N] [NAME...]
+  cluster-proof [--short] [--minutes N] [--program ZINO] [NAME...]
                        kill, cut and stop nodes of zino and their database, and check that nothing is lost;
                        needs root, PostgreSQL and ip
   fuzz [SECONDS]       run every fuzz target that long (60); needs nightly and cargo-fuzz

@@ -324,6 +324,19 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
+/// Describes an error with the line it is in, unless that line may hold a key or a password.
+fn without_secrets(error: &toml::de::Error, text: &str) -> String {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    let number = before.matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default();
+    if !line.contains("key") && !line.contains("://") {
+        return error.to_string();
+    }
+    let name = line.split_once('=').map_or("", |(name, _)| name.trim());
+    format!("line {}: {name}: {}", number + 1, error.message())
+}
+
 impl Config {
     /// The path of the configuration when no argument names one.
     pub fn default_path() -> PathBuf {
@@ -356,9 +369,9 @@ impl Config {
     pub fn parse(text: &str) -> Result<Loaded, String> {
         let table: toml::Table = text
             .parse()
-            .map_err(|error: toml::de::Error| error.to_string())?;
+            .map_err(|error| without_secrets(&error, text))?;
         let mut warnings = keys::unknown(&table);
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: Self = toml::from_str(text).map_err(|error| without_secrets(&error, text))?;
         if let Some(level) = &config.logging.level
             && Level::named(level).is_none()
         {

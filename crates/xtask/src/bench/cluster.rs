@@ -83,12 +83,13 @@ impl ClusterBench {
         })
     }
 
-    /// Measures turns of many clients on two nodes that share their work.
+    /// Measures turns on two nodes that share their work: of many clients, and one after the other.
     pub(super) fn turns(&self) -> anyhow::Result<Vec<Row>> {
-        let tls = self.load(Link::Tls)?;
-        let unix = self.load(Link::Unix)?;
+        let tls = self.loads(Link::Tls)?;
+        let unix = self.loads(Link::Unix)?;
         let processors = std::thread::available_parallelism().map_or(0, usize::from);
-        let what = format!("turns on two nodes, {CLIENTS} clients, {processors} cores");
+        let many = format!("turns on two nodes, {CLIENTS} clients, {processors} cores");
+        let one = "turn after turn in one channel";
         let time = |samples: &Samples, rank| Quantity::Time(samples.percentile(rank));
         let row = |what: String, own, floor, target| Row {
             what,
@@ -97,48 +98,66 @@ impl ClusterBench {
             target,
             original: "",
         };
-        Ok(vec![
-            row(what.clone(), tls.0, unix.0, Some(Quantity::Rate(300.0))),
-            row(
-                format!("{what}, p50"),
-                time(&tls.1, 50),
-                time(&unix.1, 50),
-                None,
-            ),
-            row(
-                format!("{what}, p99"),
-                time(&tls.1, 99),
-                time(&unix.1, 99),
-                None,
-            ),
-        ])
+        let mut rows = vec![row(
+            many.clone(),
+            tls.rate,
+            unix.rate,
+            Some(Quantity::Rate(300.0)),
+        )];
+        for (what, own, floor) in [
+            (many.as_str(), &tls.many, &unix.many),
+            (one, &tls.one, &unix.one),
+        ] {
+            for rank in [50, 99] {
+                let (own, floor) = (time(own, rank), time(floor, rank));
+                rows.push(row(format!("{what}, p{rank}"), own, floor, None));
+            }
+        }
+        Ok(rows)
     }
 
-    fn load(&self, link: Link) -> anyhow::Result<(Quantity, Samples)> {
+    fn loads(&self, link: Link) -> anyhow::Result<Loads> {
         let site = Site::new(&self.program)?;
         let mut nodes = site.equals(link, &loopback_places(2))?;
         for node in &mut nodes {
             node.start()?;
         }
-        let load = |turns| Load {
-            daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
-            clients: CLIENTS,
-            channels: CHANNELS,
-            turns: Some(turns),
-        };
         let never = AtomicBool::new(false);
         // Not compared with the database: that is what the proofs do.
         let ledger = Ledger::default();
-        load(500).run(&ledger, &never);
+        let load = |clients, channels, turns| {
+            let load = Load {
+                name: "load".to_owned(),
+                daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+                clients,
+                channels,
+                turns: Some(turns),
+            };
+            let start = Instant::now();
+            let samples = load.run(&ledger, &never);
+            let elapsed = start.elapsed();
+            let other = samples.iter().find(|sample| sample.ending != Ending::Saved);
+            ensure!(other.is_none(), "a turn was not saved: {other:?}");
+            let times: Samples = samples.iter().map(|sample| sample.took).collect();
+            Ok((elapsed, times))
+        };
+        load(CLIENTS, CHANNELS, 500)?;
         let turns = self.effort.rounds(10_000);
-        let start = Instant::now();
-        let samples = load(turns).run(&ledger, &never);
-        let elapsed = start.elapsed();
-        let other = samples.iter().find(|sample| sample.ending != Ending::Saved);
-        ensure!(other.is_none(), "a turn was not saved: {other:?}");
-        let times = samples.iter().map(|sample| sample.took).collect();
-        Ok((Quantity::Rate(turns as f64 / elapsed.as_secs_f64()), times))
+        let (elapsed, many) = load(CLIENTS, CHANNELS, turns)?;
+        let (_, one) = load(1, 1, self.effort.rounds(500))?;
+        Ok(Loads {
+            rate: Quantity::Rate(turns as f64 / elapsed.as_secs_f64()),
+            many,
+            one,
+        })
     }
+}
+
+/// Figures of turns over one kind of link.
+struct Loads {
+    rate: Quantity,
+    many: Samples,
+    one: Samples,
 }
 
 /// Returns the CPU time of nodes.

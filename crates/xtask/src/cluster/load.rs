@@ -19,6 +19,8 @@ pub(crate) struct Sample {
 
 /// What turns clients send, and where.
 pub(crate) struct Load {
+    /// Distinguishes its turns from those of other loads.
+    pub(crate) name: String,
     /// The daemons; turn by turn another one.
     pub(crate) daemons: Vec<PathBuf>,
     pub(crate) clients: usize,
@@ -53,7 +55,7 @@ impl Load {
     fn send(&self, number: usize, ledger: &Ledger) -> Sample {
         let message = Turn {
             channel: format!("load-{}", number % self.channels),
-            message: format!("say:1 load {number}"),
+            message: format!("say:1 {} {number}", self.name),
         };
         // The node changes from one turn of a channel to the next.
         let daemon = &self.daemons[(number + number / self.channels) % self.daemons.len()];

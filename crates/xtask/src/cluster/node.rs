@@ -17,6 +17,9 @@ use super::client::ask;
 /// How long a node may take to answer after its start.
 const START_TIME: Duration = Duration::from_secs(30);
 
+/// How much of a log is shown.
+const LOG_LINES: usize = 20;
+
 const POLL: Duration = Duration::from_millis(2);
 
 /// The program under test.
@@ -156,7 +159,16 @@ impl Node {
         self.child.as_ref().map(Child::id)
     }
 
-    pub(crate) fn log(&self) -> String {
+    /// Returns how the process ended and the end of its log, if it has ended by itself.
+    pub(crate) fn end(&mut self) -> Option<String> {
+        let status = self.child.as_mut()?.try_wait().ok()??;
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().rev().take(LOG_LINES).collect();
+        let lines = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
+        Some(format!("{} ended with {status}:\n{lines}", self.name))
+    }
+
+    fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).unwrap_or_default()
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         joined.filter_map(Result::err).collect()
     });
     let elapsed = start.elapsed();
+    report.alive(&mut nodes);
     report.must(&format!("errors: {:?}", errors.first()), errors.is_empty());
     let sent = sent.load(Ordering::Relaxed);
     report.figure("appends sent, with repetitions", sent);

@@ -53,6 +53,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         &format!("the next turn on the survivor: {refused} not saved"),
         refused == 0,
     );
+    report.alive(&mut back);
     let audit = report.audit(&ledger, &site)?;
     ensure!(
         audit.saved + audit.unsaved + audit.failed == 2 * kills,

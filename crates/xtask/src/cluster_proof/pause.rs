@@ -100,6 +100,7 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     }
     let ledger = Ledger::default();
     let load = Load {
+        name: "load".to_owned(),
         daemons: vec![front.socket("daemon")],
         clients: 8,
         channels: 40,
@@ -125,6 +126,7 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     })?;
     let times: Samples = samples.iter().map(|sample| sample.took).collect();
     report.figure("turns while nodes behind their caller stopped", times.len());
+    report.alive(&mut back);
     report.figure("their p99", seconds(times.percentile(99)));
     report.figure("the longest", seconds(times.percentile(100)));
     report.audit(&ledger, &site)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::ensure;
 
 use super::Scale;
-use crate::cluster::{Audit, Ledger, Site};
+use crate::cluster::{Audit, Ledger, Node, Site};
 
 /// Prints figures as soon as they are known, and counts those that miss their bar.
 pub(super) struct Report {
@@ -56,6 +56,17 @@ impl Report {
         let audit = ledger.audit(site)?;
         self.must(&audit.to_string(), audit.is_clean());
         Ok(audit)
+    }
+
+    /// Fails if a node has ended by itself.
+    pub(super) fn alive(&mut self, nodes: &mut [Node]) {
+        let ends: Vec<String> = nodes.iter_mut().filter_map(Node::end).collect();
+        let what = format!(
+            "nodes that ended by themselves: {} {}",
+            ends.len(),
+            ends.join("\n")
+        );
+        self.must(&what, ends.is_empty());
     }
 
     fn verdict(&mut self, what: &str, verdict: &str) {

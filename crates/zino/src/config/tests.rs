@@ -114,3 +114,32 @@ fn time_limits() {
         }
     }
 }
+
+#[test]
+fn no_error_shows_a_key_or_a_password() {
+    for text in [
+        "[store]\nurl = \"postgres://zino:secret@db/zino\n",
+        "[store]\nurl = [\"postgres://zino:secret@db/zino\"]\n",
+        "[store]\nurl = \"postgres://zino:secret@db/zino\" x\n",
+        "[api]\nkey = \"secret\n",
+    ] {
+        let error = Config::parse(text).unwrap_err();
+        assert!(error.starts_with("line 2: "), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+    }
+    let error = Config::parse("[exc]\ntimeout = \"soon\"\n").unwrap_err();
+    assert!(error.contains("timeout = \"soon\""), "{error}");
+    let config = Config::parse("[store]\nurl = \"postgres://zino:secret@db/zino\"\n");
+    let shown = format!("{:?}", config.unwrap());
+    assert!(!shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn a_database_or_a_mem_elsewhere_means_holds() {
+    let holds = |text| Config::parse(text).unwrap().config.holds_channels();
+    assert!(!holds(""));
+    assert!(holds("[store]\nurl = \"postgres://zino@localhost/zino\"\n"));
+    assert!(!holds("[store]\nurl = \"\"\nconnections = 3\n"));
+    assert!(holds("[peers]\nmem = \"unix:///run/mem.sock\"\n"));
+    assert!(!holds("[peers]\nrtr = \"unix:///run/rtr.sock\"\n"));
+}

@@ -3,34 +3,37 @@
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 use tokio_rustls::{TlsConnector, TlsStream};
 
 use super::error::AddressFailure;
-use super::kept::Connection;
+use super::kept::{Connection, SILENCE_TIMEOUT};
 use crate::config::address::{NetworkAddress, Security};
 use crate::network::identity::{Identity, LiveIdentity};
-use crate::network::options;
+use crate::network::options::{self, REQUEST_ACKNOWLEDGEMENT_TIMEOUT};
 use crate::network::stream::NetworkStream;
 
-/// How long a connection may take, from the name lookup to the end of the handshake.
+/// How long a machine may take to accept a connection, with the lookup of its name.
 ///
 /// Limit: the next address is tried.
 const PEER_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a kept connection may take to answer a ping before it is used again.
-///
-/// Limit: the next address is tried.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// How recently a kept connection must have been heard from to be used without a check.
 const FRESH_TIME: Duration = Duration::from_millis(250);
+
+/// How many connections to an address are made at a time. More would delay each other, and the service,
+/// beyond the limit.
+///
+/// Limit: further calls wait for a connection, new or used.
+const MAX_CONNECTING: usize = 16;
 
 /// How many unused connections to an address are kept.
 ///
@@ -55,6 +58,9 @@ pub(super) struct Destination {
     state: Mutex<State>,
     /// Which of several addresses of one name comes first.
     turn: AtomicUsize,
+    connecting: Semaphore,
+    /// Rings when a connection can be taken or made.
+    available: Notify,
 }
 
 #[derive(Default)]
@@ -62,6 +68,20 @@ struct State {
     /// The last one used is at the end.
     idle: Vec<Connection>,
     penalised_until: Option<Instant>,
+    failed_connections: u64,
+}
+
+/// The right to make a connection. Whoever waits for it is woken at its end, however it ends.
+struct Turn<'a> {
+    permit: Option<SemaphorePermit<'a>>,
+    available: &'a Notify,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        drop(self.permit.take());
+        self.available.notify_one();
+    }
 }
 
 impl Destination {
@@ -78,6 +98,8 @@ impl Destination {
             max_frame_bytes,
             state: Mutex::default(),
             turn: AtomicUsize::new(0),
+            connecting: Semaphore::new(MAX_CONNECTING),
+            available: Notify::new(),
         }
     }
 
@@ -104,16 +126,12 @@ impl Destination {
     pub(super) fn try_cautiously(&self) {
         let mut state = self.state();
         if state.penalised_until.is_some() {
-            state.penalised_until = Some(Instant::now() + PEER_CONNECT_TIMEOUT + CHECK_TIMEOUT);
+            state.penalised_until = Some(Instant::now() + PEER_CONNECT_TIMEOUT + SILENCE_TIMEOUT);
         }
     }
 
     pub(super) fn forgive(&self) {
         self.state().penalised_until = None;
-    }
-
-    pub(super) fn has_kept(&self) -> bool {
-        !self.state().idle.is_empty()
     }
 
     fn identity(&self) -> Option<Arc<Identity>> {
@@ -127,12 +145,12 @@ impl Destination {
             if connection.last_used.elapsed() < FRESH_TIME {
                 return Ok(Some(connection));
             }
-            match timeout(CHECK_TIMEOUT, connection.check()).await {
+            match timeout(SILENCE_TIMEOUT, connection.check()).await {
                 Ok(Ok(())) => return Ok(Some(connection)),
                 // The service may have been restarted: the next connection tells.
                 Ok(Err(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
                 Ok(Err(failure)) => return Err(failure),
-                Err(_) => return Err(AddressFailure::Silent(CHECK_TIMEOUT)),
+                Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
             }
         }
         Ok(None)
@@ -158,27 +176,58 @@ impl Destination {
         let mut state = self.state();
         if state.idle.len() < MAX_IDLE_CONNECTIONS {
             state.idle.push(connection);
+            drop(state);
+            self.available.notify_one();
         }
     }
 
-    /// Makes a new connection.
+    /// Makes a new connection, unless another call has finished with its own by the time it is our turn.
     pub(super) async fn connect(&self) -> Result<Connection, AddressFailure> {
-        match timeout(PEER_CONNECT_TIMEOUT, self.connect_slowly()).await {
-            Ok(connected) => connected,
-            Err(_) => Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
+        let failures = self.state().failed_connections;
+        loop {
+            let mut available = pin!(self.available.notified());
+            available.as_mut().enable();
+            if let Some(_turn) = self.take_turn() {
+                let connected = self.connect_now().await;
+                if connected.is_err() {
+                    self.state().failed_connections += 1;
+                    self.available.notify_waiters();
+                }
+                return connected;
+            }
+            available.await;
+            if self.state().failed_connections != failures {
+                return Err(AddressFailure::NotTried);
+            }
+            if let Some(connection) = self.kept().await? {
+                return Ok(connection);
+            }
         }
     }
 
-    async fn connect_slowly(&self) -> Result<Connection, AddressFailure> {
-        let stream = self.dial().await.map_err(AddressFailure::Connect)?;
-        options::prepare(&stream).map_err(AddressFailure::Broken)?;
+    fn take_turn(&self) -> Option<Turn<'_>> {
+        let permit = self.connecting.try_acquire().ok()?;
+        Some(Turn {
+            permit: Some(permit),
+            available: &self.available,
+        })
+    }
+
+    async fn connect_now(&self) -> Result<Connection, AddressFailure> {
+        let stream = match timeout(PEER_CONNECT_TIMEOUT, self.dial()).await {
+            Ok(dialled) => dialled.map_err(AddressFailure::Connect)?,
+            Err(_) => return Err(AddressFailure::ConnectTimeout(PEER_CONNECT_TIMEOUT)),
+        };
+        options::prepare(&stream, REQUEST_ACKNOWLEDGEMENT_TIMEOUT)
+            .map_err(AddressFailure::Broken)?;
         let (stream, identity) = match (&self.name, self.identity()) {
             (Some(name), Some(identity)) => {
                 let connector = TlsConnector::from(Arc::clone(&identity.client));
-                let stream = connector
-                    .connect(name.clone(), stream)
-                    .await
-                    .map_err(AddressFailure::of)?;
+                let handshake = connector.connect(name.clone(), stream);
+                let stream = match timeout(SILENCE_TIMEOUT, handshake).await {
+                    Ok(connected) => connected.map_err(AddressFailure::of)?,
+                    Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
+                };
                 let stream = NetworkStream::Tls(Box::new(TlsStream::Client(stream)));
                 (stream, Some(identity))
             }

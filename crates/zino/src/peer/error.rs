@@ -54,10 +54,15 @@ pub enum AddressFailure {
     Connect(io::Error),
     #[error("no connection within {} s", .0.as_secs_f64())]
     ConnectTimeout(Duration),
+    #[error("not tried: another connection just failed there")]
+    NotTried,
     #[error(transparent)]
     Tls(TlsFailure),
     #[error("no sign of life within {} s", .0.as_secs_f64())]
     Silent(Duration),
+    /// Noticed by the system, which waits for acknowledgements.
+    #[error("the machine does not answer")]
+    Vanished,
     #[error("the connection broke: {0}")]
     Broken(io::Error),
     #[error("the connection was closed")]
@@ -73,6 +78,7 @@ impl AddressFailure {
             Some(failure) => Self::Tls(failure),
             // Callers of TLS see a closed connection as an error: it did not say goodbye.
             None if error.kind() == io::ErrorKind::UnexpectedEof => Self::Closed,
+            None if error.kind() == io::ErrorKind::TimedOut => Self::Vanished,
             None => Self::Broken(error),
         }
     }

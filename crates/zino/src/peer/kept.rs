@@ -1,6 +1,5 @@
 //! The caller's end of a kept connection.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,17 +12,16 @@ use super::READ_BYTES;
 use super::error::AddressFailure;
 use crate::network::BEAT_TYPE;
 use crate::network::identity::Identity;
+use crate::network::options::{
+    REQUEST_ACKNOWLEDGEMENT_TIMEOUT, SURELY_BUFFERED_BYTES, set_acknowledgement_timeout,
+};
 use crate::network::stream::{Available, NetworkStream};
 
-/// How long a service may take to show that it has received a request.
-///
-/// Limit: the request is sent to another address, if it may be repeated.
-const FIRST_SIGN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long a service that has shown itself may be silent, without even a beat.
+/// How long a service may be silent, without even a beat. Any that is not overloaded sends one much
+/// earlier.
 ///
 /// Limit: the connection counts as lost.
-const SILENCE_TIMEOUT: Duration = Duration::from_millis(2500);
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// How long a service may take before it receives more of a request.
 ///
@@ -42,17 +40,12 @@ pub(super) struct Connection {
     identity: Option<Arc<Identity>>,
     /// When it was last heard from.
     pub(super) last_used: Instant,
+    /// How long the system lets a request remain unacknowledged.
+    acknowledgement_timeout: Duration,
 }
 
 /// Why a request was not sent, or only in part.
 pub(super) struct NotSent(pub(super) AddressFailure);
-
-/// Whether the other end has shown that it received the request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    Awaited,
-    Seen,
-}
 
 impl Connection {
     pub(super) fn new(
@@ -66,6 +59,7 @@ impl Connection {
             buffer: vec![0; READ_BYTES],
             identity,
             last_used: Instant::now(),
+            acknowledgement_timeout: REQUEST_ACKNOWLEDGEMENT_TIMEOUT,
         }
     }
 
@@ -99,26 +93,36 @@ impl Connection {
 
     /// Sends a request. If this fails the service has not received all of it.
     pub(super) async fn send(&mut self, request: &[u8]) -> Result<(), NotSent> {
+        let acknowledgement_timeout = match request.len() < SURELY_BUFFERED_BYTES {
+            true => REQUEST_ACKNOWLEDGEMENT_TIMEOUT,
+            false => SILENCE_TIMEOUT,
+        };
+        if acknowledgement_timeout != self.acknowledgement_timeout {
+            self.acknowledgement_timeout = acknowledgement_timeout;
+            set_acknowledgement_timeout(self.stream.tcp(), acknowledgement_timeout)
+                .map_err(|error| NotSent(AddressFailure::of(error)))?;
+        }
         let mut rest = request;
         while !rest.is_empty() {
             match timeout(REQUEST_WRITE_TIMEOUT, self.stream.write(rest)).await {
                 Ok(Ok(count)) => rest = &rest[count..],
-                // The other end may have said why it closed the connection.
-                Ok(Err(error)) => return Err(NotSent(self.last_words(error).await)),
+                Ok(Err(error)) => return Err(NotSent(AddressFailure::of(error))),
                 Err(_) => return Err(NotSent(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT))),
             }
         }
         Ok(())
     }
 
-    /// The failure that the other end has reported, or else `error`.
-    async fn last_words(&mut self, error: io::Error) -> AddressFailure {
-        match timeout(END_TIMEOUT, self.stream.read(&mut self.buffer)).await {
-            Ok(Err(reported)) => match AddressFailure::of(reported) {
-                failure @ AddressFailure::Tls(_) => failure,
-                _ => AddressFailure::of(error),
-            },
-            _ => AddressFailure::of(error),
+    /// The response of a service that closed the connection before it had read the request, or else
+    /// why there is none: what the service reported, or `failure`.
+    pub(super) async fn last_words(
+        &mut self,
+        failure: AddressFailure,
+    ) -> Result<Frame, AddressFailure> {
+        match timeout(END_TIMEOUT, self.next_frame()).await {
+            Ok(Ok(Some(frame))) => Ok(frame),
+            Ok(Err(reported @ AddressFailure::Tls(_))) => Err(reported),
+            _ => Err(failure),
         }
     }
 
@@ -126,18 +130,14 @@ impl Connection {
     pub(super) async fn first_frame(&mut self) -> Result<Option<Frame>, AddressFailure> {
         match timeout(REQUEST_WRITE_TIMEOUT, self.stream.flush()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(self.last_words(error).await),
+            Ok(Err(error)) => return self.last_words(AddressFailure::of(error)).await.map(Some),
             Err(_) => return Err(AddressFailure::Silent(REQUEST_WRITE_TIMEOUT)),
         }
-        self.receive(Sign::Awaited).await
+        self.next_frame().await
     }
 
     /// The next frame of the response; `None` at its end.
     pub(super) async fn next_frame(&mut self) -> Result<Option<Frame>, AddressFailure> {
-        self.receive(Sign::Seen).await
-    }
-
-    async fn receive(&mut self, mut sign: Sign) -> Result<Option<Frame>, AddressFailure> {
         loop {
             match self.buffered_frame()? {
                 Buffered::Nothing => {}
@@ -145,17 +145,12 @@ impl Connection {
                 Buffered::Frame(frame) => return Ok(Some(frame)),
                 Buffered::End => return Ok(None),
             }
-            let limit = match sign {
-                Sign::Awaited => FIRST_SIGN_TIMEOUT,
-                Sign::Seen => SILENCE_TIMEOUT,
-            };
-            match timeout(limit, self.stream.read(&mut self.buffer)).await {
-                Err(_) => return Err(AddressFailure::Silent(limit)),
+            match timeout(SILENCE_TIMEOUT, self.stream.read(&mut self.buffer)).await {
+                Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
                 Ok(Err(error)) => return Err(AddressFailure::of(error)),
                 Ok(Ok(0)) => return Err(AddressFailure::Closed),
                 Ok(Ok(count)) => self.decoder.feed(&self.buffer[..count]),
             }
-            sign = Sign::Seen;
         }
     }
 

@@ -103,14 +103,12 @@ impl Route {
         is_repeatable: bool,
     ) -> Result<RoutedCall, CallError> {
         let mut failures = Vec::new();
-        let mut order = self.order();
-        if let [Stop::Network(destination)] = order[..]
-            && destination.has_kept()
-        {
-            // What a kept connection cannot do, a new one may.
-            order.push(order[0]);
-        }
-        for stop in order {
+        let attempt = Attempt {
+            request,
+            is_repeatable,
+            is_only_address: self.stops.len() == 1,
+        };
+        for stop in self.order() {
             let fate = match stop {
                 Stop::Socket(path) => {
                     match SocketCall::begin(path, request, self.max_frame_bytes).await {
@@ -123,7 +121,7 @@ impl Route {
                 }
                 Stop::Network(destination) => {
                     destination.try_cautiously();
-                    match call_at(destination, request, is_repeatable).await {
+                    match attempt.at(destination).await {
                         Ok(call) => {
                             destination.forgive();
                             return Ok(RoutedCall::Kept(call));
@@ -150,23 +148,43 @@ impl Route {
     }
 }
 
-/// Calls the service at one address: over a kept connection, and if that turns out to be dead, over a new
-/// one.
-async fn call_at(
-    destination: &Arc<Destination>,
-    request: &[u8],
+/// A request to be sent to one address.
+struct Attempt<'a> {
+    request: &'a [u8],
     is_repeatable: bool,
-) -> Result<KeptCall, Fate> {
-    if let Some(connection) = destination.kept().await.map_err(Fate::NotReceived)? {
-        match exchange(destination, connection, request).await {
-            Err(Fate::NotReceived(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
-            Err(Fate::Unknown(AddressFailure::Closed | AddressFailure::Broken(_)))
-                if is_repeatable => {}
-            finished => return finished,
+    is_only_address: bool,
+}
+
+impl Attempt<'_> {
+    /// Calls the service over a kept connection, and if that turns out to be dead, over a new one.
+    async fn at(&self, destination: &Arc<Destination>) -> Result<KeptCall, Fate> {
+        let fate = match destination.kept().await {
+            Ok(Some(connection)) => match exchange(destination, connection, self.request).await {
+                Ok(call) => return Ok(call),
+                Err(fate) => Some(fate),
+            },
+            Ok(None) => None,
+            Err(failure) => Some(Fate::NotReceived(failure)),
+        };
+        match fate {
+            Some(fate) if !self.is_worth_a_connection(&fate) => Err(fate),
+            _ => {
+                let connection = destination.connect().await.map_err(Fate::NotReceived)?;
+                exchange(destination, connection, self.request).await
+            }
         }
     }
-    let connection = destination.connect().await.map_err(Fate::NotReceived)?;
-    exchange(destination, connection, request).await
+
+    /// Whether a new connection to the address may do what a kept one could not.
+    fn is_worth_a_connection(&self, fate: &Fate) -> bool {
+        let (failure, may_be_sent) = match fate {
+            Fate::NotReceived(failure) => (failure, true),
+            Fate::Unknown(failure) => (failure, self.is_repeatable),
+        };
+        // A service that was restarted closes its connections; one that is silent is better left alone.
+        let is_closed = matches!(failure, AddressFailure::Closed | AddressFailure::Broken(_));
+        may_be_sent && (is_closed || self.is_only_address)
+    }
 }
 
 async fn exchange(
@@ -174,10 +192,14 @@ async fn exchange(
     mut connection: Connection,
     request: &[u8],
 ) -> Result<KeptCall, Fate> {
-    if let Err(NotSent(failure)) = connection.send(request).await {
-        return Err(Fate::NotReceived(failure));
-    }
-    let first = match connection.first_frame().await {
+    let received = match connection.send(request).await {
+        Ok(()) => connection.first_frame().await,
+        Err(NotSent(failure)) => match connection.last_words(failure).await {
+            Ok(frame) => Ok(Some(frame)),
+            Err(failure) => return Err(Fate::NotReceived(failure)),
+        },
+    };
+    let first = match received {
         Ok(first) => first,
         // Nothing is read from a caller whose certificate was refused.
         Err(failure @ AddressFailure::Tls(TlsFailure::Refused(_))) => {

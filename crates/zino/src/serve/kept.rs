@@ -15,7 +15,9 @@ use super::ServeOptions;
 use super::caller::{Caller, Purpose};
 use super::connection::{LINGER_TIME, READ_BYTES, REQUEST_STALL_TIME, WRITE_BYTES, WRITE_TIMEOUT};
 use crate::network::identity::Identity;
-use crate::network::options::{ACKNOWLEDGEMENT_TIMEOUT, set_acknowledgement_timeout};
+use crate::network::options::{
+    RESPONSE_ACKNOWLEDGEMENT_TIMEOUT, SURELY_BUFFERED_BYTES, set_acknowledgement_timeout,
+};
 use crate::network::stream::NetworkStream;
 use crate::network::{BEAT, BEAT_INTERVAL, END, FIRST_BEAT_DELAY};
 use crate::request_line::{self, Outcome, RequestLine};
@@ -25,10 +27,6 @@ use crate::service::{Responses, Service};
 ///
 /// Limit: an idle connection is closed.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(120);
-
-/// How much of a response fits into the caller's buffers in any case. A caller that has more of it
-/// waiting may just be slow, which the system cannot tell from having vanished.
-const SURELY_BUFFERED_BYTES: usize = 32 * 1024;
 
 /// A connection whose caller is known.
 pub struct KeptConnection {
@@ -313,7 +311,8 @@ impl KeptConnection {
     fn restore_acknowledgement_timeout(&mut self) {
         if self.written >= SURELY_BUFFERED_BYTES {
             // If it fails the connection is broken, which reading from it will show.
-            let _ = set_acknowledgement_timeout(self.stream.tcp(), ACKNOWLEDGEMENT_TIMEOUT);
+            let _ =
+                set_acknowledgement_timeout(self.stream.tcp(), RESPONSE_ACKNOWLEDGEMENT_TIMEOUT);
         }
         self.written = 0;
     }

@@ -20,7 +20,7 @@ use crate::logging::Log;
 use crate::network::certificate::Certificate;
 use crate::network::failure::TlsFailure;
 use crate::network::identity::LiveIdentity;
-use crate::network::options;
+use crate::network::options::{self, RESPONSE_ACKNOWLEDGEMENT_TIMEOUT};
 use crate::network::stream::NetworkStream;
 
 /// How many callers may wait to be accepted; the system may allow fewer.
@@ -31,7 +31,7 @@ const NETWORK_QUEUE_LENGTH: u32 = 1024;
 /// How long a caller may take to agree on keys. Our own callers give up earlier.
 ///
 /// Limit: a connection without a handshake is closed.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a refused caller may take to read why.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -149,7 +149,7 @@ impl Arrival {
     /// Checks the caller's certificate. Whoever has none that we trust is refused, and logged.
     pub(super) async fn admit(self, crowded: Arc<Notify>, log: Log) -> Option<KeptConnection> {
         let from = self.from;
-        if let Err(error) = options::prepare(&self.stream) {
+        if let Err(error) = options::prepare(&self.stream, RESPONSE_ACKNOWLEDGEMENT_TIMEOUT) {
             log.debug(format_args!(
                 "{from}: the connection ended at once: {error}"
             ));

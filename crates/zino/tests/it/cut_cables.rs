@@ -7,13 +7,22 @@ use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 use testkit::network::{Host, Network};
-use zino::kind::ServiceKind::Executor;
+use zino::kind::ServiceKind::{Executor, Memory};
 use zino::peer::{AddressFailure, CallError, Peer};
 use zot_wire::zino::executor::{Code, Request};
+use zot_wire::zino::memory;
 
 use crate::authority::{Authority, TLS};
 use crate::installation::{BINARY, Installation, Process, eventually};
 use crate::network::caller_at;
+use crate::stack::TEST_TIMEOUT;
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
 
 /// Starts a service of an installation on a host.
 fn start(host: &Host, installation: &Installation, service: &str) -> Process {
@@ -59,11 +68,7 @@ fn both_sides_notice_that_a_cable_is_cut() {
     let file = installation.path("pid");
     let error = near.run(|| {
         let peer = caller_at(&installation, Executor, &[&address]);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(lose_the_caller(peer, near, &file))
+        runtime().block_on(lose_the_caller(peer, near, &file))
     });
     let CallError::OutcomeUnknown(lost) = &error else {
         panic!("{error}");
@@ -72,4 +77,40 @@ fn both_sides_notice_that_a_cable_is_cut() {
     let pid: i32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
     let pid = Pid::from_raw(pid).unwrap();
     eventually("the program ends", || test_kill_process(pid).is_err());
+}
+
+#[test]
+fn calls_go_on_at_the_other_address() {
+    let network = Network::new(3);
+    let authority = Authority::new();
+    let servers = [network.host(1), network.host(2)].map(|host| {
+        let address = format!("tls://{}:7443", host.address());
+        let more = format!("{TLS}listen.mem = \"{address}\"\n");
+        let installation = Installation::new("http://127.0.0.1:1/v1", &more);
+        authority.equip(&installation, &["mem", "daemon"]);
+        let process = start(host, &installation, "mem");
+        installation.wait_for(Memory, &process);
+        (installation, process, address)
+    });
+    let ask_often = async |peer: &Peer<memory::Request>| {
+        for _ in 0..10 {
+            let response = peer.ask(memory::Request::GetSoft);
+            tokio::time::timeout(TEST_TIMEOUT, response)
+                .await
+                .unwrap()
+                .unwrap();
+        }
+    };
+    network.host(0).run(|| {
+        let addresses = [&*servers[0].2, &*servers[1].2];
+        let peer = caller_at(&servers[0].0, Memory, &addresses);
+        runtime().block_on(async {
+            ask_often(&peer).await;
+            network.host(1).cut();
+            ask_often(&peer).await;
+            network.host(1).heal();
+            network.host(2).cut();
+            ask_often(&peer).await;
+        });
+    });
 }

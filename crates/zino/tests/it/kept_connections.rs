@@ -6,16 +6,24 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use zino::config::Config;
 use zino::kind::ServiceKind::{AgentLoop, Memory};
+use zino::memory::MemoryService;
 use zino::peer::{CallError, Peer};
+use zino::serve::{Listener, NetworkListener, ServeOptions, serve};
+use zot_wire::zino::Response as _;
 use zot_wire::zino::agent_loop::{Request as RunRequest, Response as RunResponse, Run};
 use zot_wire::zino::memory::Request;
 
+use crate::authority::{Authority, TLS};
 use crate::installation::{Installation, eventually, frame};
-use crate::network::{caller, caller_at};
-use crate::stack::TEST_TIMEOUT;
+use crate::network::{caller, caller_at, ports, up};
+use crate::stack::{TEST_TIMEOUT, log};
 
 /// Plays a service: handles each request with `respond`, which returns whether to keep the connection.
 struct Actor {
@@ -204,6 +212,64 @@ async fn a_loss_in_the_middle_of_a_response_is_an_error() {
     assert_eq!(actor.requests(), 1);
 }
 
+async fn all_at_once(peer: &Peer<Request>, count: usize) -> Vec<Result<(), CallError>> {
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let peer = peer.clone();
+        calls.spawn(async move { peer.ask(Request::GetSoft).await.map(drop) });
+    }
+    soon(calls.join_all()).await
+}
+
+/// Handshakes take time: if all calls made them together, each would be too late.
+#[tokio::test]
+async fn many_calls_at_once_share_connections() {
+    let more = format!("{TLS}listen.mem = \"tls://127.0.0.1:0\"\n");
+    let installation = Installation::new("http://127.0.0.1:1/v1", &more);
+    Authority::new().equip(&installation, &["mem", "daemon"]);
+    let process = up(&installation, &["--only", "mem"], 1);
+    let peer = caller(&installation, Memory, "tls", &ports(&process));
+    for result in all_at_once(&peer, 500).await {
+        result.unwrap();
+    }
+}
+
+/// Calls that wait for a connection do not try one after another what has just failed.
+#[tokio::test]
+async fn many_calls_to_a_dead_address_fail_together() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let installation = Installation::new("http://127.0.0.1:1/v1", TLS);
+    Authority::new().equip(&installation, &["daemon"]);
+    let peer = caller(&installation, Memory, "tls", &[port]);
+    let results = all_at_once(&peer, 1000).await;
+    assert_eq!(results.len(), 1000);
+    for result in results {
+        let error = result.unwrap_err();
+        assert!(matches!(error, CallError::Unreachable(_)), "{error}");
+    }
+}
+
+/// A service that refuses a long request does not read it to its end.
+#[tokio::test]
+async fn a_response_that_comes_before_the_end_of_the_request_is_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 10]).unwrap();
+        let refusal = frame(&json!({ "message": "too long", "type": "error" }));
+        stream.write_all(&[&refusal[..], &[0; 4]].concat()).unwrap();
+    });
+    let request = Request::SetSoft {
+        content: "x".repeat(32 << 20),
+    };
+    let response = soon(memory(&[port]).ask(request)).await.unwrap();
+    let failure = response.as_failure().unwrap();
+    assert_eq!(failure.message.as_deref(), Some("too long"));
+    server.join().unwrap();
+}
+
 /// Addresses of all kinds may be mixed.
 #[tokio::test]
 async fn a_missing_socket_is_passed_over() {
@@ -216,4 +282,46 @@ async fn a_missing_socket_is_passed_over() {
         soon(peer.ask(Request::GetSoft)).await.unwrap();
     }
     assert_eq!(actor.requests(), 4);
+}
+
+/// Connections that wait for their next request give way to those that have one.
+#[tokio::test]
+async fn unused_connections_make_room_for_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!(
+        "listen.mem = \"tcp://127.0.0.1:0\"\nmem.data_dir = {:?}\n",
+        directory.path()
+    );
+    let config = Config::parse(&text).unwrap().config;
+    let listener = NetworkListener::bind(&config, Memory, None)
+        .await
+        .unwrap()
+        .unwrap();
+    let port = listener.address().port;
+    let options = ServeOptions {
+        max_frame_bytes: 1000,
+        max_connections: 2,
+        ending_time: Duration::ZERO,
+        log: log(Memory),
+    };
+    let service = Arc::new(MemoryService::new(&config).unwrap());
+    let serving = serve(
+        Listener::Network(listener),
+        service,
+        options,
+        CancellationToken::new(),
+    );
+    // Each keeps a connection, which nobody uses again.
+    let calls = async {
+        let mut peers = Vec::new();
+        for _ in 0..5 {
+            let peer = memory(&[port]);
+            soon(peer.ask(Request::GetSoft)).await.unwrap();
+            peers.push(peer);
+        }
+    };
+    tokio::select! {
+        () = serving => panic!("it ended"),
+        () = calls => {}
+    }
 }

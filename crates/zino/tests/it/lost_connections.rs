@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::json;
-use zino::kind::ServiceKind::{Executor, Memory};
+use zino::kind::ServiceKind::{Context, Executor, Memory};
 use zino::peer::{AddressFailure, CallError, Peer, Unreachable};
 use zot_wire::zino::executor::{self, Code};
 use zot_wire::zino::memory::{Request, Response};
 use zot_wire::zino::{Message, Response as _};
 
-use crate::authority::{Authority, TLS};
+use crate::authority::{Authority, TLS, Validity};
 use crate::installation::{Installation, Process, eventually, frame};
-use crate::network::{caller, ports, up};
+use crate::network::{caller, peer, ports, up};
 use crate::stack::TEST_TIMEOUT;
 
 const NO_MODEL: &str = "http://127.0.0.1:1/v1";
@@ -256,7 +256,7 @@ async fn silent_and_slow_handshakes_do_not_keep_others_out() {
     }
     eventually("each is logged", || {
         let log = served.process.log();
-        log.matches("no handshake within 2 s").count() == 100
+        log.matches("no handshake within 3 s").count() == 100
     });
 }
 
@@ -319,4 +319,38 @@ async fn certificates_are_read_again_on_sighup() {
     reload("INFO zino.tls: reloaded");
     soft_memory(&unknown).await.unwrap();
     assert!(soft_memory(&known).await.is_err());
+}
+
+#[test]
+fn a_caller_reads_its_certificate_again_on_sighup() {
+    let authority = Authority::new();
+    let served = served(&authority, "mem", "tls", "");
+    let append = json!({
+        "type": "append_history",
+        "channel_id": "c",
+        "messages": [{ "role": "user", "content": "remembered" }],
+    });
+    served.installation.ask_one(Memory, &append);
+    let more = format!("{TLS}{}", peer("mem", "tls", &[served.port]));
+    let near = Installation::new(NO_MODEL, &more);
+    authority.equip_as(&near, &["ctx"], Validity::Expired);
+    let process = near.start(Context);
+    let build = json!({ "type": "build", "channel_id": "c", "user_message": "hello" });
+    let context = || near.ask_one(Context, &build).to_string();
+    assert!(!context().contains("remembered"));
+    let log = process.log();
+    assert!(
+        log.contains("our certificate expired on 2021-01-01"),
+        "{log}"
+    );
+    assert!(
+        log.contains("refused our certificate: it has expired"),
+        "{log}"
+    );
+    authority.equip(&near, &["ctx"]);
+    process.signal(Signal::HUP);
+    eventually("it is reloaded", || {
+        process.log().contains("zino.tls: reloaded")
+    });
+    assert!(context().contains("remembered"), "{}", process.log());
 }

@@ -26,5 +26,6 @@ mod original;
 mod privacy;
 mod router;
 mod stack;
+mod store;
 mod transcript;
 mod wire;

@@ -1,13 +1,22 @@
 //! A database as `zino store` and `zino check` use it.
 
 use std::fmt;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::pool::Pool;
 use super::schema::{self, Migrated};
 use super::session::Session;
 use super::target::{Target, TargetError};
+use super::trouble::Trouble;
 use crate::config::Config;
 use crate::memory::error::StoreError;
+
+/// How long checking the database may take.
+///
+/// Limit: the database counts as away.
+const DATABASE_CHECK_TIME: Duration = Duration::from_secs(10);
 
 /// The configured database.
 pub struct Database {
@@ -34,11 +43,9 @@ impl fmt::Display for Contents {
             true => "a soft memory",
             false => "no soft memory",
         };
-        let (channels, memories) = (self.channels, self.memories);
-        write!(
-            formatter,
-            "{channels} channels, {memories} memories, {soft}"
-        )
+        let channels = counted(self.channels, "channel", "channels");
+        let memories = counted(self.memories, "memory", "memories");
+        write!(formatter, "{channels}, {memories}, {soft}")
     }
 }
 
@@ -68,8 +75,14 @@ impl Database {
 
     /// Checks that the database can be used, and counts what is in it.
     pub async fn check(&self) -> Result<Contents, StoreError> {
-        let mut session = self.open().await?;
-        self.contents(&mut session).await
+        let checked = async {
+            let mut session = self.open().await?;
+            self.contents(&mut session).await
+        };
+        match timeout(DATABASE_CHECK_TIME, checked).await {
+            Ok(checked) => checked,
+            Err(_) => Err(self.pool.unavailable(Trouble::Silent(DATABASE_CHECK_TIME))),
+        }
     }
 
     /// Opens a connection to a database with the right tables.
@@ -98,4 +111,8 @@ impl Database {
         let contents = contents.map_err(|error| self.pool.unavailable(error))?;
         contents.ok_or(StoreError::Stopped)
     }
+}
+
+fn counted(count: i64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -46,6 +46,13 @@ struct Seen {
     change: i64,
 }
 
+impl State {
+    /// Whether a search sees everything up to `target`.
+    fn has(&self, target: &Seen) -> bool {
+        self.seen.epoch == target.epoch && self.seen.change >= target.change
+    }
+}
+
 impl HardMemories {
     pub(super) fn new(pool: Arc<Pool>) -> Self {
         Self {
@@ -152,15 +159,19 @@ impl HardMemories {
         memories.map_err(|error| self.pool.unavailable(error))
     }
 
-    /// Brings the index up to date with what anybody has stored.
+    /// Brings the index up to date with what anybody has stored before.
     pub(super) async fn follow(&self, efforts: Efforts) -> Result<(), StoreError> {
-        let permit = Arc::clone(&self.following).acquire_owned().await;
-        let mut permit = permit.map_err(|_| StoreError::Stopped)?;
+        // Before waiting for others: while the database is away, nobody waits longer for that.
         let target = self.now(efforts.read()).await?;
-        let seen = read(&self.state).seen.clone();
-        if seen == target {
+        if read(&self.state).has(&target) {
             return Ok(());
         }
+        let permit = Arc::clone(&self.following).acquire_owned().await;
+        let mut permit = permit.map_err(|_| StoreError::Stopped)?;
+        if read(&self.state).has(&target) {
+            return Ok(());
+        }
+        let seen = read(&self.state).seen.clone();
         if seen.epoch == target.epoch {
             permit = self.follow_deletions(permit, seen.change, efforts).await?;
         } else {

@@ -40,10 +40,10 @@ const HELD_CHANNEL_WAIT: Duration = Duration::from_secs(15);
 /// Limit: renewing a lease is tried again.
 const LEASE_STATEMENT_TIME: Duration = Duration::from_millis(2500);
 
-/// How long holds may take to end with the service.
+/// How long holds may take to end with the service: longer than requests may go on.
 ///
 /// Limit: the service ends; the channels are free when their leases expire.
-const HOLDS_ENDING_TIME: Duration = Duration::from_secs(5);
+const HOLDS_ENDING_TIME: Duration = Duration::from_secs(7);
 
 /// How often it is checked whether all holds have ended.
 const ENDING_POLL_INTERVAL: Duration = Duration::from_millis(10);

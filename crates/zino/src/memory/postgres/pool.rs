@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::{Error as PostgresError, Row};
 
 use super::schema;
@@ -12,11 +12,6 @@ use super::session::{Parameter, Session};
 use super::target::Target;
 use super::trouble::{Meaning, Trouble};
 use crate::memory::error::StoreError;
-
-/// How long connecting to the database may take, with the login.
-///
-/// Limit: the database counts as away.
-const DATABASE_CONNECT_TIME: Duration = Duration::from_secs(2);
 
 /// The pauses between attempts to reach the database.
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
@@ -184,7 +179,7 @@ impl Pool {
             }
         }
         let began = Instant::now();
-        let deadline = deadline.min(began + DATABASE_CONNECT_TIME);
+        let deadline = deadline.min(began + self.target.connect_time);
         let opened = timeout_at(deadline, async {
             let mut session = Session::open(&self.target).await?;
             schema::check(&mut session).await.map(|()| session)
@@ -235,10 +230,10 @@ impl Pool {
 
     /// Opens a connection of its own, for transactions of several statements.
     pub(super) async fn open(&self) -> Result<Session, StoreError> {
-        let opened = tokio::time::timeout(DATABASE_CONNECT_TIME, Session::open(&self.target));
-        match opened.await {
+        let limit = self.target.connect_time;
+        match timeout(limit, Session::open(&self.target)).await {
             Ok(opened) => opened.map_err(|error: PostgresError| self.unavailable(error)),
-            Err(_) => Err(self.unavailable(Trouble::Silent(DATABASE_CONNECT_TIME))),
+            Err(_) => Err(self.unavailable(Trouble::Silent(limit))),
         }
     }
 

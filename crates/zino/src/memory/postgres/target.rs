@@ -16,6 +16,16 @@ use crate::config::{Store, StoreUrl};
 /// Limit: a connection to the database breaks when its bytes stay unacknowledged for this long.
 const DATABASE_UNACKNOWLEDGED_TIME: Duration = Duration::from_secs(5);
 
+/// How long the login to the database may take.
+///
+/// Limit: the database counts as away.
+const DATABASE_LOGIN_TIME: Duration = Duration::from_secs(1);
+
+/// How long connecting to each host of the database may take.
+///
+/// Limit: the next host of the database is tried.
+const DATABASE_HOST_TIME: Duration = Duration::from_secs(1);
+
 /// Why a database cannot be used with this configuration. No message shows the password.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
@@ -36,6 +46,8 @@ pub enum TargetError {
 pub(super) struct Target {
     pub(super) config: Config,
     pub(super) connector: Connector,
+    /// How long connecting may take, with the login.
+    pub(super) connect_time: Duration,
     /// Names the database in errors, without user and password.
     pub(super) place: String,
 }
@@ -43,39 +55,45 @@ pub(super) struct Target {
 impl Target {
     /// Reads the address. Blocks while certificates are read.
     pub(super) fn new(store: &Store, url: &StoreUrl) -> Result<Self, TargetError> {
-        let (url, mode) = with_known_mode(url.expose());
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| TargetError::Invalid(described(&error)))?;
-        let hosts = config.get_hosts();
-        if hosts.is_empty() {
-            return Err(TargetError::NoHost);
-        }
-        if hosts.iter().any(|host| name(host).contains('@')) {
-            return Err(TargetError::UnescapedPassword);
-        }
-        let is_near = hosts.iter().all(is_near);
-        let mode = match mode {
-            GivenMode::Known => config.get_ssl_mode(),
-            GivenMode::None if is_near && store.ca.is_none() => SslMode::Disable,
-            GivenMode::None | GivenMode::Verify => SslMode::Require,
-        };
-        let connector = match mode {
+        let config = parse(store, url)?;
+        let connector = match config.get_ssl_mode() {
             SslMode::Disable => Connector::unused()?,
             _ => Connector::trusting(store.ca.as_deref())?,
         };
-        let place = place(&config);
-        config
-            .ssl_mode(mode)
-            .application_name("zino")
-            .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
-            .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
         Ok(Self {
-            config,
             connector,
-            place,
+            connect_time: DATABASE_HOST_TIME * hosts_of(&config) + DATABASE_LOGIN_TIME,
+            place: place(&config),
+            config,
         })
     }
+}
+
+/// Reads the address and decides whether TLS is used.
+pub(super) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError> {
+    let (url, mode) = with_known_mode(url.expose());
+    let mut config: Config = url
+        .parse()
+        .map_err(|error| TargetError::Invalid(described(&error)))?;
+    let hosts = config.get_hosts();
+    if hosts.is_empty() {
+        return Err(TargetError::NoHost);
+    }
+    if hosts.iter().any(|host| name(host).contains('@')) {
+        return Err(TargetError::UnescapedPassword);
+    }
+    let mode = match mode {
+        GivenMode::Known => config.get_ssl_mode(),
+        GivenMode::None if hosts.iter().all(is_near) && store.ca.is_none() => SslMode::Disable,
+        GivenMode::None | GivenMode::Verify => SslMode::Require,
+    };
+    config
+        .ssl_mode(mode)
+        .application_name("zino")
+        .connect_timeout(DATABASE_HOST_TIME)
+        .keepalives_idle(DATABASE_UNACKNOWLEDGED_TIME)
+        .tcp_user_timeout(DATABASE_UNACKNOWLEDGED_TIME);
+    Ok(config)
 }
 
 /// What the address says about TLS.
@@ -112,6 +130,10 @@ fn is_near(host: &Host) -> bool {
             .parse::<IpAddr>()
             .is_ok_and(|address| address.is_loopback()),
     }
+}
+
+fn hosts_of(config: &Config) -> u32 {
+    u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX)
 }
 
 fn name(host: &Host) -> Cow<'_, str> {

@@ -69,9 +69,9 @@ fn start_with(config: &Config, times: HoldTimes) -> Peer<Request> {
 
 fn short_times() -> HoldTimes {
     HoldTimes {
-        lease: Duration::from_millis(600),
-        renewal: Duration::from_millis(150),
-        wait: Duration::from_millis(300),
+        lease: Duration::from_millis(1500),
+        renewal: Duration::from_millis(200),
+        wait: Duration::from_millis(400),
     }
 }
 

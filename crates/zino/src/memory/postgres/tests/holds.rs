@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::postgres::Shutdown;
 use tokio::time::sleep;
 
-use super::{Setup, append, ask, config, hold, short_times, start_with};
+use super::{Setup, append, ask, config, hold, short_times, start, start_with};
 
 fn held_append(channel: &str, call: &str, owner: &str, fence: i64) -> Value {
     let mut request = append(channel, call, call);
@@ -21,7 +21,7 @@ async fn only_the_owner_writes_and_hanging_up_releases() {
     let (held, call) = hold(&mem, "c", "me", None).await;
     assert_eq!(held, json!({ "fence": 1, "type": "held" }));
     // Longer than the lease: it is renewed.
-    sleep(Duration::from_millis(1000)).await;
+    sleep(Duration::from_millis(2000)).await;
     let (refused, _) = hold(&other, "c", "you", None).await;
     assert_eq!(refused["code"], "channel_busy", "{refused}");
     let stale = ask(&other, held_append("c", "1", "you", 1)).await;
@@ -134,9 +134,10 @@ async fn a_continued_hold_is_not_released_by_the_request_before() {
 #[tokio::test]
 async fn plain_writes_wait_for_the_end_of_a_hold() {
     let setup = Setup::new().await;
-    let mut config = config(&setup.database.url);
-    config.wire.answer_timeout = 1.0;
-    let mem = start_with(&config, short_times());
+    let mem = setup.start();
+    let mut impatient = config(&setup.database.url);
+    impatient.wire.answer_timeout = 1.0;
+    let impatient = start(&impatient);
     let (_, call) = hold(&mem, "c", "me", None).await;
     let plain = json!({
         "type": "append_history", "channel_id": "c",
@@ -144,7 +145,7 @@ async fn plain_writes_wait_for_the_end_of_a_hold() {
     });
     let clear = json!({ "type": "clear_history", "channel_id": "c" });
     for request in [&plain, &clear] {
-        let refused = ask(&mem, request.clone()).await;
+        let refused = ask(&impatient, request.clone()).await;
         assert_eq!(refused["code"], "channel_busy", "{refused}");
     }
     let (appended, ()) = tokio::join!(ask(&mem, plain), async {
@@ -164,7 +165,7 @@ async fn a_hold_survives_a_restart_of_the_database() {
     setup.sql("create table flushed ()");
     setup.postgres.stop(Shutdown::Immediate);
     // Longer than the lease.
-    sleep(Duration::from_millis(900)).await;
+    sleep(Duration::from_millis(2000)).await;
     setup.postgres.start_again();
     let stored = tokio::select! {
         lost = call.next() => panic!("lost: {lost:?}"),

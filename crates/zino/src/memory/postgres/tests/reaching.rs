@@ -7,9 +7,9 @@ use testkit::postgres::{Listen, Postgres, PostgresOptions, Shutdown};
 use tokio_postgres::config::SslMode;
 
 use super::{ask, config, database, migrate, start};
-use crate::config::{Config, StoreUrl};
+use crate::config::{Config, Store, StoreUrl};
 use crate::memory::MemoryService;
-use crate::memory::postgres::target::Target;
+use crate::memory::postgres::target::parse;
 
 async fn soft(config: &Config) -> Value {
     ask(&start(config), json!({ "type": "get_soft" })).await
@@ -52,6 +52,17 @@ async fn tables_of_another_version_are_not_used() {
     assert!(message.ends_with("install a newer zino"), "{message}");
     let migrated = store.migrate().await.unwrap_err().to_string();
     assert_eq!(migrated, message);
+}
+
+#[tokio::test]
+async fn a_host_that_is_down_is_skipped() {
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    migrate(&database.url).await;
+    let both = database
+        .url
+        .replace("postgres@", "postgres@%2Fnonexistent:1,");
+    assert_eq!(soft(&config(&both)).await["content"], "");
 }
 
 #[tokio::test]
@@ -104,24 +115,17 @@ async fn no_error_shows_the_password() {
 
 /// Writes an authority, and a certificate of it for 127.0.0.1 into the cluster; returns the authority.
 fn certify(postgres: &Postgres, directory: &Path, name: &str) -> PathBuf {
-    let (authority, pem) = authority_of_test();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap();
     postgres.write_secret("server.pem", certificate.pem());
     postgres.write_secret("server.key", key.serialize_pem());
     let path = directory.join(format!("{name}.pem"));
-    std::fs::write(&path, pem).unwrap();
+    std::fs::write(&path, authority.pem()).unwrap();
     path
-}
-
-/// Makes an authority; returns also its certificate.
-fn authority_of_test() -> (CertifiedIssuer<'static, KeyPair>, String) {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let pem = authority.pem();
-    (authority, pem)
 }
 
 #[tokio::test]
@@ -199,21 +203,17 @@ fn other_machines_are_reached_with_tls_unless_it_is_disabled() {
         ("postgres://zino@%2Frun%2Fpostgresql/zino", SslMode::Disable),
     ] {
         let config = config(url);
+        let url_of_store = config.store_url().unwrap();
         let mut store = config.store.clone();
-        let target = Target::new(&store, &config.store_url().unwrap()).unwrap();
-        assert_eq!(target.config.get_ssl_mode(), expected, "{url}");
+        let mode = |store: &Store| parse(store, &url_of_store).unwrap().get_ssl_mode();
+        assert_eq!(mode(&store), expected, "{url}");
         // Whoever names an authority wants TLS.
-        let directory = TempDir::new().unwrap();
-        let authority = directory.path().join("ca.pem");
-        let (_, pem) = authority_of_test();
-        std::fs::write(&authority, pem).unwrap();
-        store.ca = Some(authority);
-        let target = Target::new(&store, &config.store_url().unwrap()).unwrap();
+        store.ca = Some(PathBuf::from("ca.pem"));
         let with_authority = match url.contains("sslmode") {
             true => expected,
             false => SslMode::Require,
         };
-        assert_eq!(target.config.get_ssl_mode(), with_authority, "{url}");
+        assert_eq!(mode(&store), with_authority, "{url}");
     }
 }
 

@@ -1,9 +1,10 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Setup, append, ask, start, user_message};
+use super::{Setup, append, ask, config, database, start, user_message};
 use crate::config::Config;
 use crate::exchange::exchange;
+use crate::memory::postgres::Present;
 use crate::peer::Peer;
 use zot_wire::zino::memory::Request;
 
@@ -149,6 +150,38 @@ async fn writes_of_one_service_are_seen_by_the_next_search_of_another() {
                 assert_eq!(ask(service, search.clone()).await, expected);
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_built_late_gives_the_same_scores() {
+    const MEMORIES: usize = 2300;
+    let setup = Setup::new().await;
+    let directory = TempDir::new().unwrap();
+    let memory = |number: usize| {
+        let text = format!("w{} w{} all", number % 7, number % 411);
+        json!({ "messages": [user_message(&text)], "tag": "" })
+    };
+    let memories: Vec<Value> = (0..MEMORIES).map(memory).collect();
+    let text = serde_json::to_string_pretty(&memories).unwrap();
+    std::fs::write(directory.path().join("hard_memories.json"), text).unwrap();
+    let store = database(&config(&setup.database.url));
+    store.import(directory.path(), Present::Keep).await.unwrap();
+    let (files, early, late) = (files(&directory), setup.start(), setup.start());
+    let search = json!({ "type": "search_hard", "query": "w3 w400 w12 all", "top_k": 40 });
+    let first = ask(&early, search.clone()).await;
+    assert_eq!(first, ask(&files, search.clone()).await);
+    for id in (0..MEMORIES).step_by(97) {
+        let delete = json!({ "type": "delete_hard", "id": id });
+        for mem in [&files, &early] {
+            assert_eq!(ask(mem, delete.clone()).await["type"], "ok");
+        }
+    }
+    let expected = ask(&files, search.clone()).await;
+    assert_ne!(expected, first);
+    let searches = [&early, &late, &late].map(|mem| ask(mem, search.clone()));
+    for found in join_all(searches.into_iter()).await {
+        assert_eq!(found, expected);
     }
 }
 
