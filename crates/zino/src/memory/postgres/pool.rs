@@ -20,8 +20,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// When a statement may be sent again after the connection broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
-    /// It changes nothing, or nothing more when it runs twice.
+    /// It changes nothing that lasts.
     Always,
+    /// It has a name, or is the same when it runs twice: whether it ran matters, but not how often.
+    Named,
     /// Only if it certainly did not run.
     IfUnsent,
 }
@@ -112,18 +114,22 @@ impl Pool {
         let began = Instant::now();
         let deadline = began + effort.limit;
         let mut pause = FIRST_PAUSE;
+        let mut was_sent = false;
         loop {
             let failure = match self.attempt(statement, parameters, deadline).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
+            // What was sent and not answered may have been done, even if a later attempt fails.
+            was_sent |= failure.was_sent && failure.meaning == Meaning::Disconnected;
             let repeatable = match failure.meaning {
                 Meaning::TryAgain => true,
-                Meaning::Disconnected => !failure.was_sent || effort.repeat == Repeat::Always,
+                Meaning::Disconnected => !failure.was_sent || effort.repeat != Repeat::IfUnsent,
                 _ => false,
             };
             if !repeatable || began.elapsed() + pause > effort.away {
-                return Err(self.refusal(failure, effort));
+                let is_unknown = was_sent && effort.repeat != Repeat::Always;
+                return Err(self.refusal(failure, is_unknown));
             }
             sleep(pause).await;
             pause = LONGEST_PAUSE.min(pause * 2);
@@ -200,14 +206,14 @@ impl Pool {
         }
     }
 
-    fn refusal(&self, failure: Failure, effort: Effort) -> Refusal {
+    /// `is_unknown` is whether a change may have been stored.
+    fn refusal(&self, failure: Failure, is_unknown: bool) -> Refusal {
         match failure.meaning {
             Meaning::Moved => return Refusal::Moved,
             Meaning::Busy => return Refusal::Busy,
             Meaning::Full => return Refusal::Full,
             _ => {}
         }
-        let is_unknown = failure.was_sent && effort.repeat == Repeat::IfUnsent;
         let trouble = match (failure.meaning, failure.trouble) {
             (Meaning::NoSchema, _) => Trouble::NoSchema,
             (Meaning::Disconnected, Trouble::Failed(error)) if is_unknown => {
