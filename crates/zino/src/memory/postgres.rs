@@ -30,6 +30,7 @@ use super::stored::NewMemory;
 use super::{RequestError, history_limit, wanted};
 use crate::config::{Config, StoreUrl};
 use crate::service::Responses;
+use crate::unique_name::unique_name;
 
 use hard::HardMemories;
 use hold::HoldTimes;
@@ -94,6 +95,8 @@ impl PostgresStore {
             Request::GetHistory { channel_id, limit } => Response::History {
                 messages: self.history(&channel_id, history_limit(limit)).await?,
             },
+            // As with files, an append of nothing does nothing.
+            Request::AppendHistory { messages, .. } if messages.is_empty() => Response::Done,
             Request::AppendHistory {
                 channel_id,
                 messages,
@@ -110,7 +113,8 @@ impl PostgresStore {
                 call: None,
                 hold,
             } => {
-                self.append_unnamed(&channel_id, &messages, hold.as_ref())
+                // A name of ours, so that it can be repeated when the connection breaks.
+                self.append(&channel_id, &messages, unique_name(), hold.as_ref())
                     .await?;
                 Response::Done
             }

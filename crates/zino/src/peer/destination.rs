@@ -220,8 +220,9 @@ impl Destination {
         };
         options::prepare(&stream, REQUEST_ACKNOWLEDGEMENT_TIMEOUT)
             .map_err(AddressFailure::Broken)?;
-        let (stream, identity) = match (&self.name, self.identity()) {
-            (Some(name), Some(identity)) => {
+        let (stream, identity) = match (self.address.security, &self.name, self.identity()) {
+            (Security::Loopback, _, _) => (NetworkStream::Plain(stream), None),
+            (Security::Tls, Some(name), Some(identity)) => {
                 let connector = TlsConnector::from(Arc::clone(&identity.client));
                 let handshake = connector.connect(name.clone(), stream);
                 let stream = match timeout(SILENCE_TIMEOUT, handshake).await {
@@ -231,7 +232,8 @@ impl Destination {
                 let stream = NetworkStream::Tls(Box::new(TlsStream::Client(stream)));
                 (stream, Some(identity))
             }
-            _ => (NetworkStream::Plain(stream), None),
+            // Never without encryption.
+            (Security::Tls, _, _) => return Err(AddressFailure::NoIdentity),
         };
         Ok(Connection::new(stream, identity, self.max_frame_bytes))
     }

@@ -56,6 +56,8 @@ pub enum AddressFailure {
     ConnectTimeout(Duration),
     #[error("not tried: another connection just failed there")]
     NotTried,
+    #[error("we have no certificate: set [tls] ca, certificate and key")]
+    NoIdentity,
     #[error(transparent)]
     Tls(TlsFailure),
     #[error("no sign of life within {} s", .0.as_secs_f64())]

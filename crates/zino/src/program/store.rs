@@ -15,7 +15,7 @@ pub enum StoreCommand {
     Check,
     /// Copy a directory of files into the database, in one transaction
     Import {
-        /// The directory: [mem] data_dir of the services that stored files
+        /// The data_dir of the service that stored files
         directory: PathBuf,
         /// Delete what is in the database first
         #[arg(long)]

@@ -165,7 +165,8 @@ begin
         set next_sequence = next_sequence + 1,
             -- Brackets and line breaks of an array: 2 bytes, and 4 for each element.
             bytes = coalesce(bytes, 2)
-                + (select sum(length(message) + 4) from unnest(new_messages) as element(message)),
+                + (select coalesce(sum(length(message) + 4), 0)
+                    from unnest(new_messages) as element(message)),
             -- Nobody continues a hold from before a write.
             fence = fence + 1,
             owner = null, holder = null, lease_until = '-infinity'

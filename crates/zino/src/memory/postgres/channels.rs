@@ -16,7 +16,6 @@ use crate::memory::MAX_INLINE_MESSAGES;
 use crate::memory::element::{Elements, StoredMessage};
 use crate::memory::error::StoreError;
 use crate::memory::stored::message;
-use crate::unique_name::unique_name;
 
 /// The longest id of a channel: an index of PostgreSQL stores no more.
 ///
@@ -101,22 +100,6 @@ impl PostgresStore {
         let rows = wait_while_busy(self.patience, append).await;
         let rows = rows.map_err(|refusal| refusal.about(channel))?;
         self.number(&rows)
-    }
-
-    /// Appends messages as the original does: an append of nothing does nothing.
-    pub(super) async fn append_unnamed(
-        &self,
-        channel: &str,
-        messages: &[Message],
-        hold: Option<&Hold>,
-    ) -> Result<(), StoreError> {
-        if messages.is_empty() {
-            return Ok(());
-        }
-        // A name of ours, so that it can be repeated when the connection breaks.
-        self.append(channel, messages, unique_name(), hold)
-            .await
-            .map(drop)
     }
 
     pub(super) async fn clear(&self, channel: &str) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ use crate::memory::RequestError;
 use crate::memory::error::StoreError;
 use crate::memory::stored::{NewMemory, TRANSFER_BATCH, exported_memory};
 use crate::service::{HungUp, Responses};
+use crate::unique_name::unique_name;
 
 /// How many appends are read with one statement.
 ///
@@ -93,10 +94,14 @@ impl PostgresStore {
         while let Some(item) = items.next() {
             done += 1;
             match item {
+                ImportedItem::History { messages, .. } if messages.is_empty() => {}
                 ImportedItem::History {
                     channel_id,
                     messages,
-                } => self.append_unnamed(&channel_id, &messages, None).await?,
+                } => {
+                    self.append(&channel_id, &messages, unique_name(), None)
+                        .await?;
+                }
                 ImportedItem::Soft { content } => self.set_soft(&content).await?,
                 // Neighbouring memories are stored together.
                 ImportedItem::Hard { messages, tag } => {

@@ -1,3 +1,5 @@
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -127,4 +129,30 @@ fn a_full_pool_is_an_error_and_not_a_wait_without_end() {
     poll_until("the database is usable again", || {
         runtime.block_on(soft())["content"] == ""
     });
+}
+
+#[tokio::test]
+async fn a_silent_server_and_one_of_another_kind_are_errors() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = |listener: &TcpListener| {
+        let port = listener.local_addr().unwrap().port();
+        format!("postgres://zino:secret@127.0.0.1:{port}/zino")
+    };
+    let [silent_url, other_url] = [&silent, &other].map(url);
+    std::thread::spawn(move || {
+        for stream in other.incoming() {
+            let _ = stream
+                .unwrap()
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    for (url, expected) in [(silent_url, "no answer within "), (other_url, "error ")] {
+        let mem = start(&config(&url));
+        let response = ask(&mem, json!({ "type": "get_soft" })).await;
+        assert_eq!(response["code"], "store_unavailable", "{response}");
+        let message = response["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("secret"), "{message}");
+    }
 }

@@ -186,6 +186,22 @@ async fn an_index_that_is_built_late_gives_the_same_scores() {
 }
 
 #[tokio::test]
+async fn rows_that_were_removed_by_hand_do_not_shift_the_others() {
+    let setup = Setup::new().await;
+    let mem = setup.start();
+    for text in ["red", "green", "blue", "yellow", "white"] {
+        let store = json!({
+            "type": "store_hard", "messages": [user_message(text)], "tag": "",
+        });
+        ask(&mem, store).await;
+    }
+    setup.sql("delete from zino_memory where id = 1");
+    let search = json!({ "type": "search_hard", "query": "yellow" });
+    let found = ask(&mem, search).await;
+    assert_eq!(found["results"][0]["messages"][0]["content"], "yellow");
+}
+
+#[tokio::test]
 async fn a_repeated_append_is_stored_once() {
     let setup = Setup::new().await;
     let services = [setup.start(), setup.start()];
@@ -209,6 +225,12 @@ async fn a_repeated_append_is_stored_once() {
     )
     .await;
     assert_eq!(history["messages"], json!(expected));
+    let nothing = json!({
+        "type": "append_history", "channel_id": "c", "call": "empty", "messages": [],
+    });
+    assert_eq!(ask(&services[0], nothing).await, json!({ "type": "ok" }));
+    let listed = ask(&services[0], json!({ "type": "list_channels" })).await;
+    assert_eq!(listed["channels"][0]["channel_id"], "c");
     let store = json!({
         "type": "store_hard", "messages": [user_message("once")], "tag": "", "call": "m",
     });
