@@ -11,11 +11,11 @@ use anyhow::{Context, ensure};
 use serde_json::json;
 use testkit::network::{Host, Network};
 
-use super::Stage;
 use super::report::{Report, seconds};
+use super::{Scale, Stage};
 use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
+    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame, turn,
 };
 
 /// A caller in the middle of a stream notices within this time.
@@ -65,6 +65,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
             (load.join().unwrap_or_default(), result)
         });
         judge_load(stage, &samples, cut?, cut_time, report);
+    }
+    if stage.scale == Scale::Long {
+        cut_the_database(&front, database, &ledger, report);
     }
     report.alive(&mut back);
     report.audit(&ledger, &site)?;
@@ -177,6 +180,40 @@ fn judge_load(
         ),
         late.count() <= stage.tolerated(times.len()),
     );
+}
+
+/// Cuts the database off: turns are refused by name, and work again without anybody's help.
+fn cut_the_database(front: &Node, host: &Host, ledger: &Ledger, report: &mut Report) {
+    let send = |message: &str| {
+        let next = Turn {
+            channel: "database".to_owned(),
+            message: format!("say:1 {message}"),
+        };
+        let start = Instant::now();
+        let ending = turn(&front.socket("daemon"), &next);
+        ledger.note(next, ending.clone());
+        (ending, start.elapsed())
+    };
+    host.cut();
+    let (ending, took) = send("without a database");
+    let code = match &ending {
+        Ending::Failed { code, .. } => code.as_deref(),
+        _ => None,
+    };
+    report.must(
+        &format!("without the database: {ending:?}"),
+        code == Some("store_unavailable"),
+    );
+    report.figure("refused after", seconds(took));
+    host.heal();
+    let healed = Instant::now();
+    let mut attempts = 0;
+    while send(&format!("attempt {attempts}")).0 != Ending::Saved
+        && healed.elapsed() < 3 * RECOVERED
+    {
+        attempts += 1;
+    }
+    report.time("turns work again after", healed.elapsed(), RECOVERED);
 }
 
 /// Makes the database reachable on a host, where its cable can be cut.
