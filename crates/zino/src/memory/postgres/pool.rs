@@ -1,5 +1,6 @@
 //! A bounded number of connections that are kept, and opened again when they break.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ pub(super) struct Pool {
     permits: Semaphore,
     connections: usize,
     idle: Mutex<Vec<Session>>,
+    /// Whether the last attempt to connect failed.
+    is_away: AtomicBool,
 }
 
 /// A failed attempt.
@@ -97,6 +100,7 @@ impl Pool {
             permits: Semaphore::new(connections),
             connections,
             idle: Mutex::default(),
+            is_away: AtomicBool::new(false),
         }
     }
 
@@ -175,8 +179,13 @@ impl Pool {
 
     /// Returns a connection to a database with the right tables.
     async fn session(&self, deadline: Instant) -> Result<(SemaphorePermit<'_>, Session), Failure> {
+        let began = Instant::now();
         let Ok(Ok(permit)) = timeout_at(deadline, self.permits.acquire()).await else {
-            let trouble = Trouble::NoConnectionLeft(self.connections);
+            let trouble = match self.is_away.load(Ordering::Relaxed) {
+                // The others are trying to connect.
+                true => Trouble::Silent(began.elapsed()),
+                false => Trouble::NoConnectionLeft(self.connections),
+            };
             return Err(Failure::unsent(trouble, Meaning::Failed));
         };
         while let Some(mut kept) = self.take_idle() {
@@ -190,7 +199,10 @@ impl Pool {
             let mut session = Session::open(&self.target).await?;
             schema::check(&mut session).await.map(|()| session)
         });
-        match opened.await {
+        let opened = opened.await;
+        let is_open = matches!(opened, Ok(Ok(_)));
+        self.is_away.store(!is_open, Ordering::Relaxed);
+        match opened {
             Ok(Ok(session)) => Ok((permit, session)),
             Ok(Err(trouble)) => {
                 let meaning = match &trouble {
