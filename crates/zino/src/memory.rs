@@ -34,6 +34,11 @@ pub use postgres::{Contents, Database, Migrated, Present, TargetError, Trouble};
 /// Limit: `mem` waits for the reader.
 const FRAMES_AHEAD: usize = 4;
 
+/// How many messages are read without a blocking thread.
+///
+/// Limit: more messages are read on a blocking thread.
+const MAX_INLINE_MESSAGES: usize = 1000;
+
 /// How many memories a search finds unless the request says otherwise.
 const DEFAULT_TOP_K: i64 = 3;
 

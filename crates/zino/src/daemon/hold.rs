@@ -58,16 +58,17 @@ impl ChannelHold {
                 call: Some(call),
             })),
             Ok((None, _)) => Ok(None),
-            Err(HoldError::Refused(failure)) if failure.code.is_none() => {
-                let message = failure.message.unwrap_or_default();
-                log.warning(format_args!("{channel} is not held: mem: {message}"));
+            Err(HoldError::Refused(failure)) if is_unknown(&failure) => {
+                log.warning(format_args!("{channel} is not held: mem has no holds"));
                 Ok(None)
             }
-            Err(HoldError::Refused(failure)) => Err(failure),
-            Err(HoldError::Unavailable(reason)) => Err(Failure {
-                code: Some(ErrorCode::StoreUnavailable),
-                message: Some(format!("the channel cannot be used: mem: {reason}")),
-            }),
+            Err(HoldError::Refused(failure)) => match failure.code {
+                Some(ErrorCode::StoreUnavailable) => {
+                    Err(unusable(&failure.message.unwrap_or_default()))
+                }
+                _ => Err(failure),
+            },
+            Err(HoldError::Unavailable(reason)) => Err(unusable(&reason)),
         }
     }
 
@@ -113,6 +114,19 @@ impl ChannelHold {
             self.channel
         ));
     }
+}
+
+fn unusable(reason: &str) -> Failure {
+    Failure {
+        code: Some(ErrorCode::StoreUnavailable),
+        message: Some(format!("the channel cannot be used now: mem: {reason}")),
+    }
+}
+
+/// Whether `mem` does not know the request, like that of the original.
+fn is_unknown(failure: &Failure) -> bool {
+    let message = failure.message.as_deref().unwrap_or_default();
+    failure.code.is_none() && message.starts_with("Unknown message type")
 }
 
 fn is_final(failure: &Failure) -> bool {

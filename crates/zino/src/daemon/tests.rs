@@ -224,12 +224,16 @@ async fn a_turn_holds_its_channel_before_it_begins_and_stores_with_the_hold() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_on_an_unavailable_store_is_refused_with_its_code() {
-    for (code, name) in [
-        (ErrorCode::StoreUnavailable, "store_unavailable"),
-        (ErrorCode::ChannelBusy, "channel_busy"),
+    for (code, name, message) in [
+        (
+            ErrorCode::StoreUnavailable,
+            "store_unavailable",
+            "the channel cannot be used now: mem: refused",
+        ),
+        (ErrorCode::ChannelBusy, "channel_busy", "refused"),
     ] {
         let turn = turn(&[Holding::Refuses(code)], Ok(())).await;
-        let error = json!({ "type": "error", "code": name, "message": "refused" });
+        let error = json!({ "type": "error", "code": name, "message": message });
         assert_eq!(turn.frames, [error]);
         assert_eq!(turn.requests.len(), 1);
         assert_eq!(turn.took, Duration::ZERO);

@@ -36,7 +36,9 @@ pub enum StoreError {
     Unavailable { place: String, trouble: Trouble },
     #[error("another turn is writing to the channel {0:?}: try again when it has ended")]
     ChannelBusy(String),
-    #[error("the hold on the channel {0:?} has ended or was taken over: nothing was stored")]
+    #[error(
+        "the hold on the channel {0:?} has ended or was taken over: nothing was stored; send the message again"
+    )]
     Moved(String),
     #[error("the channel id has {length} bytes: the database stores {limit} at most")]
     LongChannel { length: usize, limit: usize },
@@ -53,7 +55,7 @@ impl StoreError {
     /// The code for programs, where there is one.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
-            Self::Unavailable { .. } => Some(ErrorCode::StoreUnavailable),
+            Self::Unavailable { .. } | Self::Stopped => Some(ErrorCode::StoreUnavailable),
             Self::ChannelBusy(_) => Some(ErrorCode::ChannelBusy),
             Self::Moved(_) => Some(ErrorCode::Moved),
             _ => None,

@@ -19,7 +19,7 @@ use zot_wire::zino::memory::{ChannelEntry, FoundMemory, Request, Response};
 
 use super::error::StoreError;
 use super::stored::NewMemory;
-use super::{RequestError, history_limit, wanted};
+use super::{MAX_INLINE_MESSAGES, RequestError, history_limit, wanted};
 
 use channels::Channels;
 use directory::Directory;
@@ -27,11 +27,6 @@ use hard::HardMemories;
 use soft::SoftMemory;
 
 pub(super) use raw::{RawPart, is_vacant};
-
-/// How many messages are read without a blocking thread.
-///
-/// Limit: more messages are read on a blocking thread.
-const MAX_INLINE_MESSAGES: usize = 1000;
 
 /// The longest soft memory, note or list of channels that is read.
 ///

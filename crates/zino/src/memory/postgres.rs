@@ -204,6 +204,7 @@ impl Efforts {
     /// For changes that have a name, or are the same when they are made twice.
     fn append(self) -> Effort {
         Effort {
+            repeat: Repeat::Named,
             away: self.patience,
             ..self.read()
         }

@@ -3,7 +3,6 @@
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -34,6 +33,9 @@ const FRESH_TIME: Duration = Duration::from_millis(250);
 ///
 /// Limit: further calls wait for a connection, new or used.
 const MAX_CONNECTING: usize = 16;
+
+/// How often a call that waits for a connection looks for one by itself.
+const TURN_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many unused connections to an address are kept.
 ///
@@ -68,7 +70,14 @@ struct State {
     /// The last one used is at the end.
     idle: Vec<Connection>,
     penalised_until: Option<Instant>,
-    failed_connections: u64,
+    attempts: Attempts,
+}
+
+/// How attempts to connect have ended so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempts {
+    succeeded: u64,
+    failed: u64,
 }
 
 /// The right to make a connection. Whoever waits for it is woken at its end, however it ends.
@@ -183,20 +192,23 @@ impl Destination {
 
     /// Makes a new connection, unless another call has finished with its own by the time it is our turn.
     pub(super) async fn connect(&self) -> Result<Connection, AddressFailure> {
-        let failures = self.state().failed_connections;
+        let before = self.state().attempts;
         loop {
-            let mut available = pin!(self.available.notified());
-            available.as_mut().enable();
             if let Some(_turn) = self.take_turn() {
                 let connected = self.connect_now().await;
-                if connected.is_err() {
-                    self.state().failed_connections += 1;
-                    self.available.notify_waiters();
+                match &connected {
+                    Ok(_) => self.state().attempts.succeeded += 1,
+                    Err(_) => {
+                        self.state().attempts.failed += 1;
+                        self.available.notify_waiters();
+                    }
                 }
                 return connected;
             }
-            available.await;
-            if self.state().failed_connections != failures {
+            // Limited, since a notice that comes just before is missed.
+            let _ = timeout(TURN_INTERVAL, self.available.notified()).await;
+            let now = self.state().attempts;
+            if now.failed != before.failed && now.succeeded == before.succeeded {
                 return Err(AddressFailure::NotTried);
             }
             if let Some(connection) = self.kept().await? {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use zot_provider::network::{NetworkSettings, Plan, probe};
 use zot_provider::{Endpoint, HttpClient, Timeouts};
 
-use crate::config::{Config, Loaded};
+use crate::config::{Config, Loaded, STORE_URL_VARIABLE};
 use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
 use crate::kind::ServiceKind;
@@ -177,6 +177,13 @@ async fn check_store(config: &Config, findings: &mut Findings) {
         Ok(None) => return check_data(config, findings),
         Err(error) => return findings.add(Verdict::Bad, "store", error.to_string()),
     };
+    if config.store.url.is_none() {
+        let message = format!(
+            "the address is only in ${STORE_URL_VARIABLE}: a daemon that does not see it does not hold \
+             channels; write [store] url without the password"
+        );
+        findings.add(Verdict::Doubtful, "store", message);
+    }
     match database.check().await {
         Ok(contents) => {
             let message = format!("{}: {contents}", database.place());

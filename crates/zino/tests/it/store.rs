@@ -119,7 +119,7 @@ fn turns_are_stored_and_a_service_that_ends_releases_its_channels() {
     assert_eq!(owner(), "");
     let mut held = second.begin(Memory, &hold("you"));
     let granted: Value = next_frame(&mut held).unwrap();
-    assert_eq!(granted["fence"], 3);
+    assert_eq!(granted["type"], "held");
     drop(other);
     assert!(!first.path("data/mem").exists());
 }

@@ -41,7 +41,7 @@ pub struct Failure {
 /// What failed, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// The database cannot be reached or used; nothing was changed.
+    /// The database cannot be reached or used; the message says so if a change may have been stored.
     StoreUnavailable,
     /// Another turn is writing to the channel.
     ChannelBusy,

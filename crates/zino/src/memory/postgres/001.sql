@@ -67,8 +67,8 @@ create view zino_history as
     select channel, sequence, position, zino_text(message) as message, at
     from zino_entry, unnest(messages) with ordinality as element(message, position);
 
--- Makes new_owner the only writer. With a fence, continues a hold of the same owner that nobody has taken
--- over.
+-- Makes new_owner the only writer. With a fence, continues a hold of the same owner, which may have expired
+-- or been released, as long as nobody has taken or written to the channel since.
 create function zino_take(
     channel_id text, new_owner text, held_fence bigint, new_holder text, lease interval
 ) returns bigint language plpgsql set lock_timeout = '3s' as $$
@@ -84,8 +84,8 @@ begin
         select * into found_channel from zino_channel where id = channel_id for update;
     end if;
     if held_fence is not null then
-        if found_channel.owner is distinct from new_owner
-            or found_channel.fence is distinct from held_fence
+        if found_channel.fence is distinct from held_fence
+            or found_channel.owner <> new_owner
         then
             raise exception 'the channel has another owner' using errcode = 'ZN001';
         end if;
@@ -104,17 +104,15 @@ begin
     return new_fence;
 end $$;
 
--- Extends a lease that has not expired.
+-- Extends a lease, even one that has expired: nobody has taken the channel since.
 create function zino_renew(
     channel_id text, held_owner text, held_fence bigint, held_holder text, lease interval
 ) returns void language plpgsql set lock_timeout = '3s' as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
-    -- Locked first: what counts is the time after waiting.
-    perform 1 from zino_channel where id = channel_id for update;
     update zino_channel set lease_until = clock_timestamp() + lease
         where id = channel_id and owner = held_owner and fence = held_fence
-            and holder = held_holder and lease_until > clock_timestamp();
+            and holder = held_holder;
     if not found then
         raise exception 'the lease has ended' using errcode = 'ZN001';
     end if;
@@ -169,8 +167,8 @@ begin
             bytes = coalesce(bytes, 2)
                 + (select coalesce(sum(length(message) + 4), 0)
                     from unnest(new_messages) as element(message)),
-            -- An owner whose lease had expired must not continue its hold.
-            fence = fence + case when held_owner is null and owner is not null then 1 else 0 end,
+            -- Nobody continues a hold from before a write.
+            fence = fence + 1,
             owner = null, holder = null, lease_until = '-infinity'
         where id = channel_id;
     return found_channel.next_sequence;
@@ -189,7 +187,7 @@ begin
     delete from zino_entry where channel = channel_id;
     update zino_channel
         set bytes = null,
-            fence = fence + case when owner is null then 0 else 1 end,
+            fence = fence + 1,
             owner = null, holder = null, lease_until = '-infinity'
         where id = channel_id;
 end $$;

@@ -9,9 +9,10 @@ use tokio_postgres::Row;
 use zot_wire::zino::Message;
 use zot_wire::zino::memory::{ChannelEntry, Hold};
 
-use super::PostgresStore;
 use super::pool::Refusal;
 use super::session::{byte_strings, integer, text};
+use super::{Efforts, PostgresStore};
+use crate::memory::MAX_INLINE_MESSAGES;
 use crate::memory::element::{Elements, StoredMessage};
 use crate::memory::error::StoreError;
 use crate::memory::stored::message;
@@ -46,21 +47,28 @@ impl PostgresStore {
         limit: Option<usize>,
     ) -> Result<Vec<Message>, StoreError> {
         let key = key(channel)?;
-        let Some(limit) = limit else {
-            let parameters = [text(&key)];
-            let effort = self.efforts().long_read();
-            let rows = self.pool.query(ALL_MESSAGES, &parameters, effort).await?;
-            // Everything else in the process would wait while a long history is decoded.
-            let decoded = tokio::task::spawn_blocking(move || messages(&rows)).await;
-            let decoded = decoded.map_err(|_| StoreError::Stopped)?;
-            return decoded.map_err(|error| self.pool.unavailable(error));
+        let rows = match limit {
+            Some(limit) => {
+                let wanted = i64::try_from(limit).unwrap_or(i64::MAX);
+                let parameters = [text(&key), integer(&wanted)];
+                let effort = self.efforts().read();
+                self.pool.query(LAST_MESSAGES, &parameters, effort).await?
+            }
+            None => {
+                let effort = self.efforts().long_read();
+                self.pool.query(ALL_MESSAGES, &[text(&key)], effort).await?
+            }
         };
-        let wanted = i64::try_from(limit).unwrap_or(i64::MAX);
-        let parameters = [text(&key), integer(&wanted)];
-        let effort = self.efforts().read();
-        let rows = self.pool.query(LAST_MESSAGES, &parameters, effort).await?;
-        let mut messages = messages(&rows).map_err(|error| self.pool.unavailable(error))?;
-        let surplus = messages.len().saturating_sub(limit);
+        let decoded = match limit {
+            Some(limit) if limit <= MAX_INLINE_MESSAGES => messages(&rows),
+            // Everything else in the process would wait while a long history is decoded.
+            _ => {
+                let decoded = tokio::task::spawn_blocking(move || messages(&rows)).await;
+                decoded.map_err(|_| StoreError::Stopped)?
+            }
+        };
+        let mut messages = decoded.map_err(|error| self.pool.unavailable(error))?;
+        let surplus = messages.len().saturating_sub(limit.unwrap_or(usize::MAX));
         Ok(messages.split_off(surplus))
     }
 
@@ -85,8 +93,10 @@ impl PostgresStore {
             byte_strings(&elements),
         ];
         let statement = "select zino_append($1, $2, $3, $4, $5)";
-        let effort = self.efforts().append();
-        let append = || self.pool.query(statement, &parameters, effort);
+        let append = |patience| {
+            let effort = Efforts { patience }.append();
+            self.pool.query(statement, &parameters, effort)
+        };
         let rows = wait_while_busy(self.patience, append).await;
         let rows = rows.map_err(|refusal| refusal.about(channel))?;
         self.number(&rows)
@@ -95,8 +105,8 @@ impl PostgresStore {
     pub(super) async fn clear(&self, channel: &str) -> Result<(), StoreError> {
         let key = key(channel)?;
         let parameters = [text(&key)];
-        let effort = self.efforts().change_once();
-        let clear = || {
+        let clear = |patience| {
+            let effort = Efforts { patience }.change_once();
             let statement = "select zino_clear($1)::text";
             self.pool.query(statement, &parameters, effort)
         };
@@ -131,15 +141,18 @@ impl PostgresStore {
     }
 }
 
-/// Tries again while another owner has the channel.
-async fn wait_while_busy<T, F>(limit: Duration, mut work: impl FnMut() -> F) -> Result<T, Refusal>
+/// Tries again while another owner has the channel. The work is told how much time is left.
+async fn wait_while_busy<T, F>(
+    limit: Duration,
+    mut work: impl FnMut(Duration) -> F,
+) -> Result<T, Refusal>
 where
     F: Future<Output = Result<T, Refusal>>,
 {
     let deadline = Instant::now() + limit;
     let mut pause = FIRST_BUSY_PAUSE;
     loop {
-        match work().await {
+        match work(deadline.saturating_duration_since(Instant::now())).await {
             Err(Refusal::Busy) if Instant::now() + pause < deadline => sleep(pause).await,
             result => return result,
         }

@@ -62,7 +62,7 @@ impl Database {
         let mut session = self.open().await?;
         let begin = "begin; set local lock_timeout = '10s'; lock table zino_channel, zino_entry, \
                      zino_memory, zino_memory_state, zino_soft, zino_file \
-                     in share row exclusive mode";
+                     in exclusive mode";
         self.run(&mut session, begin).await?;
         let contents = self.contents(&mut session).await?;
         if present == Present::Keep && !contents.is_empty() {

@@ -163,7 +163,9 @@ impl HardMemories {
     pub(super) async fn follow(&self, efforts: Efforts) -> Result<(), StoreError> {
         // Before waiting for others: while the database is away, nobody waits longer for that.
         let target = self.now(efforts.read()).await?;
-        if read(&self.state).has(&target) {
+        // Never waits: the services share one thread, and a change of the index takes long.
+        let is_current = |state: RwLockReadGuard<'_, State>| state.has(&target);
+        if self.state.try_read().is_ok_and(is_current) {
             return Ok(());
         }
         let permit = Arc::clone(&self.following).acquire_owned().await;
@@ -175,15 +177,7 @@ impl HardMemories {
         if seen.epoch == target.epoch {
             permit = self.follow_deletions(permit, seen.change, efforts).await?;
         } else {
-            // Until the index is filled, nothing counts as seen.
-            *write(&self.state) = State {
-                seen: Seen {
-                    epoch: target.epoch.clone(),
-                    change: -1,
-                },
-                index: Index::filling(),
-                is_filling: true,
-            };
+            permit = self.reset(permit, target.epoch.clone()).await?;
         }
         loop {
             let known = read(&self.state).index.len();
@@ -208,6 +202,24 @@ impl HardMemories {
             }
             state.seen = target;
             drop(permit);
+        })
+        .await
+    }
+
+    /// Begins to fill the index. Until it is filled, nothing counts as seen.
+    async fn reset(
+        &self,
+        permit: OwnedSemaphorePermit,
+        epoch: Option<String>,
+    ) -> Result<OwnedSemaphorePermit, StoreError> {
+        let state = Arc::clone(&self.state);
+        in_background(move || {
+            *write(&state) = State {
+                seen: Seen { epoch, change: -1 },
+                index: Index::filling(),
+                is_filling: true,
+            };
+            permit
         })
         .await
     }

@@ -166,10 +166,10 @@ impl Lease {
                 () = hung_up.cancelled() => return Ok(()),
                 () = sleep(pause) => {}
             }
-            let renewed = match was_away {
-                // The lease may have expired while nobody could take the channel over.
-                true => self.take(Some(fence)).await.map(drop),
-                false => self.renew(fence).await,
+            let renewed = match self.renew(fence).await {
+                // A request of the same owner that arrived late may have taken and released it.
+                Err(Refusal::Moved) => self.take(Some(fence)).await.map(drop),
+                renewed => renewed,
             };
             was_away = match renewed {
                 Ok(()) => false,
@@ -188,6 +188,9 @@ impl Lease {
         let deadline = Instant::now() + self.times.wait;
         let mut pause = FIRST_BUSY_PAUSE;
         loop {
+            if hung_up.is_cancelled() {
+                return Err(Refusal::Busy);
+            }
             match self.take(fence).await {
                 Err(Refusal::Busy) if Instant::now() + pause < deadline => {}
                 result => return result,

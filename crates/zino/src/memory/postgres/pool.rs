@@ -1,5 +1,6 @@
 //! A bounded number of connections that are kept, and opened again when they break.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,8 +21,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// When a statement may be sent again after the connection broke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
-    /// It changes nothing, or nothing more when it runs twice.
+    /// It changes nothing that lasts.
     Always,
+    /// It has a name, or is the same when it runs twice: whether it ran matters, but not how often.
+    Named,
     /// Only if it certainly did not run.
     IfUnsent,
 }
@@ -69,6 +72,8 @@ pub(super) struct Pool {
     permits: Semaphore,
     connections: usize,
     idle: Mutex<Vec<Session>>,
+    /// Whether the last attempt to connect failed.
+    is_away: AtomicBool,
 }
 
 /// A failed attempt.
@@ -95,6 +100,7 @@ impl Pool {
             permits: Semaphore::new(connections),
             connections,
             idle: Mutex::default(),
+            is_away: AtomicBool::new(false),
         }
     }
 
@@ -112,18 +118,22 @@ impl Pool {
         let began = Instant::now();
         let deadline = began + effort.limit;
         let mut pause = FIRST_PAUSE;
+        let mut was_sent = false;
         loop {
             let failure = match self.attempt(statement, parameters, deadline).await {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
+            // What was sent and not answered may have been done, even if a later attempt fails.
+            was_sent |= failure.was_sent && failure.meaning == Meaning::Disconnected;
             let repeatable = match failure.meaning {
                 Meaning::TryAgain => true,
-                Meaning::Disconnected => !failure.was_sent || effort.repeat == Repeat::Always,
+                Meaning::Disconnected => !failure.was_sent || effort.repeat != Repeat::IfUnsent,
                 _ => false,
             };
             if !repeatable || began.elapsed() + pause > effort.away {
-                return Err(self.refusal(failure, effort));
+                let is_unknown = was_sent && effort.repeat != Repeat::Always;
+                return Err(self.refusal(failure, is_unknown));
             }
             sleep(pause).await;
             pause = LONGEST_PAUSE.min(pause * 2);
@@ -169,8 +179,13 @@ impl Pool {
 
     /// Returns a connection to a database with the right tables.
     async fn session(&self, deadline: Instant) -> Result<(SemaphorePermit<'_>, Session), Failure> {
+        let began = Instant::now();
         let Ok(Ok(permit)) = timeout_at(deadline, self.permits.acquire()).await else {
-            let trouble = Trouble::NoConnectionLeft(self.connections);
+            let trouble = match self.is_away.load(Ordering::Relaxed) {
+                // The others are trying to connect.
+                true => Trouble::Silent(began.elapsed()),
+                false => Trouble::NoConnectionLeft(self.connections),
+            };
             return Err(Failure::unsent(trouble, Meaning::Failed));
         };
         while let Some(mut kept) = self.take_idle() {
@@ -184,7 +199,10 @@ impl Pool {
             let mut session = Session::open(&self.target).await?;
             schema::check(&mut session).await.map(|()| session)
         });
-        match opened.await {
+        let opened = opened.await;
+        let is_open = matches!(opened, Ok(Ok(_)));
+        self.is_away.store(!is_open, Ordering::Relaxed);
+        match opened {
             Ok(Ok(session)) => Ok((permit, session)),
             Ok(Err(trouble)) => {
                 let meaning = match &trouble {
@@ -200,14 +218,14 @@ impl Pool {
         }
     }
 
-    fn refusal(&self, failure: Failure, effort: Effort) -> Refusal {
+    /// `is_unknown` is whether a change may have been stored.
+    fn refusal(&self, failure: Failure, is_unknown: bool) -> Refusal {
         match failure.meaning {
             Meaning::Moved => return Refusal::Moved,
             Meaning::Busy => return Refusal::Busy,
             Meaning::Full => return Refusal::Full,
             _ => {}
         }
-        let is_unknown = failure.was_sent && effort.repeat == Repeat::IfUnsent;
         let trouble = match (failure.meaning, failure.trouble) {
             (Meaning::NoSchema, _) => Trouble::NoSchema,
             (Meaning::Disconnected, Trouble::Failed(error)) if is_unknown => {

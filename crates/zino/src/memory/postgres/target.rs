@@ -74,17 +74,22 @@ pub(super) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError
     let (url, mode) = with_known_mode(url.expose());
     let mut config: Config = url
         .parse()
-        .map_err(|error| TargetError::Invalid(described(&error)))?;
+        .map_err(|error| match url.matches('@').count() {
+            // The description may quote a part of the password.
+            2.. => TargetError::UnescapedPassword,
+            _ => TargetError::Invalid(described(&error)),
+        })?;
     let hosts = config.get_hosts();
     if hosts.is_empty() {
         return Err(TargetError::NoHost);
     }
-    if hosts.iter().any(|host| name(host).contains('@')) {
+    let database = config.get_dbname().unwrap_or_default();
+    if database.contains('@') || hosts.iter().any(|host| name(host).contains('@')) {
         return Err(TargetError::UnescapedPassword);
     }
     let mode = match mode {
         GivenMode::Known => config.get_ssl_mode(),
-        GivenMode::None if hosts.iter().all(is_near) && store.ca.is_none() => SslMode::Disable,
+        GivenMode::None if is_all_near(&config) && store.ca.is_none() => SslMode::Disable,
         GivenMode::None | GivenMode::Verify => SslMode::Require,
     };
     config
@@ -119,6 +124,12 @@ fn with_known_mode(url: &str) -> (Cow<'_, str>, GivenMode) {
         true => (url.into(), GivenMode::Known),
         false => (url.into(), GivenMode::None),
     }
+}
+
+fn is_all_near(config: &Config) -> bool {
+    // Where there are addresses, they are connected to, whatever the names.
+    let addresses = config.get_hostaddrs();
+    config.get_hosts().iter().all(is_near) && addresses.iter().all(IpAddr::is_loopback)
 }
 
 /// Whether a host is this machine, so that nobody in between can read or change anything.

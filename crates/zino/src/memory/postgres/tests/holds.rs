@@ -32,7 +32,7 @@ async fn only_the_owner_writes_and_hanging_up_releases() {
     assert_eq!(stored, json!({ "sequence": 1, "type": "ok" }));
     drop(call);
     let (held, call) = hold(&other, "c", "you", None).await;
-    assert_eq!(held, json!({ "fence": 2, "type": "held" }));
+    assert_eq!(held, json!({ "fence": 3, "type": "held" }));
     let stale = ask(&mem, held_append("c", "2", "me", 1)).await;
     assert_eq!(stale["code"], "moved");
     // What was stored is stored: the same call gets the same answer.
@@ -58,7 +58,7 @@ async fn an_expired_lease_is_refused_even_before_it_is_taken_over() {
     assert_eq!(stored, json!({ "sequence": 1, "type": "ok" }));
     drop(call);
     let (held, _call) = hold(&mem, "c", "you", None).await;
-    assert_eq!(held["fence"], 2);
+    assert_eq!(held["fence"], 3);
     let (moved, _) = hold(&mem, "c", "me", Some(1)).await;
     assert_eq!(moved["code"], "moved", "{moved}");
 }
@@ -71,7 +71,7 @@ async fn the_append_of_a_hold_ends_it() {
     let stored = ask(&mem, held_append("c", "1", "me", 1)).await;
     assert_eq!(stored["sequence"], 1, "{stored}");
     let (held, _call) = hold(&mem, "c", "you", None).await;
-    assert_eq!(held, json!({ "fence": 2, "type": "held" }));
+    assert_eq!(held, json!({ "fence": 3, "type": "held" }));
     let late = ask(&mem, held_append("c", "2", "me", 1)).await;
     assert_eq!(late["code"], "moved", "{late}");
 }
@@ -110,11 +110,50 @@ async fn a_holder_that_was_stopped_learns_that_it_has_lost_the_channel() {
     let mem = start_with(&config(&setup.database.url), short_times());
     let (held, mut call) = hold(&mem, "c", "me", None).await;
     assert_eq!(held["fence"], 1);
-    // As if the process had been stopped for longer than the lease.
-    setup.sql("update zino_channel set lease_until = '-infinity'");
+    // As if the process had been stopped for longer than the lease, and another had come.
+    setup.sql(
+        "update zino_channel set lease_until = '-infinity';
+         select zino_take('c', 'you', null, 'other', '1 minute')",
+    );
     let lost = call.next().await.unwrap().unwrap();
     let lost = serde_json::to_value(lost).unwrap();
     assert_eq!(lost["code"], "moved", "{lost}");
+}
+
+#[tokio::test]
+async fn a_hold_that_has_expired_goes_on_if_nobody_has_come() {
+    let setup = Setup::new().await;
+    let mem = start_with(&config(&setup.database.url), short_times());
+    let (_, _call) = hold(&mem, "c", "me", None).await;
+    setup.sql("update zino_channel set lease_until = '-infinity'");
+    let stored = loop {
+        let stored = ask(&mem, held_append("c", "1", "me", 1)).await;
+        if stored["code"] != "moved" {
+            break stored;
+        }
+        sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(stored["sequence"], 1, "{stored}");
+}
+
+#[tokio::test]
+async fn a_hold_that_was_released_is_continued_at_another_mem() {
+    let setup = Setup::new().await;
+    let first = setup.start();
+    let second = setup.start();
+    let (_, call) = hold(&first, "c", "me", None).await;
+    // As when the first is restarted.
+    drop(call);
+    while !setup.sql("select owner from zino_channel").is_empty() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let (held, call) = hold(&second, "c", "me", Some(1)).await;
+    assert_eq!(held, json!({ "fence": 1, "type": "held" }));
+    drop(call);
+    let (held, _call) = hold(&second, "c", "you", None).await;
+    assert_eq!(held["fence"], 2);
+    let (moved, _) = hold(&second, "c", "me", Some(1)).await;
+    assert_eq!(moved["code"], "moved", "{moved}");
 }
 
 #[tokio::test]
