@@ -114,7 +114,7 @@ impl Host {
         })
     }
 
-    /// Cuts its cable: packets vanish in both directions, and neither side is told.
+    /// Cuts its cable: packets vanish in both directions, without a notice to either side.
     pub fn cut(&self) {
         ip(&["-n", &self.switch, "link", "set", &self.port, "nomaster"]);
     }

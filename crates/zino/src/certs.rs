@@ -42,7 +42,7 @@ fn make_authority(directory: &Path, output: &mut impl Write) -> Result<ExitCode,
     let _ = write!(
         output,
         "wrote {}: the authority, valid until {}; every machine needs a copy\n\
-         wrote {}: its key; it stays here, for whoever has it can be anyone\n\
+         wrote {}: its key; keep it here: with it, anyone can pose as any service\n\
          now: zino certs issue node-1 --for {services}{dir_option}\n     \
          zino certs issue client{dir_option}\n",
         written.certificate.display(),

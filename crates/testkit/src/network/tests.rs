@@ -9,7 +9,7 @@ use super::{Host, Network};
 
 const PORT: u16 = 7000;
 
-/// Greets everyone who connects, until it is told to stop.
+/// Greets everyone who connects, until it is stopped.
 struct Server {
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,

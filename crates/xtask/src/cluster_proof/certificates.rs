@@ -19,7 +19,7 @@ enum Side {
     Server,
 }
 
-/// What is wrong with a certificate, and what the caller is told.
+/// What is wrong with a certificate, and what the caller sees.
 struct Case {
     what: &'static str,
     side: Side,

@@ -66,7 +66,7 @@ impl Tls {
         })
     }
 
-    /// The name in the certificate of a service, or of whoever else is called `name`.
+    /// The name in the certificate of a service, or of a caller called `name`.
     pub fn certificate_name(&self, name: &str) -> String {
         format!("{name}.{}.zino", self.namespace)
     }

@@ -80,7 +80,7 @@ struct Attempts {
     failed: u64,
 }
 
-/// The right to make a connection. Whoever waits for it is woken at its end, however it ends.
+/// The right to make a connection. Its end, however it comes, wakes those who wait for it.
 struct Turn<'a> {
     permit: Option<SemaphorePermit<'a>>,
     available: &'a Notify,

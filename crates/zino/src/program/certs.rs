@@ -39,7 +39,7 @@ pub enum CertsError {
          name another directory", .0.display()
     )]
     AuthorityExists(PathBuf),
-    #[error("there is no authority in {}: make one with `zino certs init {}`", .0.display(), .0.display())]
+    #[error("no authority in {}: make one with `zino certs init {}`", .0.display(), .0.display())]
     NoAuthority(PathBuf),
     #[error("cannot write {}: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },

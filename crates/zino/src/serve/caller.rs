@@ -27,7 +27,7 @@ impl AllowTable {
     }
 }
 
-/// Whoever is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Debug)]
 pub(crate) enum Caller {
     /// Somebody on this machine, who has no certificate.

@@ -44,7 +44,7 @@ pub enum ListenError {
         address: NetworkAddress,
         source: io::Error,
     },
-    #[error("cannot listen on {0}: there is no certificate in [tls]")]
+    #[error("cannot listen on {0}: [tls] has no certificate")]
     NoIdentity(NetworkAddress),
 }
 
@@ -146,7 +146,7 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// Checks the caller's certificate. Whoever has none that we trust is refused, and logged.
+    /// Checks the caller's certificate. A caller without one that we trust is refused and logged.
     pub(super) async fn admit(self, crowded: Arc<Notify>, log: Log) -> Option<KeptConnection> {
         let from = self.from;
         if let Err(error) = options::prepare(&self.stream, RESPONSE_ACKNOWLEDGEMENT_TIMEOUT) {

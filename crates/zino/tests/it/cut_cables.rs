@@ -1,4 +1,4 @@
-//! A cable that is cut: neither side is told, and both notice.
+//! A cable that is cut: nothing reports it, and both sides notice.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
--- One row for each channel. Whoever writes to a channel locks its row.
+-- One row for each channel. Every writer of a channel locks its row.
 create table zino_channel (
     id text collate "C" primary key,
     -- Grows with every new owner.
@@ -34,7 +34,7 @@ create table zino_memory (
     change bigint not null unique
 );
 
--- Whoever writes a hard memory locks this row. Another epoch means that all memories were replaced.
+-- Every writer of hard memories locks this row. Another epoch means that all memories were replaced.
 create table zino_memory_state (
     only_row boolean primary key default true check (only_row),
     epoch text not null default gen_random_uuid(),

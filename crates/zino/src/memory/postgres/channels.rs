@@ -141,7 +141,7 @@ impl PostgresStore {
     }
 }
 
-/// Tries again while another owner has the channel. The work is told how much time is left.
+/// Tries again while another owner has the channel. `work` receives the time that is left.
 async fn wait_while_busy<T, F>(
     limit: Duration,
     mut work: impl FnMut(Duration) -> F,

@@ -291,7 +291,7 @@ impl HardMemories {
     }
 }
 
-/// Adds a memory under its id. Whoever removes rows by hand leaves gaps, which count as empty memories.
+/// Adds a memory under its id. Rows removed by hand leave gaps, which count as empty memories.
 fn add_row(index: &mut Index, row: &Row) -> Result<(), PostgresError> {
     let (id, body) = entry(row)?;
     let id = usize::try_from(id).unwrap_or(0);

@@ -17,7 +17,7 @@ use crate::memory::error::StoreError;
 use crate::service::Responses;
 use crate::unique_name::unique_name;
 
-/// How long a channel stays with an owner that is no longer heard of.
+/// How long a channel stays with an owner that has stopped renewing.
 ///
 /// Limit: the channel can be taken over.
 const LEASE_TIME: Duration = Duration::from_secs(10);

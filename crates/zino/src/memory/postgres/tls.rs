@@ -33,7 +33,7 @@ pub enum TlsError {
 /// Why the server was refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
-    #[error("{0:?} is no name that a certificate can have")]
+    #[error("{0:?} cannot be a name in a certificate")]
     Name(String, #[source] InvalidDnsNameError),
     #[error("its certificate is from another authority than [store] ca or the system's")]
     OtherAuthority,

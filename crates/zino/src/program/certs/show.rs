@@ -64,7 +64,7 @@ pub(crate) fn inspect_one(certificate: Certificate, now: Timestamp) -> Inspectio
         ));
     }
     if certificate.names.is_empty() && !is_authority {
-        problems.push("there is no name in it".to_owned());
+        problems.push("it contains no name".to_owned());
     }
     Inspection {
         certificate,

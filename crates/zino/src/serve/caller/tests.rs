@@ -40,7 +40,7 @@ fn only_names_in_the_table_may_call() {
 }
 
 #[test]
-fn whoever_is_of_the_namespace_may_probe() {
+fn every_name_of_the_namespace_may_probe() {
     let executor = ServiceKind::Executor;
     assert_eq!(
         refusal("", executor, &["web.default.zino"], Purpose::Probe),

@@ -207,7 +207,7 @@ fn other_machines_are_reached_with_tls_unless_it_is_disabled() {
         let mut store = config.store.clone();
         let mode = |store: &Store| parse(store, &url_of_store).unwrap().get_ssl_mode();
         assert_eq!(mode(&store), expected, "{url}");
-        // Whoever names an authority wants TLS.
+        // A given authority implies TLS.
         store.ca = Some(PathBuf::from("ca.pem"));
         let with_authority = match url.contains("sslmode") {
             true => expected,
