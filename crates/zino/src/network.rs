@@ -16,6 +16,13 @@ pub(crate) const BEAT: &[u8] = b"\x00\x00\x00\x0f{\"type\":\"beat\"}";
 /// The `type` of [`BEAT`].
 pub(crate) const BEAT_TYPE: &str = "beat";
 
+/// The frame that a service sends before it closes a connection that it is not handling a request on. A
+/// caller that gets it instead of a response knows that its request was not handled.
+pub(crate) const CLOSING: &[u8] = b"\x00\x00\x00\x12{\"type\":\"closing\"}";
+
+/// The `type` of [`CLOSING`].
+pub(crate) const CLOSING_TYPE: &str = "closing";
+
 /// The empty frame at the end of a response.
 pub(crate) const END: &[u8] = &[0; 4];
 

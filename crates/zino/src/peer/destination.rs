@@ -157,7 +157,9 @@ impl Destination {
             match timeout(SILENCE_TIMEOUT, connection.check()).await {
                 Ok(Ok(())) => return Ok(Some(connection)),
                 // The service may have been restarted: the next connection tells.
-                Ok(Err(AddressFailure::Closed | AddressFailure::Broken(_))) => {}
+                Ok(Err(
+                    AddressFailure::Closed | AddressFailure::Closing | AddressFailure::Broken(_),
+                )) => {}
                 Ok(Err(failure)) => return Err(failure),
                 Err(_) => return Err(AddressFailure::Silent(SILENCE_TIMEOUT)),
             }

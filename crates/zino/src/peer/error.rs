@@ -69,6 +69,9 @@ pub enum AddressFailure {
     Broken(io::Error),
     #[error("the connection was closed")]
     Closed,
+    /// The service has said so before it read the request.
+    #[error("it is closing its connections")]
+    Closing,
     #[error("the response cannot be read: {0}")]
     Unreadable(String),
 }

@@ -10,12 +10,12 @@ use zot_wire::{FrameDecoder, write_frame};
 
 use super::READ_BYTES;
 use super::error::AddressFailure;
-use crate::network::BEAT_TYPE;
 use crate::network::identity::Identity;
 use crate::network::options::{
     REQUEST_ACKNOWLEDGEMENT_TIMEOUT, SURELY_BUFFERED_BYTES, set_acknowledgement_timeout,
 };
 use crate::network::stream::{Available, NetworkStream};
+use crate::network::{BEAT_TYPE, CLOSING_TYPE};
 
 /// How long a service may be silent, without even a beat. Any that is not overloaded sends one much
 /// earlier.
@@ -121,7 +121,7 @@ impl Connection {
     ) -> Result<Frame, AddressFailure> {
         match timeout(END_TIMEOUT, self.next_frame()).await {
             Ok(Ok(Some(frame))) => Ok(frame),
-            Ok(Err(reported @ AddressFailure::Tls(_))) => Err(reported),
+            Ok(Err(reported @ (AddressFailure::Tls(_) | AddressFailure::Closing))) => Err(reported),
             _ => Err(failure),
         }
     }
@@ -161,10 +161,11 @@ impl Connection {
             Ok(Some([])) => Ok(Buffered::End),
             Ok(Some(bytes)) => {
                 let frame = Frame::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
-                Ok(match frame.type_name() == Some(BEAT_TYPE) {
-                    true => Buffered::Beat,
-                    false => Buffered::Frame(frame),
-                })
+                match frame.type_name() {
+                    Some(BEAT_TYPE) => Ok(Buffered::Beat),
+                    Some(CLOSING_TYPE) => Err(AddressFailure::Closing),
+                    _ => Ok(Buffered::Frame(frame)),
+                }
             }
             Err(too_long) => Err(unreadable(too_long.to_string())),
         }

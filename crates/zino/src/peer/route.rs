@@ -182,7 +182,10 @@ impl Attempt<'_> {
             Fate::Unknown(failure) => (failure, self.is_repeatable),
         };
         // A service that was restarted closes its connections; one that is silent is better left alone.
-        let is_closed = matches!(failure, AddressFailure::Closed | AddressFailure::Broken(_));
+        let is_closed = matches!(
+            failure,
+            AddressFailure::Closed | AddressFailure::Closing | AddressFailure::Broken(_)
+        );
         may_be_sent && (is_closed || self.is_only_address)
     }
 }
@@ -201,8 +204,8 @@ async fn exchange(
     };
     let first = match received {
         Ok(first) => first,
-        // Nothing is read from a caller whose certificate was refused.
-        Err(failure @ AddressFailure::Tls(TlsFailure::Refused(_))) => {
+        // Nothing is read from a caller whose certificate was refused, nor while closing.
+        Err(failure @ (AddressFailure::Tls(TlsFailure::Refused(_)) | AddressFailure::Closing)) => {
             return Err(Fate::NotReceived(failure));
         }
         Err(failure) => return Err(Fate::Unknown(failure)),

@@ -1,5 +1,5 @@
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::time::sleep;
 use zot_wire::zino::Message;
 use zot_wire::zino::agent_loop::{Request, Response, Run};
@@ -7,6 +7,7 @@ use zot_wire::zino::agent_loop::{Request, Response, Run};
 use super::*;
 use crate::kind::ServiceKind;
 use crate::logging::Level;
+use crate::network::{CLOSING, END};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -98,4 +99,52 @@ async fn a_request_that_gets_no_response_fails_after_the_limit() {
         let error = peer.ask(request()).await.unwrap_err();
         assert!(matches!(error, CallError::Silent(LIMIT)), "{error}");
     }
+}
+
+/// Reads a request, without looking at it.
+async fn read_request(stream: &mut tokio::net::TcpStream) {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).await.unwrap();
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut body).await.unwrap();
+}
+
+/// Responds to one request, as a kept connection does.
+async fn respond(stream: &mut tokio::net::TcpStream) {
+    read_request(stream).await;
+    let mut frames = Vec::new();
+    write_frame(&mut frames, &Response::Chunk("x".to_owned())).unwrap();
+    frames.extend_from_slice(END);
+    stream.write_all(&frames).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_crosses_the_end_of_its_connection_is_sent_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    let text = format!("peers.agr = {address:?}");
+    let config = Config::parse(&text).unwrap().config;
+    let peer = Peer::configured(&config, ServiceKind::AgentLoop, None);
+    let run = || Request::Run(Run::default());
+    let service = async {
+        let (mut first, _) = listener.accept().await.unwrap();
+        respond(&mut first).await;
+        read_request(&mut first).await;
+        first.write_all(CLOSING).await.unwrap();
+        drop(first);
+        let (mut second, _) = listener.accept().await.unwrap();
+        respond(&mut second).await;
+        // This one ends without a word: the request may have been handled.
+        read_request(&mut second).await;
+    };
+    let caller = async {
+        // Not repeatable, but certainly not handled on the connection that was closing.
+        for _ in 0..2 {
+            let response = peer.ask(run()).await.unwrap();
+            assert_eq!(response, Response::Chunk("x".to_owned()));
+        }
+        let error = peer.ask(run()).await.unwrap_err();
+        assert!(matches!(error, CallError::OutcomeUnknown(_)), "{error}");
+    };
+    tokio::join!(service, caller);
 }

@@ -19,7 +19,7 @@ use crate::network::options::{
     RESPONSE_ACKNOWLEDGEMENT_TIMEOUT, SURELY_BUFFERED_BYTES, set_acknowledgement_timeout,
 };
 use crate::network::stream::NetworkStream;
-use crate::network::{BEAT, BEAT_INTERVAL, END, FIRST_BEAT_DELAY};
+use crate::network::{BEAT, BEAT_INTERVAL, CLOSING, END, FIRST_BEAT_DELAY};
 use crate::request_line::{self, Outcome, RequestLine};
 use crate::service::{Responses, Service};
 
@@ -46,8 +46,10 @@ pub struct KeptConnection {
 
 /// Why no request was read.
 enum NoRequest {
-    /// The connection is over.
+    /// The caller has hung up.
     Ended,
+    /// The connection is not kept any longer.
+    Unwanted,
     Invalid(String),
     Broken(io::Error),
 }
@@ -91,6 +93,11 @@ impl KeptConnection {
             let (began, frame) = match self.read_request(&stop).await {
                 Ok(request) => request,
                 Err(NoRequest::Ended) => return,
+                Err(NoRequest::Unwanted) => {
+                    // A request may be on its way.
+                    let _ = self.send(CLOSING).await;
+                    return;
+                }
                 Err(NoRequest::Invalid(message)) => {
                     request_line::refused(log, Instant::now(), &message);
                     let refusal = any_service::Response::error(message);
@@ -153,12 +160,13 @@ impl KeptConnection {
             // What has arrived already is a request that must be handled.
             biased;
             read = timeout(IDLE_CONNECTION_TIME, self.stream.read(&mut self.buffer)) => read,
-            () = stop.cancelled() => return Err(NoRequest::Ended),
-            () = replaced => return Err(NoRequest::Ended),
-            () = self.crowded.notified() => return Err(NoRequest::Ended),
+            () = stop.cancelled() => return Err(NoRequest::Unwanted),
+            () = replaced => return Err(NoRequest::Unwanted),
+            () = self.crowded.notified() => return Err(NoRequest::Unwanted),
         };
         match read {
-            Err(_) | Ok(Ok(0)) => Err(NoRequest::Ended),
+            Err(_) => Err(NoRequest::Unwanted),
+            Ok(Ok(0)) => Err(NoRequest::Ended),
             Ok(Err(error)) => Err(NoRequest::Broken(error)),
             Ok(Ok(count)) => {
                 self.decoder.feed(&self.buffer[..count]);
