@@ -30,7 +30,7 @@ impl AllowTable {
 /// The other end of a connection.
 #[derive(Debug)]
 pub(crate) enum Caller {
-    /// Somebody on this machine, who has no certificate.
+    /// A process of this machine, without a certificate.
     Local,
     Certified {
         /// The names in the certificate.

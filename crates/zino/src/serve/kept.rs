@@ -80,7 +80,7 @@ impl KeptConnection {
         }
     }
 
-    /// Handles requests until the caller hangs up, the connection is no longer wanted, or `stop` fires.
+    /// Handles requests until the caller hangs up, the connection has to make room, or `stop` fires.
     pub(crate) async fn serve<S: Service>(
         mut self,
         service: &S,

@@ -118,7 +118,7 @@ begin
     end if;
 end $$;
 
--- Ends a lease; one that is no longer the caller's stays.
+-- Ends the caller's lease, and leaves that of anyone else.
 create function zino_release(
     channel_id text, held_owner text, held_fence bigint, held_holder text
 ) returns void language plpgsql set lock_timeout = '3s' as $$
