@@ -23,7 +23,7 @@ enum Position {
     Checks,
 }
 
-const TABLE: [(&str, Position); 31] = [
+const TABLE: [(&str, Position); 32] = [
     ("zot-conversation", Position::Layer(0)),
     ("zot-wire", Position::Layer(0)),
     ("zot-process", Position::Layer(0)),
@@ -48,7 +48,8 @@ const TABLE: [(&str, Position); 31] = [
     ("zot-sdk", Position::Layer(3)),
     ("zot-rpc", Position::Layer(4)),
     ("zot-tui", Position::Layer(4)),
-    ("zino", Position::Layer(4)),
+    ("zino-agent", Position::Layer(5)),
+    ("zino", Position::Layer(6)),
     ("glasspane", Position::Layer(4)),
     ("zot-ext", Position::WireOnly(4)),
     ("zot-cli", Position::Layer(5)),

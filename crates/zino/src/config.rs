@@ -1,12 +1,16 @@
 //! `ZINO.toml`.
 
 pub mod address;
+pub mod agents;
+mod bus;
 mod keys;
 pub mod network;
+mod operating;
 mod store;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +23,8 @@ use crate::kind::ServiceKind;
 use crate::lenient;
 use crate::logging::Level;
 
+pub use bus::{BUS_URL_VARIABLE, Bus, BusUrl};
+pub use operating::Metrics;
 pub use store::{STORE_URL_VARIABLE, Store, StoreUrl};
 
 /// The configuration of all services. Relative paths start at the working directory.
@@ -44,6 +50,9 @@ pub struct Config {
     pub peers: network::Peers,
     pub tls: network::Tls,
     pub allow: network::Allow,
+    pub bus: Bus,
+    pub agents: BTreeMap<String, agents::Profile>,
+    pub metrics: Metrics,
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
@@ -272,6 +281,9 @@ pub struct Wire {
     /// How long `agr` and `exc` may be silent, in seconds; see [`Config::idle_limit`].
     #[serde(deserialize_with = "lenient::read_optional_number")]
     pub idle_timeout: Option<f64>,
+    /// How long running requests may take after SIGTERM, in seconds; see [`Config::drain_timeout`].
+    #[serde(deserialize_with = "lenient::read_optional_number")]
+    pub drain_timeout: Option<f64>,
 }
 
 impl Default for Wire {
@@ -280,6 +292,7 @@ impl Default for Wire {
             max_frame_bytes: MAX_FRAME_BYTES,
             answer_timeout: ANSWER_TIMEOUT_SECONDS,
             idle_timeout: None,
+            drain_timeout: None,
         }
     }
 }
@@ -394,6 +407,7 @@ impl Config {
         let given = [
             ("answer_timeout", Some(config.wire.answer_timeout)),
             ("idle_timeout", config.wire.idle_timeout),
+            ("drain_timeout", config.wire.drain_timeout),
         ];
         for (key, seconds) in given {
             if let Some(seconds) = seconds.filter(|seconds| duration(*seconds).is_none()) {

@@ -4,7 +4,7 @@ use zot_provider::catalog::nearest_names;
 
 const SERVICES: &[&str] = &["daemon", "rtr", "agr", "sys", "exc", "mem", "ctx"];
 
-const KEYS: [(&str, &[&str]); 19] = [
+const KEYS: [(&str, &[&str]); 21] = [
     ("api", &["base_url", "key", "provider", "fallback"]),
     ("service", &["model"]),
     ("agent", &["temperature", "top_p", "max_iterations"]),
@@ -31,13 +31,35 @@ const KEYS: [(&str, &[&str]); 19] = [
     ("logging", &["level"]),
     (
         "wire",
-        &["max_frame_bytes", "answer_timeout", "idle_timeout"],
+        &[
+            "max_frame_bytes",
+            "answer_timeout",
+            "idle_timeout",
+            "drain_timeout",
+        ],
     ),
     ("listen", SERVICES),
     ("peers", SERVICES),
     ("tls", &["ca", "certificate", "key", "namespace"]),
     ("allow", SERVICES),
     ("store", &["url", "ca", "connections"]),
+    ("bus", &["url", "ca", "nkey", "credentials", "namespace"]),
+    ("metrics", &["listen"]),
+];
+
+/// The keys of each `[agents.NAME]`.
+const PROFILE_KEYS: [&str; 11] = [
+    "directory",
+    "provider",
+    "model",
+    "base_url",
+    "sessions",
+    "jail",
+    "tools",
+    "approve",
+    "extensions",
+    "instructions",
+    "system_prompt",
 ];
 
 /// The keys of each `[[api.fallback]]`.
@@ -55,6 +77,13 @@ pub(super) fn unknown(table: &toml::Table) -> Vec<String> {
         unknown_in(fallback, "[[api.fallback]]", &FALLBACK_KEYS, &mut warnings);
     }
     for (section, value) in table {
+        if section == "agents" {
+            for (name, profile) in value.as_table().into_iter().flatten() {
+                let section = format!("[agents.{name}]");
+                unknown_in(profile, &section, &PROFILE_KEYS, &mut warnings);
+            }
+            continue;
+        }
         let Some((_, keys)) = KEYS.iter().find(|(known, _)| known == section) else {
             let known = KEYS.iter().map(|(known, _)| *known);
             warnings.push(format!(

@@ -17,8 +17,7 @@ use crate::logging::Log;
 use crate::network::certificate::date;
 use crate::network::identity::{IdentityError, LiveIdentity};
 use crate::serve::{
-    BindError, ListenError, Listener, NetworkListener, SERVICE_ENDING_TIME, ServeOptions, Socket,
-    serve,
+    BindError, ListenError, Listener, NetworkListener, ServeOptions, Socket, serve,
 };
 use crate::service::AnyService;
 use crate::stack::Stack;
@@ -70,7 +69,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         let options = ServeOptions {
             max_frame_bytes: config.wire.max_frame_bytes,
             max_connections,
-            ending_time: SERVICE_ENDING_TIME,
+            ending_time: config.drain_timeout(),
             log,
         };
         let socket = Listener::Socket(socket);

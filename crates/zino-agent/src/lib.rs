@@ -1,0 +1,2 @@
+//! Sessions of zot for clients far away: each runs on its own thread, speaks `zot rpc`, and keeps its
+//! records in a store that other machines can read.
