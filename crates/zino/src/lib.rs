@@ -17,6 +17,7 @@ pub mod kind;
 mod lenient;
 pub mod logging;
 pub mod memory;
+pub mod metrics;
 pub mod network;
 pub mod peer;
 pub mod program;
