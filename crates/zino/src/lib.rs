@@ -20,6 +20,7 @@ pub mod memory;
 pub mod metrics;
 pub mod network;
 pub mod peer;
+pub mod postgres;
 pub mod program;
 mod request_line;
 pub mod router;
