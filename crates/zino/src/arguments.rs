@@ -98,6 +98,14 @@ pub(crate) struct Issue {
     /// The services that run on the machine, or `client`
     #[arg(long = "for", value_name = "SERVICE,...", value_delimiter = ',')]
     pub(crate) services: Vec<String>,
+    /// Instead: the names and addresses of a NATS or PostgreSQL server
+    #[arg(
+        long = "host",
+        value_name = "HOST,...",
+        value_delimiter = ',',
+        conflicts_with = "services"
+    )]
+    pub(crate) hosts: Vec<String>,
     /// How long it is valid
     #[arg(long, default_value_t = DEFAULT_DAYS)]
     pub(crate) days: u32,
