@@ -19,6 +19,7 @@ pub mod logging;
 pub mod memory;
 pub mod network;
 pub mod peer;
+pub mod postgres;
 pub mod program;
 mod request_line;
 pub mod router;
