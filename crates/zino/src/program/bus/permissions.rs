@@ -86,7 +86,6 @@ pub(super) fn permissions(process: &Process, all: &[Process], namespace: &str) -
     let (serves, calls) = (process.role.serves(), process.role.calls());
     let mut publish = Vec::new();
     let mut subscribe = Vec::new();
-    let presence = format!("{root}.hb.>");
     for name in &calls {
         publish.push(format!("{root}.{name}"));
         publish.push(format!("{root}.{name}.i.*"));
@@ -111,13 +110,9 @@ pub(super) fn permissions(process: &Process, all: &[Process], namespace: &str) -
     if let Some(kind) = process.role.events() {
         publish.push(format!("{root}.ev.{kind}.*"));
     }
-    if !calls.is_empty() {
-        subscribe.push(format!("_INBOX_{}.>", process.name));
-    }
-    if !calls.is_empty() || !serves.is_empty() {
-        subscribe.push(format!("{root}.ctl.{}.*", process.name));
-    }
-    subscribe.push(presence);
+    subscribe.push(format!("_INBOX_{}.>", process.name));
+    subscribe.push(format!("{root}.ctl.{}.*", process.name));
+    subscribe.push(format!("{root}.hb.>"));
     if matches!(process.role, Role::Client | Role::Watcher) {
         subscribe.push(format!("{root}.ev.>"));
     }
