@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
+use crate::metrics;
 use crate::network::certificate::date;
 use crate::network::identity::{IdentityError, LiveIdentity};
 use crate::serve::{
@@ -72,6 +73,10 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
             ending_time: config.drain_timeout(),
             log,
         };
+        metrics::of(service.kind()).set_capacity(match service.kind() {
+            ServiceKind::Executor => config.exc.concurrency,
+            _ => max_connections,
+        });
         let socket = Listener::Socket(socket);
         serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
         if let Some(network) = network {
@@ -86,6 +91,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     notify::ready();
     wait_for_end(&mut signals, &services, identity.as_ref(), config).await;
     notify::stopping();
+    metrics::DRAINING.set(1);
     stop.cancel();
     while serving.join_next().await.is_some() {}
     Ok(())
