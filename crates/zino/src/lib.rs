@@ -5,6 +5,7 @@
 
 pub mod agent_loop;
 pub mod agents;
+pub mod bus;
 pub mod config;
 pub mod context;
 pub mod daemon;
