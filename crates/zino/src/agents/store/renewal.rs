@@ -35,10 +35,10 @@ impl Shared {
         let began = Instant::now();
         let renewed = match earliest(&held) {
             // No lease may outlast its deadline because the database does not answer.
-            Some(deadline) => match timeout_at(deadline, self.renew(&held)).await {
-                Ok(renewed) => renewed,
-                Err(_) => None,
-            },
+            Some(deadline) => {
+                let renewed = timeout_at(deadline, self.renew(&held)).await;
+                renewed.unwrap_or(None)
+            }
             None => Some(Vec::new()),
         };
         for lease in &held {
