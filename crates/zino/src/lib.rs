@@ -20,6 +20,7 @@ mod lenient;
 pub mod logging;
 pub mod memory;
 pub mod metrics;
+pub mod monitor;
 pub mod network;
 pub mod peer;
 pub mod postgres;
