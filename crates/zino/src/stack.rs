@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zot_wire::zino::Request;
+use zot_wire::zino::{Request, claims};
 
 use crate::agent_loop::AgentLoopService;
 use crate::config::Config;
@@ -11,12 +11,23 @@ use crate::daemon::{DaemonPeers, DaemonService};
 use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::memory::MemoryService;
+use crate::memory::{ClaimsService, MemoryService};
 use crate::network::identity::LiveIdentity;
 use crate::peer::Peer;
 use crate::router::RouterService;
 use crate::service::{AnyService, Service};
 use crate::system_prompt::SystemPromptService;
+
+/// In this order, every service comes after those it calls.
+const BUILD_ORDER: [ServiceKind; ServiceKind::ALL.len()] = [
+    ServiceKind::Router,
+    ServiceKind::SystemPrompt,
+    ServiceKind::Memory,
+    ServiceKind::Executor,
+    ServiceKind::Context,
+    ServiceKind::AgentLoop,
+    ServiceKind::Daemon,
+];
 
 /// Builds services and connects them to each other.
 pub struct Stack<'a> {
@@ -53,10 +64,7 @@ impl<'a> Stack<'a> {
                 _ => format!("{}: {error}", kind.name()),
             })
         };
-        // In this order, every service comes after those it calls.
-        let kinds = ServiceKind::ALL
-            .into_iter()
-            .filter(|kind| kinds.contains(kind));
+        let kinds = BUILD_ORDER.into_iter().filter(|kind| kinds.contains(kind));
         kinds.map(build).collect()
     }
 
@@ -76,8 +84,8 @@ impl<'a> Stack<'a> {
                 keep(&mut self.built.system_prompt, service)
             }
             ServiceKind::Executor => {
-                let service =
-                    ExecutorService::new(config, log).map_err(|error| error.to_string())?;
+                let service = ExecutorService::new(config, log, self.claims())
+                    .map_err(|error| error.to_string())?;
                 keep(&mut self.built.executor, service)
             }
             ServiceKind::Memory => {
@@ -107,6 +115,14 @@ impl<'a> Stack<'a> {
                 Arc::new(DaemonService::new(config, log, peers))
             }
         })
+    }
+
+    /// Where `exc` claims the code it runs; `None` when no store is shared.
+    fn claims(&self) -> Option<Peer<claims::Request>> {
+        let local = self.built.memory.as_ref();
+        let local = local.map(|memory| Arc::new(ClaimsService::new(Arc::clone(memory))));
+        let is_shared = self.config.holds_channels();
+        is_shared.then(|| self.peer(ServiceKind::Memory, &local))
     }
 
     pub fn log(&self, kind: ServiceKind) -> Log {
