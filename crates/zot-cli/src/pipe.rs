@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use zot_rpc::{Exit, ServeOptions, serve};
+use zot_rpc::{Connection, Exit, ServeOptions, serve};
 use zot_sdk::{Persistence, Runtime};
 use zot_stdio::executor;
 
@@ -32,10 +32,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
         warn(runtime.warnings());
-        Ok::<_, Failure>(serve(runtime, options, idle).await?)
+        let connection = Connection::standard(idle)?;
+        Ok::<_, Failure>(serve(runtime, connection, options).await?)
     })??;
     match exit {
-        Exit::Finished => Ok(ExitCode::SUCCESS),
+        Exit::Finished | Exit::Stopped => Ok(ExitCode::SUCCESS),
         Exit::Signalled(signal) => Ok(ExitCode::from(signal.exit_code())),
         Exit::BadToken => Err(Failure::failed("rpc: bad auth token")),
         Exit::ReaderGone => Err(Failure::reader_gone()),

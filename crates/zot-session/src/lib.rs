@@ -18,6 +18,7 @@ mod portable;
 mod reader;
 mod recent;
 mod record;
+mod replica;
 mod report;
 mod search;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use meta::SessionMeta;
 pub use portable::{Exported, export, import};
 pub use reader::{Session, TurnUsage, View, read};
 pub use recent::last_prompts;
+pub use replica::Replica;
 pub use report::{DamagedLine, ReadReport, TornTail};
 pub use search::{Hit, search};
 /// The vocabulary of what sessions hold.
