@@ -1,9 +1,8 @@
 //! `zot rpc`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use zot_rpc::{Connection, Exit, ServeOptions, serve};
+use zot_rpc::{Connection, Exit, ServeOptions, UNANNOUNCED_CONFIRM_TIMEOUT, serve};
 use zot_sdk::{Persistence, Runtime};
 use zot_stdio::executor;
 
@@ -11,12 +10,6 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
-
-/// How long a tool call waits for confirmation by a client that may not support confirmations: long
-/// enough for a user whose client does support them, but has not announced it.
-///
-/// Limit: the call is refused if the client has not announced that it confirms calls.
-const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =

@@ -40,6 +40,12 @@ const UNREAD_TIME: Duration = Duration::from_secs(30);
 /// Limit: a closed input is noticed after at most this long while commands wait.
 const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long a tool call waits for confirmation by a client that may not support confirmations: long
+/// enough for a user whose client does support them, but has not announced it.
+///
+/// Limit: the call is refused if the client has not announced that it confirms calls.
+pub const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Options of the server.
 #[derive(Default)]
 pub struct ServeOptions {

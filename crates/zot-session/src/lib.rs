@@ -30,6 +30,7 @@ pub use checkpoint::{
 pub use error::SessionError;
 pub use export::{html, markdown};
 pub use fork::{ForkError, fork};
+pub use id::random_id;
 pub use library::{FindError, Library, Scope, Summary};
 pub use lock::{Holder, check_free};
 pub use log::SessionLog;
