@@ -26,8 +26,9 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    /// Starts a program that `end_signal` ends at once.
+    /// Starts a program that `end_signal` ends at once, as the user of the command `shell`, which is `sh`.
     pub(crate) fn start(
+        mut shell: Command,
         program: &Path,
         arguments: &[&OsStr],
         directory: &Path,
@@ -38,8 +39,7 @@ impl Guarded {
             .create(true)
             .open(directory.join("log"))
             .expect("open the server's log");
-        let mut command = unprivileged(Path::new("sh"));
-        command
+        shell
             .args(["-c", GUARD, "guard"])
             .arg(directory)
             .arg(end_signal)
@@ -51,7 +51,7 @@ impl Guarded {
             .stderr(log)
             .process_group(0);
         Self {
-            guard: command.spawn().expect("start sh"),
+            guard: shell.spawn().expect("start sh"),
             end_signal,
         }
     }
@@ -76,8 +76,8 @@ impl Drop for Guarded {
     }
 }
 
-/// Finds a program below `directories` or in `$PATH`; fails by name.
-pub(crate) fn find_program(name: &str, directories: &[PathBuf]) -> PathBuf {
+/// Finds a program below `directories` or in `$PATH`; fails by name, with the package to install.
+pub(crate) fn find_program(name: &str, package: &str, directories: &[PathBuf]) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     directories
@@ -88,7 +88,7 @@ pub(crate) fn find_program(name: &str, directories: &[PathBuf]) -> PathBuf {
         .map(|directory| directory.join(name))
         .find(|program| program.is_file())
         .unwrap_or_else(|| {
-            panic!("{name} is missing: apt-get install postgresql pgbouncer, or add it to $PATH")
+            panic!("{name} is missing: apt-get install {package}, or add it to $PATH")
         })
 }
 

@@ -1,5 +1,6 @@
 //! Test support: a scripted model server, scripted extensions, the `zot` binary over real pipes, recorded
-//! sessions of the original with the comparison that replays them, and throw-away databases.
+//! sessions of the original with the comparison that replays them, and throw-away databases and message
+//! servers.
 //!
 //! Nothing here depends on zot's internals: it talks to zot through sockets and pipes only.
 #![expect(
@@ -11,6 +12,7 @@
 mod extension;
 mod guarded;
 pub mod hostile_extension;
+pub mod nats;
 pub mod network;
 pub mod postgres;
 pub mod process;

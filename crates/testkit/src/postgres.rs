@@ -87,7 +87,7 @@ impl Postgres {
 
     /// Starts a cluster; fails by name if PostgreSQL is not installed.
     pub fn with(options: &PostgresOptions) -> Self {
-        let programs = find_program("initdb", &installations());
+        let programs = find_program("initdb", "postgresql", &installations());
         let programs = programs.canonicalize().expect("resolve initdb");
         let programs = programs.parent().expect("the programs' directory");
         // A socket's path must be short, and the user postgres must be able to reach it.
@@ -154,7 +154,9 @@ impl Postgres {
         let program = self.programs.join("postgres");
         let data = self.data();
         let arguments = [OsStr::new("-D"), data.as_os_str()];
-        self.server = Some(Guarded::start(&program, &arguments, self.path(), "QUIT"));
+        let shell = unprivileged(Path::new("sh"));
+        let server = Guarded::start(shell, &program, &arguments, self.path(), "QUIT");
+        self.server = Some(server);
         let deadline = Instant::now() + START_TIME;
         while !self.is_ready() {
             if Instant::now() > deadline {
@@ -187,7 +189,8 @@ impl Postgres {
 
     /// Runs statements in a database and returns their rows, columns separated by `|`.
     pub fn sql(&self, database: &str, statements: &str) -> String {
-        let mut psql = Command::new(find_program("psql", std::slice::from_ref(&self.programs)));
+        let programs = std::slice::from_ref(&self.programs);
+        let mut psql = Command::new(find_program("psql", "postgresql", programs));
         psql.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only"])
             .args(["--set=ON_ERROR_STOP=1", "--file=-"])
             .arg(self.url("postgres", database))

@@ -6,6 +6,7 @@ mod hold;
 #[cfg(test)]
 mod tests;
 
+use tokio::time::Instant;
 use zot_conversation::BoxFuture;
 use zot_wire::zino::daemon::{Request, Response};
 use zot_wire::zino::{
@@ -15,6 +16,7 @@ use zot_wire::zino::{
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
+use crate::metrics;
 use crate::peer::Peer;
 use crate::service::{Responses, Service};
 use crate::unique_name::unique_name;
@@ -82,6 +84,9 @@ impl DaemonService {
             Err(_) if !self.config.holds_channels() => None,
             stored => stored.err(),
         };
+        if unsaved.is_some() {
+            metrics::UNSAVED_TURNS.add_one();
+        }
         responses.finish(finished.into_response(unsaved)).await;
     }
 
@@ -153,7 +158,10 @@ impl DaemonService {
             call: hold.as_ref().map(|_| unique_name()),
             hold,
         };
-        let error = match self.peers.memory.ask(request).await {
+        let began = Instant::now();
+        let answer = self.peers.memory.ask(request).await;
+        metrics::APPEND_SECONDS.record(began.elapsed());
+        let error = match answer {
             Ok(response) => match response.as_failure() {
                 Some(failure) => failure.message.clone().unwrap_or_default(),
                 None => return Ok(()),

@@ -4,6 +4,7 @@
 //! calls one, over its socket or directly within one process.
 
 pub mod agent_loop;
+pub mod bus;
 pub mod config;
 pub mod context;
 pub mod daemon;
@@ -17,8 +18,11 @@ pub mod kind;
 mod lenient;
 pub mod logging;
 pub mod memory;
+pub mod metrics;
+pub mod monitor;
 pub mod network;
 pub mod peer;
+pub mod postgres;
 pub mod program;
 mod request_line;
 pub mod router;

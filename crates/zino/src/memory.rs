@@ -19,6 +19,7 @@ use zot_wire::zino::{ErrorCode, Response as _};
 use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
+use crate::postgres::TargetError;
 use crate::service::{HungUp, Responses, Service};
 
 use files::FileStore;
@@ -27,7 +28,7 @@ use postgres::PostgresStore;
 
 pub use error::StoreError;
 pub use files::TornFiles;
-pub use postgres::{Contents, Database, Migrated, Present, TargetError, Trouble};
+pub use postgres::{Contents, Database, Present};
 
 /// How many frames wait for the caller.
 ///
@@ -106,6 +107,16 @@ impl Service for MemoryService {
                     runtime.block_on(serve_database(store, log, stop));
                 }
             }
+        }
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        match &self.0 {
+            Store::Files(_) => Box::pin(std::future::ready(Ok(()))),
+            Store::Postgres(store) => Box::pin(async move {
+                let reached = store.reach().await;
+                reached.map_err(|error| error.to_string())
+            }),
         }
     }
 

@@ -30,7 +30,7 @@ use crate::service::{Responses, Service};
 use route::{KeptCall, Route, RoutedCall};
 use socket::SocketCall;
 
-pub use error::{AddressError, AddressFailure, CallError, Unreachable};
+pub use error::{AddressError, AddressFailure, CallError, LinkError, Unreachable};
 
 const READ_BYTES: usize = 16 * 1024;
 
@@ -158,7 +158,7 @@ impl<R: Request> Peer<R> {
         match &self.target {
             Target::Local { service, log } => {
                 let (responses, frames) = Responses::channel();
-                let line = RequestLine::of_request(*log, &request);
+                let line = RequestLine::of_request(*log, service.kind(), &request);
                 let service = Arc::clone(service);
                 let work: BoxFuture<'static, ()> =
                     Box::pin(async move { service.handle(request, responses).await });
@@ -269,6 +269,7 @@ impl<T: Response> LocalCall<T> {
         })
         .await;
         if let Some(frame) = &frame {
+            self.line.answered();
             self.outcome = Outcome::of(frame);
         }
         frame

@@ -1,21 +1,24 @@
-//! The log line of a request, whichever way it arrived.
+//! The log line and the metrics of a request, whichever way it arrived.
 
 use std::fmt;
 
 use tokio::time::Instant;
-use zot_wire::zino::{Frame, Request, Response};
+use zot_wire::zino::{ErrorCode, Frame, Request, Response};
 
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
+use crate::metrics::{self, ErrorLabel, Running};
 
 /// How much of a peer's text is logged.
 const SHOWN_CHARACTERS: usize = 80;
 
-/// A request in progress. Nothing of it is kept when its line would not be written.
+/// A request in progress. Its subject is only kept when its line will be written.
 pub(crate) struct RequestLine {
     log: Log,
     began: Instant,
     subject: Option<Subject>,
+    running: Running,
+    is_answered: bool,
 }
 
 struct Subject {
@@ -29,29 +32,34 @@ pub(crate) enum Outcome {
     #[default]
     NoResponse,
     Ok,
-    Error(String),
+    Error {
+        code: Option<ErrorCode>,
+        message: String,
+    },
     HungUp,
 }
 
 impl RequestLine {
     /// Begins the line of a request that came over a socket, valid or not.
     pub(crate) fn of_frame(log: Log, service: ServiceKind, frame: &Frame) -> Self {
-        Self::begin(log, || Subject::of_frame(service, frame))
+        Self::begin(log, service, || Subject::of_frame(service, frame))
     }
 
     /// Begins the line of a request from a service of this process.
-    pub(crate) fn of_request(log: Log, request: &impl Request) -> Self {
-        Self::begin(log, || Subject {
+    pub(crate) fn of_request(log: Log, service: ServiceKind, request: &impl Request) -> Self {
+        Self::begin(log, service, || Subject {
             kind: request.type_name().to_owned(),
             channel: request.channel_id().map(printable),
         })
     }
 
-    fn begin(log: Log, subject: impl FnOnce() -> Subject) -> Self {
+    fn begin(log: Log, service: ServiceKind, subject: impl FnOnce() -> Subject) -> Self {
         Self {
             log,
             began: Instant::now(),
             subject: log.writes(Level::Info).then(subject),
+            running: metrics::of(service).begin(),
+            is_answered: false,
         }
     }
 
@@ -61,7 +69,20 @@ impl RequestLine {
         self
     }
 
+    /// Notes that a frame of the response is there; only the first one counts.
+    pub(crate) fn answered(&mut self) {
+        if !self.is_answered {
+            self.is_answered = true;
+            self.running
+                .service()
+                .record_first_frame(self.began.elapsed());
+        }
+    }
+
     pub(crate) fn end(&self, outcome: &Outcome) {
+        if let Some(label) = outcome.label() {
+            self.running.service().count_error(label);
+        }
         if let Some(subject) = &self.subject {
             self.log.info(format_args!(
                 "{subject} duration_ms={:.1} outcome={outcome}",
@@ -72,7 +93,11 @@ impl RequestLine {
 }
 
 /// Logs the line of a request that could not be read.
-pub(crate) fn refused(log: Log, began: Instant, reason: &str) {
+pub(crate) fn refused(log: Log, service: ServiceKind, began: Instant, reason: &str) {
+    metrics::of(service)
+        .begin()
+        .service()
+        .count_error(ErrorLabel::Refused);
     log.warning(format_args!(
         "type=? duration_ms={:.1} outcome=refused: {}",
         milliseconds(began),
@@ -84,8 +109,24 @@ impl Outcome {
     /// The outcome that the last frame of a response stands for.
     pub(crate) fn of(response: &impl Response) -> Self {
         match response.as_failure() {
-            Some(failure) => Self::Error(printable(failure.message.as_deref().unwrap_or(""))),
+            Some(failure) => Self::Error {
+                code: failure.code,
+                message: printable(failure.message.as_deref().unwrap_or("")),
+            },
             None => Self::Ok,
+        }
+    }
+
+    /// How it is counted, unless it is good.
+    fn label(&self) -> Option<ErrorLabel> {
+        match self {
+            Self::Ok => None,
+            Self::NoResponse => Some(ErrorLabel::NoResponse),
+            Self::HungUp => Some(ErrorLabel::HungUp),
+            Self::Error { code: None, .. } => Some(ErrorLabel::Error),
+            Self::Error {
+                code: Some(code), ..
+            } => Some(ErrorLabel::of_code(code.name())),
         }
     }
 }
@@ -95,7 +136,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::NoResponse => formatter.write_str("no response"),
             Self::Ok => formatter.write_str("ok"),
-            Self::Error(message) => write!(formatter, "error: {message}"),
+            Self::Error { message, .. } => write!(formatter, "error: {message}"),
             Self::HungUp => formatter.write_str("hung up"),
         }
     }

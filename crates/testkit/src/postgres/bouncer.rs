@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::{Postgres, START_TIME};
-use crate::guarded::{Guarded, find_program, hand_over};
+use crate::guarded::{Guarded, find_program, hand_over, unprivileged};
 
 const PORT: u16 = 6432;
 
@@ -23,7 +23,7 @@ impl PgBouncer {
     /// Starts it in transaction mode with at most `connections` to the server; fails by name if it is not
     /// installed.
     pub fn start(postgres: &Postgres, connections: usize) -> Self {
-        let program = find_program("pgbouncer", &[]);
+        let program = find_program("pgbouncer", "pgbouncer", &[]);
         let directory = tempfile::Builder::new()
             .prefix("zot-bouncer-")
             .tempdir_in("/tmp")
@@ -44,7 +44,8 @@ impl PgBouncer {
         );
         fs::write(&configuration, text).expect("configure pgbouncer");
         let arguments: [&OsStr; 1] = [configuration.as_os_str()];
-        let server = Guarded::start(&program, &arguments, path, "TERM");
+        let shell = unprivileged(Path::new("sh"));
+        let server = Guarded::start(shell, &program, &arguments, path, "TERM");
         wait_for_socket(path);
         Self {
             _server: server,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use zot_wire::zino::ErrorCode;
 
-use super::postgres::{Contents, Trouble};
+use super::postgres::Contents;
+use crate::postgres::{Refusal, Unavailable};
 
 /// Why stored memory cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -32,8 +33,8 @@ pub enum StoreError {
     Full,
     #[error("call, owner and fence need a database: set [store] url, or leave them out")]
     NeedsDatabase,
-    #[error("{place}: {trouble}")]
-    Unavailable { place: String, trouble: Trouble },
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
     #[error("another turn is writing to the channel {0:?}: try again when it has ended")]
     ChannelBusy(String),
     #[error(
@@ -52,13 +53,29 @@ impl StoreError {
         }
     }
 
+    /// The error of a refused request about a channel.
+    pub(super) fn of_refusal(refusal: Refusal, channel: &str) -> Self {
+        match refusal {
+            Refusal::Moved => Self::Moved(channel.to_owned()),
+            Refusal::Busy => Self::ChannelBusy(channel.to_owned()),
+            Refusal::Full => Self::Full,
+            Refusal::Unavailable(error) => error.into(),
+        }
+    }
+
     /// The code for programs, where there is one.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
-            Self::Unavailable { .. } | Self::Stopped => Some(ErrorCode::StoreUnavailable),
+            Self::Unavailable(_) | Self::Stopped => Some(ErrorCode::StoreUnavailable),
             Self::ChannelBusy(_) => Some(ErrorCode::ChannelBusy),
             Self::Moved(_) => Some(ErrorCode::Moved),
             _ => None,
         }
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        Self::of_refusal(refusal, "")
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::config::Config;
-use crate::memory::{Database, Migrated, Present, StoreError, TargetError};
+use crate::memory::{Database, Present, StoreError};
+use crate::postgres::{Migrated, TargetError};
 
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {

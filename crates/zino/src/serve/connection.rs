@@ -54,7 +54,7 @@ pub(crate) async fn serve_connection<S: Service>(
         Ok(frame) => frame,
         Err(BadRequest::Absent) => return,
         Err(BadRequest::Reportable(message)) => {
-            request_line::refused(log, began, &message);
+            request_line::refused(log, service.kind(), began, &message);
             let refusal = any_service::Response::error(message);
             if write(&mut stream, &refusal).await.is_ok() {
                 discard_rest(&mut stream).await;
@@ -66,8 +66,8 @@ pub(crate) async fn serve_connection<S: Service>(
             return;
         }
     };
-    let line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
-    let outcome = respond(&mut stream, service, frame).await;
+    let mut line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
+    let outcome = respond(&mut stream, service, frame, &mut line).await;
     line.end(&outcome);
     // Peers seldom send anything after the request.
     if stream.try_read(&mut [0]).is_ok_and(|count| count > 0) {
@@ -75,11 +75,16 @@ pub(crate) async fn serve_connection<S: Service>(
     }
 }
 
-async fn respond<S: Service>(stream: &mut UnixStream, service: &S, frame: Frame) -> Outcome {
+async fn respond<S: Service>(
+    stream: &mut UnixStream,
+    service: &S,
+    frame: Frame,
+    line: &mut RequestLine,
+) -> Outcome {
     let immediate = match any_service::Request::of(&frame) {
         Some(probe) => probe_response(probe, service.kind()),
         None => match S::Request::read(frame) {
-            Ok(request) => return stream_response(stream, service, request).await,
+            Ok(request) => return stream_response(stream, service, request, line).await,
             Err(error) => any_service::Response::error(error.to_string()),
         },
     };
@@ -162,6 +167,7 @@ async fn stream_response<S: Service>(
     stream: &mut UnixStream,
     service: &S,
     request: S::Request,
+    line: &mut RequestLine,
 ) -> Outcome {
     let (responses, mut frames) = Responses::channel();
     let mut work = std::pin::pin!(service.handle(request, responses));
@@ -172,7 +178,10 @@ async fn stream_response<S: Service>(
             biased;
             frame = frames.recv() => match frame {
                 Some(frame) => match forward(stream, frame, &mut frames).await {
-                    Ok(last) => outcome = last,
+                    Ok(last) => {
+                        line.answered();
+                        outcome = last;
+                    }
                     Err(_) => return Outcome::HungUp,
                 },
                 None => return outcome,

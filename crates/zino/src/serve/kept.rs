@@ -99,7 +99,7 @@ impl KeptConnection {
                     return;
                 }
                 Err(NoRequest::Invalid(message)) => {
-                    request_line::refused(log, Instant::now(), &message);
+                    request_line::refused(log, service.kind(), Instant::now(), &message);
                     let refusal = any_service::Response::error(message);
                     if self.write_whole(&refusal).await.is_ok() {
                         self.discard_rest().await;
@@ -111,8 +111,8 @@ impl KeptConnection {
                     return;
                 }
             };
-            let line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
-            let outcome = self.respond(service, frame, options).await;
+            let mut line = RequestLine::of_frame(log, service.kind(), &frame).since(began);
+            let outcome = self.respond(service, frame, options, &mut line).await;
             line.end(&outcome);
             if matches!(outcome, Outcome::HungUp) {
                 return;
@@ -206,6 +206,7 @@ impl KeptConnection {
         service: &S,
         frame: Frame,
         options: ServeOptions,
+        line: &mut RequestLine,
     ) -> Outcome {
         let probe = any_service::Request::of(&frame);
         let purpose = match probe {
@@ -219,7 +220,7 @@ impl KeptConnection {
             }
             (None, Some(probe)) => super::connection::probe_response(probe, service.kind()),
             (None, None) => match S::Request::read(frame) {
-                Ok(request) => return self.stream_response(service, request).await,
+                Ok(request) => return self.stream_response(service, request, line).await,
                 Err(error) => any_service::Response::error(error.to_string()),
             },
         };
@@ -230,7 +231,12 @@ impl KeptConnection {
     }
 
     /// Sends the response of the service, and stops when the caller hangs up.
-    async fn stream_response<S: Service>(&mut self, service: &S, request: S::Request) -> Outcome {
+    async fn stream_response<S: Service>(
+        &mut self,
+        service: &S,
+        request: S::Request,
+        line: &mut RequestLine,
+    ) -> Outcome {
         let (responses, mut frames) = Responses::channel();
         let mut work = std::pin::pin!(service.handle(request, responses));
         let mut working = true;
@@ -243,10 +249,13 @@ impl KeptConnection {
                         Some(frame) => self.forward(frame, &mut frames).await,
                         None => self.send(END).await.map(|()| (outcome, Progress::Ended)),
                     };
-                    match forwarded {
-                        Ok((last, Progress::Ended)) => return last,
-                        Ok((last, Progress::Continues)) => outcome = last,
-                        Err(_) => return Outcome::HungUp,
+                    let Ok((last, progress)) = forwarded else {
+                        return Outcome::HungUp;
+                    };
+                    line.answered();
+                    match progress {
+                        Progress::Ended => return last,
+                        Progress::Continues => outcome = last,
                     }
                 }
                 () = &mut work, if working => working = false,

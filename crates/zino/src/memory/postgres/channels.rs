@@ -9,13 +9,12 @@ use tokio_postgres::Row;
 use zot_wire::zino::Message;
 use zot_wire::zino::memory::{ChannelEntry, Hold};
 
-use super::pool::Refusal;
-use super::session::{byte_strings, integer, text};
-use super::{Efforts, PostgresStore};
+use super::PostgresStore;
 use crate::memory::MAX_INLINE_MESSAGES;
 use crate::memory::element::{Elements, StoredMessage};
 use crate::memory::error::StoreError;
 use crate::memory::stored::message;
+use crate::postgres::{Efforts, Refusal, byte_strings, escaped, integer, text, unescaped};
 
 /// The longest id of a channel: an index of PostgreSQL stores no more.
 ///
@@ -51,11 +50,11 @@ impl PostgresStore {
             Some(limit) => {
                 let wanted = i64::try_from(limit).unwrap_or(i64::MAX);
                 let parameters = [text(&key), integer(&wanted)];
-                let effort = self.efforts().read();
+                let effort = self.efforts.read();
                 self.pool.query(LAST_MESSAGES, &parameters, effort).await?
             }
             None => {
-                let effort = self.efforts().long_read();
+                let effort = self.efforts.long_read();
                 self.pool.query(ALL_MESSAGES, &[text(&key)], effort).await?
             }
         };
@@ -97,8 +96,8 @@ impl PostgresStore {
             let effort = Efforts { patience }.append();
             self.pool.query(statement, &parameters, effort)
         };
-        let rows = wait_while_busy(self.patience, append).await;
-        let rows = rows.map_err(|refusal| refusal.about(channel))?;
+        let rows = wait_while_busy(self.efforts.patience, append).await;
+        let rows = rows.map_err(|refusal| StoreError::of_refusal(refusal, channel))?;
         self.number(&rows)
     }
 
@@ -110,15 +109,15 @@ impl PostgresStore {
             let statement = "select zino_clear($1)::text";
             self.pool.query(statement, &parameters, effort)
         };
-        match wait_while_busy(self.patience, clear).await {
+        match wait_while_busy(self.efforts.patience, clear).await {
             Ok(_) => Ok(()),
-            Err(refusal) => Err(refusal.about(channel)),
+            Err(refusal) => Err(StoreError::of_refusal(refusal, channel)),
         }
     }
 
     pub(super) async fn list(&self) -> Result<Vec<ChannelEntry>, StoreError> {
         let statement = "select id, bytes from zino_channel where bytes is not null";
-        let effort = self.efforts().long_read();
+        let effort = self.efforts.long_read();
         let rows = self.pool.query(statement, &[], effort).await?;
         let entry = |row: &Row| {
             let bytes: i64 = row.try_get(1)?;
@@ -137,7 +136,7 @@ impl PostgresStore {
     /// The number that a function has returned.
     pub(super) fn number(&self, rows: &[Row]) -> Result<i64, StoreError> {
         let number = rows.first().map_or(Ok(0), |row| row.try_get(0));
-        number.map_err(|error| self.pool.unavailable(error))
+        Ok(number.map_err(|error| self.pool.unavailable(error))?)
     }
 }
 
@@ -179,23 +178,5 @@ pub(super) fn key(channel: &str) -> Result<Cow<'_, str>, StoreError> {
             length: key.len(),
             limit: MAX_DATABASE_CHANNEL_BYTES,
         }),
-    }
-}
-
-/// Texts of PostgreSQL cannot contain NUL: it and the character that stands for it are replaced.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    match text.contains(['\0', '\u{1}']) {
-        true => text
-            .replace('\u{1}', "\u{1}1")
-            .replace('\0', "\u{1}0")
-            .into(),
-        false => text.into(),
-    }
-}
-
-pub(super) fn unescaped(text: String) -> String {
-    match text.contains('\u{1}') {
-        true => text.replace("\u{1}0", "\0").replace("\u{1}1", "\u{1}"),
-        false => text,
     }
 }

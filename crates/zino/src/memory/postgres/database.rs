@@ -5,13 +5,9 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::pool::Pool;
-use super::schema::{self, Migrated};
-use super::session::Session;
-use super::target::{Target, TargetError};
-use super::trouble::Trouble;
 use crate::config::Config;
 use crate::memory::error::StoreError;
+use crate::postgres::{self, Connection, Migrated, Pool, Target, TargetError, Trouble};
 
 /// How long checking the database may take.
 ///
@@ -68,37 +64,43 @@ impl Database {
 
     /// Creates or updates the tables.
     pub async fn migrate(&self) -> Result<Migrated, StoreError> {
-        let mut session = self.pool.open().await?;
-        let migrated = schema::migrate(&mut session).await;
-        migrated.map_err(|trouble| self.pool.unavailable(trouble))
+        let mut connection = self.pool.open().await?;
+        let migrated = postgres::migrate(&mut connection).await;
+        Ok(migrated.map_err(|trouble| self.pool.unavailable(trouble))?)
     }
 
     /// Checks that the database can be used, and counts what is in it.
     pub async fn check(&self) -> Result<Contents, StoreError> {
         let checked = async {
-            let mut session = self.open().await?;
-            self.contents(&mut session).await
+            let mut connection = self.open().await?;
+            self.contents(&mut connection).await
         };
         match timeout(DATABASE_CHECK_TIME, checked).await {
             Ok(checked) => checked,
-            Err(_) => Err(self.pool.unavailable(Trouble::Silent(DATABASE_CHECK_TIME))),
+            Err(_) => {
+                let trouble = Trouble::Silent(DATABASE_CHECK_TIME);
+                Err(self.pool.unavailable(trouble).into())
+            }
         }
     }
 
     /// Opens a connection to a database with the right tables.
-    pub(super) async fn open(&self) -> Result<Session, StoreError> {
-        let mut session = self.pool.open().await?;
-        let checked = schema::check(&mut session).await;
+    pub(super) async fn open(&self) -> Result<Connection, StoreError> {
+        let mut connection = self.pool.open().await?;
+        let checked = postgres::check(&mut connection).await;
         checked.map_err(|trouble| self.pool.unavailable(trouble))?;
-        Ok(session)
+        Ok(connection)
     }
 
-    pub(super) async fn contents(&self, session: &mut Session) -> Result<Contents, StoreError> {
+    pub(super) async fn contents(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<Contents, StoreError> {
         let statement = "select
             (select count(*) from zino_channel where bytes is not null),
             (select count(*) from zino_memory),
             exists (select from zino_soft)";
-        let rows = session.query(statement, &[]).await;
+        let rows = connection.query(statement, &[]).await;
         let rows = rows.map_err(|error| self.pool.unavailable(error))?;
         let contents = rows.first().map(|row| {
             Ok(Contents {

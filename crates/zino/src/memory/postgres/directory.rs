@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_postgres::Row;
 
-use super::channels::{key, unescaped};
+use super::channels::key;
 use super::database::{Contents, Database};
-use super::session::{Parameter, Session, byte_strings, bytes, integer, text};
 use crate::memory::error::StoreError;
 use crate::memory::files::{FileStore, RawPart, is_vacant};
+use crate::postgres::{Connection, Parameter, byte_strings, bytes, integer, text, unescaped};
 
 /// How many parts wait for the other side.
 ///
@@ -43,13 +43,13 @@ impl Database {
         let stored = self.store_parts(parts, present).await;
         let read = reading.await.unwrap_or(Err(StoreError::Stopped));
         // Without a commit, nothing has changed.
-        let (mut session, is_empty) = stored?;
+        let (mut connection, is_empty) = stored?;
         read?;
         if is_empty {
             return Err(StoreError::NothingToImport(directory.to_owned()));
         }
-        let contents = self.contents(&mut session).await?;
-        self.run(&mut session, "commit").await?;
+        let contents = self.contents(&mut connection).await?;
+        self.run(&mut connection, "commit").await?;
         Ok(contents)
     }
 
@@ -58,13 +58,13 @@ impl Database {
         &self,
         mut parts: Receiver<RawPart>,
         present: Present,
-    ) -> Result<(Session, bool), StoreError> {
-        let mut session = self.open().await?;
+    ) -> Result<(Connection, bool), StoreError> {
+        let mut connection = self.open().await?;
         let begin = "begin; set local lock_timeout = '10s'; lock table zino_channel, zino_entry, \
                      zino_memory, zino_memory_state, zino_soft, zino_file \
                      in exclusive mode";
-        self.run(&mut session, begin).await?;
-        let contents = self.contents(&mut session).await?;
+        self.run(&mut connection, begin).await?;
+        let contents = self.contents(&mut connection).await?;
         if present == Present::Keep && !contents.is_empty() {
             return Err(StoreError::NotEmpty {
                 place: self.place().to_owned(),
@@ -74,7 +74,7 @@ impl Database {
         let empty = "delete from zino_channel; delete from zino_entry; delete from zino_memory; \
                      delete from zino_soft; delete from zino_file; update zino_memory_state \
                      set epoch = gen_random_uuid(), next_id = 0, change = 0";
-        self.run(&mut session, empty).await?;
+        self.run(&mut connection, empty).await?;
         let mut channel = None;
         let mut is_empty = true;
         while let Some(part) = parts.recv().await {
@@ -83,12 +83,13 @@ impl Database {
                 RawPart::Names(content) => {
                     let statement = "insert into zino_file (name, content) values ($1, $2)";
                     let parameters = [text(&NAME_LIST), bytes(&content)];
-                    self.query(&mut session, statement, &parameters).await?;
+                    self.query(&mut connection, statement, &parameters).await?;
                 }
                 RawPart::Channel(id) => {
                     let key = key(&id)?.into_owned();
                     let statement = "insert into zino_channel (id, bytes) values ($1, 2)";
-                    self.query(&mut session, statement, &[text(&key)]).await?;
+                    self.query(&mut connection, statement, &[text(&key)])
+                        .await?;
                     channel = Some(key);
                 }
                 RawPart::Memories => channel = None,
@@ -96,22 +97,22 @@ impl Database {
                     Some(key) => {
                         let statement = "select zino_append($1, null, null, null, $2)";
                         let parameters = [text(key), byte_strings(&elements)];
-                        self.query(&mut session, statement, &parameters).await?;
+                        self.query(&mut connection, statement, &parameters).await?;
                     }
                     None => {
                         let statement = "select zino_store_memories(null, $1)";
                         let parameters = [byte_strings(&elements)];
-                        self.query(&mut session, statement, &parameters).await?;
+                        self.query(&mut connection, statement, &parameters).await?;
                     }
                 },
                 RawPart::Soft(content) => {
                     let statement = "select zino_set_soft($1)::text";
-                    self.query(&mut session, statement, &[bytes(&content)])
+                    self.query(&mut connection, statement, &[bytes(&content)])
                         .await?;
                 }
             }
         }
-        Ok((session, is_empty))
+        Ok((connection, is_empty))
     }
 
     /// Copies the database, as it is at one moment, into an empty directory.
@@ -119,14 +120,14 @@ impl Database {
         if !is_vacant(directory)? {
             return Err(StoreError::DirectoryNotEmpty(directory.to_owned()));
         }
-        let mut session = self.open().await?;
+        let mut connection = self.open().await?;
         let begin = "begin isolation level repeatable read read only";
-        self.run(&mut session, begin).await?;
-        let contents = self.contents(&mut session).await?;
+        self.run(&mut connection, begin).await?;
+        let contents = self.contents(&mut connection).await?;
         let files = FileStore::new(directory);
         let (sender, parts) = mpsc::channel(RAW_PARTS_AHEAD);
         let writing = tokio::task::spawn_blocking(move || files.write_raw(parts));
-        let sent = self.send_parts(&mut session, sender).await;
+        let sent = self.send_parts(&mut connection, sender).await;
         match writing.await {
             Ok(written) => written?,
             Err(_) => return Err(StoreError::Stopped),
@@ -136,16 +137,19 @@ impl Database {
 
     async fn send_parts(
         &self,
-        session: &mut Session,
+        connection: &mut Connection,
         parts: Sender<RawPart>,
     ) -> Result<(), StoreError> {
         let send = async |part| parts.send(part).await.map_err(|_| StoreError::Stopped);
         let statement = "select content from zino_file where name = $1";
-        for row in self.query(session, statement, &[text(&NAME_LIST)]).await? {
+        for row in self
+            .query(connection, statement, &[text(&NAME_LIST)])
+            .await?
+        {
             send(RawPart::Names(self.column(&row, 0)?)).await?;
         }
         let statement = "select id from zino_channel where bytes is not null order by id";
-        for row in self.query(session, statement, &[]).await? {
+        for row in self.query(connection, statement, &[]).await? {
             let key: String = self.column(&row, 0)?;
             send(RawPart::Channel(unescaped(key.clone()))).await?;
             let statement = "select sequence, messages from zino_entry
@@ -153,7 +157,7 @@ impl Database {
             let mut last = 0_i64;
             loop {
                 let parameters = [text(&key), integer(&last), integer(&EXPORTED_ROWS_AT_ONCE)];
-                let rows = self.query(session, statement, &parameters).await?;
+                let rows = self.query(connection, statement, &parameters).await?;
                 let Some(row) = rows.last() else { break };
                 last = self.column(row, 0)?;
                 for row in &rows {
@@ -161,9 +165,9 @@ impl Database {
                 }
             }
         }
-        self.send_memories(session, &parts).await?;
+        self.send_memories(connection, &parts).await?;
         for row in self
-            .query(session, "select content from zino_soft", &[])
+            .query(connection, "select content from zino_soft", &[])
             .await?
         {
             send(RawPart::Soft(self.column(&row, 0)?)).await?;
@@ -173,7 +177,7 @@ impl Database {
 
     async fn send_memories(
         &self,
-        session: &mut Session,
+        connection: &mut Connection,
         parts: &Sender<RawPart>,
     ) -> Result<(), StoreError> {
         let send = async |part| parts.send(part).await.map_err(|_| StoreError::Stopped);
@@ -181,7 +185,7 @@ impl Database {
         let mut last = -1_i64;
         loop {
             let parameters = [integer(&last), integer(&EXPORTED_ROWS_AT_ONCE)];
-            let rows = self.query(session, statement, &parameters).await?;
+            let rows = self.query(connection, statement, &parameters).await?;
             let Some(row) = rows.last() else {
                 return Ok(());
             };
@@ -197,17 +201,17 @@ impl Database {
 
     async fn query(
         &self,
-        session: &mut Session,
+        connection: &mut Connection,
         statement: &str,
         parameters: &[Parameter<'_>],
     ) -> Result<Vec<Row>, StoreError> {
-        let rows = session.query(statement, parameters).await;
-        rows.map_err(|error| self.pool.unavailable(error))
+        let rows = connection.query(statement, parameters).await;
+        Ok(rows.map_err(|error| self.pool.unavailable(error))?)
     }
 
-    async fn run(&self, session: &mut Session, statements: &str) -> Result<(), StoreError> {
-        let ran = session.run(statements).await;
-        ran.map_err(|error| self.pool.unavailable(error))
+    async fn run(&self, connection: &mut Connection, statements: &str) -> Result<(), StoreError> {
+        let ran = connection.run(statements).await;
+        Ok(ran.map_err(|error| self.pool.unavailable(error))?)
     }
 
     fn column<'row, T: tokio_postgres::types::FromSql<'row>>(
@@ -215,7 +219,7 @@ impl Database {
         row: &'row Row,
         column: usize,
     ) -> Result<T, StoreError> {
-        row.try_get(column)
-            .map_err(|error| self.pool.unavailable(error))
+        let column = row.try_get(column);
+        Ok(column.map_err(|error| self.pool.unavailable(error))?)
     }
 }

@@ -7,14 +7,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::{Error as PostgresError, Row};
 use zot_wire::zino::memory::FoundMemory;
 
-use super::Efforts;
-use super::channels::escaped;
-use super::pool::{Effort, Pool};
-use super::session::{byte_strings, bytes, integer, integers, text};
 use crate::memory::element::{Elements, Memory, NO_MEMORY};
 use crate::memory::error::StoreError;
 use crate::memory::index::{Index, Wanted};
 use crate::memory::stored::{self, NewMemory, add_to_index, found_memory};
+use crate::postgres::{
+    Effort, Efforts, Pool, byte_strings, bytes, escaped, integer, integers, text,
+};
 use crate::unique_name::unique_name;
 
 /// How many memories are read with one statement.
@@ -156,7 +155,7 @@ impl HardMemories {
         let rows = self.page(first, count, effort).await?;
         let memory = |row: &Row| entry(row).map(|(_, body)| stored::memory(body));
         let memories: Result<_, PostgresError> = rows.iter().map(memory).collect();
-        memories.map_err(|error| self.pool.unavailable(error))
+        Ok(memories.map_err(|error| self.pool.unavailable(error))?)
     }
 
     /// Brings the index up to date with what anybody has stored before.
@@ -259,7 +258,9 @@ impl HardMemories {
     ) -> Result<OwnedSemaphorePermit, StoreError> {
         let state = Arc::clone(&self.state);
         let changed = in_background(move || change(&mut write(&state).index).map(|()| permit));
-        changed.await?.map_err(|error| self.pool.unavailable(error))
+        Ok(changed
+            .await?
+            .map_err(|error| self.pool.unavailable(error))?)
     }
 
     /// Returns up to where the table could be read now.
@@ -275,7 +276,7 @@ impl HardMemories {
                 change: row.try_get(1)?,
             })
         };
-        seen().map_err(|error: PostgresError| self.pool.unavailable(error))
+        Ok(seen().map_err(|error: PostgresError| self.pool.unavailable(error))?)
     }
 
     async fn page(

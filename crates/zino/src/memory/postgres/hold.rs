@@ -8,12 +8,11 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use zot_wire::zino::memory::Response;
 
-use super::channels::{FIRST_BUSY_PAUSE, LONGEST_BUSY_PAUSE, escaped, key};
-use super::pool::{Effort, Pool, Refusal, Repeat};
-use super::session::{integer, seconds, text};
-use super::{Efforts, PostgresStore};
+use super::PostgresStore;
+use super::channels::{FIRST_BUSY_PAUSE, LONGEST_BUSY_PAUSE, key};
 use crate::memory::RequestError;
 use crate::memory::error::StoreError;
+use crate::postgres::{Effort, Efforts, Pool, Refusal, Repeat, escaped, integer, seconds, text};
 use crate::service::Responses;
 use crate::unique_name::unique_name;
 
@@ -84,7 +83,7 @@ impl PostgresStore {
         let _guard = hung_up.clone().drop_guard();
         let lease = Lease {
             pool: Arc::clone(&self.pool),
-            efforts: self.efforts(),
+            efforts: self.efforts,
             times: self.times,
             key: key(&channel)?.into_owned(),
             channel,
@@ -141,7 +140,9 @@ impl Lease {
         let fence = match self.take_when_free(fence, &hung_up).await {
             Ok(fence) => fence,
             Err(refusal) => {
-                let _ = news.send(Err(refusal.about(&self.channel))).await;
+                let _ = news
+                    .send(Err(StoreError::of_refusal(refusal, &self.channel)))
+                    .await;
                 return;
             }
         };
@@ -149,7 +150,9 @@ impl Lease {
         match self.renew_until(fence, &hung_up).await {
             Ok(()) => self.release(fence).await,
             Err(refusal) => {
-                let _ = news.send(Err(refusal.about(&self.channel))).await;
+                let _ = news
+                    .send(Err(StoreError::of_refusal(refusal, &self.channel)))
+                    .await;
             }
         }
     }

@@ -6,10 +6,10 @@ use zot_wire::zino::memory::{ExportedItem, ImportedItem, Response};
 
 use super::PostgresStore;
 use super::channels::{key, messages};
-use super::session::{integer, text};
 use crate::memory::RequestError;
 use crate::memory::error::StoreError;
 use crate::memory::stored::{NewMemory, TRANSFER_BATCH, exported_memory};
+use crate::postgres::{integer, text};
 use crate::service::{HungUp, Responses};
 use crate::unique_name::unique_name;
 
@@ -27,7 +27,7 @@ impl PostgresStore {
         for listed in self.list().await? {
             self.export_channel(listed.channel_id, &mut items).await?;
         }
-        let effort = self.efforts().long_read();
+        let effort = self.efforts.long_read();
         let mut known = 0;
         loop {
             let memories = self.hard.entries(known, TRANSFER_BATCH, effort).await?;
@@ -77,7 +77,7 @@ impl PostgresStore {
         let statement = "select sequence, messages from zino_entry
             where channel = $1 and sequence > $2 order by sequence limit $3";
         let parameters = [text(&key), integer(&last), integer(&APPENDS_READ_AT_ONCE)];
-        let effort = self.efforts().long_read();
+        let effort = self.efforts.long_read();
         Ok(self.pool.query(statement, &parameters, effort).await?)
     }
 
@@ -110,7 +110,7 @@ impl PostgresStore {
                     if more && memories.len() < TRANSFER_BATCH {
                         continue;
                     }
-                    let effort = self.efforts().append();
+                    let effort = self.efforts.append();
                     self.hard
                         .store(&std::mem::take(&mut memories), None, effort)
                         .await?;
@@ -122,7 +122,7 @@ impl PostgresStore {
     }
 
     fn broken<T>(&self, read: Result<T, tokio_postgres::Error>) -> Result<T, StoreError> {
-        read.map_err(|error| self.pool.unavailable(error))
+        Ok(read.map_err(|error| self.pool.unavailable(error))?)
     }
 }
 

@@ -9,7 +9,7 @@ use tokio_postgres::config::SslMode;
 use super::{ask, config, database, migrate, start};
 use crate::config::{Config, Store, StoreUrl};
 use crate::memory::MemoryService;
-use crate::memory::postgres::target::parse;
+use crate::postgres::parse;
 
 async fn soft(config: &Config) -> Value {
     ask(&start(config), json!({ "type": "get_soft" })).await

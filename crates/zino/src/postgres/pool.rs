@@ -8,70 +8,22 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::{Error as PostgresError, Row};
 
+use super::connection::{Connection, Parameter};
+use super::effort::{Effort, Repeat};
 use super::schema;
-use super::session::{Parameter, Session};
 use super::target::Target;
-use super::trouble::{Meaning, Trouble};
-use crate::memory::error::StoreError;
+use super::trouble::{Meaning, Refusal, Trouble, Unavailable};
 
 /// The pauses between attempts to reach the database.
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 
-/// When a statement may be sent again after the connection broke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Repeat {
-    /// It changes nothing that lasts.
-    Always,
-    /// It has a name, or is the same when it runs twice: whether it ran matters, but not how often.
-    Named,
-    /// Only if it certainly did not run.
-    IfUnsent,
-}
-
-/// How hard to try.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Effort {
-    pub(super) repeat: Repeat,
-    /// For how long the database may be away.
-    pub(super) away: Duration,
-    /// How long everything may take.
-    pub(super) limit: Duration,
-}
-
-/// Why a statement failed.
-#[derive(Debug)]
-pub(super) enum Refusal {
-    Moved,
-    Busy,
-    Full,
-    Unavailable(StoreError),
-}
-
-impl Refusal {
-    /// Returns the error of a request about a channel.
-    pub(super) fn about(self, channel: &str) -> StoreError {
-        match self {
-            Self::Moved => StoreError::Moved(channel.to_owned()),
-            Self::Busy => StoreError::ChannelBusy(channel.to_owned()),
-            Self::Full => StoreError::Full,
-            Self::Unavailable(error) => error,
-        }
-    }
-}
-
-impl From<Refusal> for StoreError {
-    fn from(refusal: Refusal) -> Self {
-        refusal.about("")
-    }
-}
-
 /// Connections to one database.
-pub(super) struct Pool {
+pub(crate) struct Pool {
     target: Target,
     permits: Semaphore,
     connections: usize,
-    idle: Mutex<Vec<Session>>,
+    idle: Mutex<Vec<Connection>>,
     /// Whether the last attempt to connect failed.
     is_away: AtomicBool,
 }
@@ -94,7 +46,7 @@ impl Failure {
 }
 
 impl Pool {
-    pub(super) fn new(target: Target, connections: usize) -> Self {
+    pub(crate) fn new(target: Target, connections: usize) -> Self {
         Self {
             target,
             permits: Semaphore::new(connections),
@@ -104,12 +56,12 @@ impl Pool {
         }
     }
 
-    pub(super) fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &Target {
         &self.target
     }
 
     /// Runs one statement, which is one transaction.
-    pub(super) async fn query(
+    pub(crate) async fn query(
         &self,
         statement: &str,
         parameters: &[Parameter<'_>],
@@ -146,11 +98,11 @@ impl Pool {
         parameters: &[Parameter<'_>],
         deadline: Instant,
     ) -> Result<Vec<Row>, Failure> {
-        let (_permit, mut session) = self.session(deadline).await?;
+        let (_permit, mut connection) = self.connection(deadline).await?;
         let began = Instant::now();
-        match timeout_at(deadline, session.query(statement, parameters)).await {
+        match timeout_at(deadline, connection.query(statement, parameters)).await {
             Ok(Ok(rows)) => {
-                self.keep(session);
+                self.keep(connection);
                 Ok(rows)
             }
             Ok(Err(error)) => {
@@ -158,7 +110,7 @@ impl Pool {
                 match meaning {
                     // Others have probably broken too.
                     Meaning::Disconnected => self.idle().clear(),
-                    _ => self.keep(session),
+                    _ => self.keep(connection),
                 }
                 Err(Failure {
                     trouble: error.into(),
@@ -178,7 +130,10 @@ impl Pool {
     }
 
     /// Returns a connection to a database with the right tables.
-    async fn session(&self, deadline: Instant) -> Result<(SemaphorePermit<'_>, Session), Failure> {
+    async fn connection(
+        &self,
+        deadline: Instant,
+    ) -> Result<(SemaphorePermit<'_>, Connection), Failure> {
         let began = Instant::now();
         let Ok(Ok(permit)) = timeout_at(deadline, self.permits.acquire()).await else {
             let trouble = match self.is_away.load(Ordering::Relaxed) {
@@ -196,14 +151,14 @@ impl Pool {
         let began = Instant::now();
         let deadline = deadline.min(began + self.target.connect_time);
         let opened = timeout_at(deadline, async {
-            let mut session = Session::open(&self.target).await?;
-            schema::check(&mut session).await.map(|()| session)
+            let mut connection = Connection::open(&self.target).await?;
+            schema::check(&mut connection).await.map(|()| connection)
         });
         let opened = opened.await;
         let is_open = matches!(opened, Ok(Ok(_)));
         self.is_away.store(!is_open, Ordering::Relaxed);
         match opened {
-            Ok(Ok(session)) => Ok((permit, session)),
+            Ok(Ok(connection)) => Ok((permit, connection)),
             Ok(Err(trouble)) => {
                 let meaning = match &trouble {
                     Trouble::Failed(error) => Meaning::of(error),
@@ -239,31 +194,31 @@ impl Pool {
         Refusal::Unavailable(self.unavailable(trouble))
     }
 
-    pub(super) fn unavailable(&self, trouble: impl Into<Trouble>) -> StoreError {
-        StoreError::Unavailable {
+    pub(crate) fn unavailable(&self, trouble: impl Into<Trouble>) -> Unavailable {
+        Unavailable {
             place: self.target.place.clone(),
             trouble: trouble.into(),
         }
     }
 
     /// Opens a connection of its own, for transactions of several statements.
-    pub(super) async fn open(&self) -> Result<Session, StoreError> {
+    pub(crate) async fn open(&self) -> Result<Connection, Unavailable> {
         let limit = self.target.connect_time;
-        match timeout(limit, Session::open(&self.target)).await {
+        match timeout(limit, Connection::open(&self.target)).await {
             Ok(opened) => opened.map_err(|error: PostgresError| self.unavailable(error)),
             Err(_) => Err(self.unavailable(Trouble::Silent(limit))),
         }
     }
 
-    fn take_idle(&self) -> Option<Session> {
+    fn take_idle(&self) -> Option<Connection> {
         self.idle().pop()
     }
 
-    fn keep(&self, session: Session) {
-        self.idle().push(session);
+    fn keep(&self, connection: Connection) {
+        self.idle().push(connection);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,7 +32,7 @@ pub enum TlsError {
 
 /// Why the server was refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum HandshakeError {
+pub(crate) enum HandshakeError {
     #[error("{0:?} cannot be a name in a certificate")]
     Name(String, #[source] InvalidDnsNameError),
     #[error("its certificate is from another authority than [store] ca or the system's")]
@@ -47,11 +47,11 @@ pub(super) enum HandshakeError {
 
 /// Starts TLS on connections to the database.
 #[derive(Clone)]
-pub(super) struct Connector(Arc<ClientConfig>);
+pub(crate) struct Connector(Arc<ClientConfig>);
 
 impl Connector {
     /// Trusts the authorities of a file, or else those of the system. Blocks.
-    pub(super) fn trusting(authority: Option<&Path>) -> Result<Self, TlsError> {
+    pub(crate) fn trusting(authority: Option<&Path>) -> Result<Self, TlsError> {
         let mut roots = RootCertStore::empty();
         match authority {
             Some(path) => {
@@ -77,7 +77,7 @@ impl Connector {
     }
 
     /// For connections without TLS: trusts nobody.
-    pub(super) fn unused() -> Result<Self, TlsError> {
+    pub(crate) fn unused() -> Result<Self, TlsError> {
         Self::with_roots(RootCertStore::empty())
     }
 
@@ -106,7 +106,7 @@ impl MakeTlsConnect<Socket> for Connector {
 }
 
 /// A handshake with one host.
-pub(super) struct Handshake {
+pub(crate) struct Handshake {
     connector: TlsConnector,
     host: String,
 }
@@ -149,7 +149,7 @@ fn named(error: io::Error, host: String) -> HandshakeError {
 }
 
 /// An encrypted connection.
-pub(super) struct Encrypted(TlsStream<Socket>);
+pub(crate) struct Encrypted(TlsStream<Socket>);
 
 impl tokio_postgres::tls::TlsStream for Encrypted {
     fn channel_binding(&self) -> ChannelBinding {

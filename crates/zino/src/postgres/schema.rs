@@ -1,16 +1,16 @@
-//! The tables of `mem`, and how they get from one version to the next.
+//! The tables, and how they get from one version to the next.
 
 use tokio_postgres::Error as PostgresError;
 use tokio_postgres::error::SqlState;
 
-use super::session::Session;
+use super::connection::Connection;
 use super::trouble::Trouble;
 
 /// What leads from each version to the next. Released ones are never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("001.sql")];
 
 /// The version of this program.
-pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
+pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 
 /// Any number that other programs do not use: only one process migrates at a time.
 const MIGRATION_LOCK: i64 = 0x7A69_6E6F_0001;
@@ -23,8 +23,8 @@ pub struct Migrated {
 }
 
 /// Checks that the database has the tables that this program needs.
-pub(super) async fn check(session: &mut Session) -> Result<(), Trouble> {
-    let found = match version(session).await {
+pub(crate) async fn check(connection: &mut Connection) -> Result<(), Trouble> {
+    let found = match version(connection).await {
         Ok(found) => found,
         Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => 0,
         Err(error) => return Err(error.into()),
@@ -44,15 +44,15 @@ pub(super) async fn check(session: &mut Session) -> Result<(), Trouble> {
 }
 
 /// Brings the tables to the version of this program, in one transaction.
-pub(super) async fn migrate(session: &mut Session) -> Result<Migrated, Trouble> {
-    session
+pub(crate) async fn migrate(connection: &mut Connection) -> Result<Migrated, Trouble> {
+    connection
         .run(&format!(
             "begin; select pg_advisory_xact_lock({MIGRATION_LOCK}); \
              create table if not exists zino_schema \
              (version integer primary key, applied_at timestamptz not null default now())"
         ))
         .await?;
-    let from = version(session).await?;
+    let from = version(connection).await?;
     if from > VERSION {
         return Err(Trouble::NewSchema {
             found: from,
@@ -61,17 +61,17 @@ pub(super) async fn migrate(session: &mut Session) -> Result<Migrated, Trouble> 
     }
     let applied = usize::try_from(from).unwrap_or(0);
     for (statements, version) in MIGRATIONS.iter().zip(1..).skip(applied) {
-        session.run(statements).await?;
+        connection.run(statements).await?;
         let note = format!("insert into zino_schema (version) values ({version})");
-        session.run(&note).await?;
+        connection.run(&note).await?;
     }
-    session.run("commit").await?;
+    connection.run("commit").await?;
     Ok(Migrated { from, to: VERSION })
 }
 
-async fn version(session: &mut Session) -> Result<i32, PostgresError> {
+async fn version(connection: &mut Connection) -> Result<i32, PostgresError> {
     let statement = "select coalesce(max(version), 0) from zino_schema";
-    let rows = session.query(statement, &[]).await?;
+    let rows = connection.query(statement, &[]).await?;
     match rows.first() {
         Some(row) => row.try_get(0),
         None => Ok(0),

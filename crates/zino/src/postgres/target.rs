@@ -43,18 +43,18 @@ pub enum TargetError {
 
 /// A database.
 #[derive(Clone)]
-pub(super) struct Target {
-    pub(super) config: Config,
-    pub(super) connector: Connector,
+pub(crate) struct Target {
+    pub(crate) config: Config,
+    pub(crate) connector: Connector,
     /// How long connecting may take, with the login.
-    pub(super) connect_time: Duration,
+    pub(crate) connect_time: Duration,
     /// Names the database in errors, without user and password.
-    pub(super) place: String,
+    pub(crate) place: String,
 }
 
 impl Target {
     /// Reads the address. Blocks while certificates are read.
-    pub(super) fn new(store: &Store, url: &StoreUrl) -> Result<Self, TargetError> {
+    pub(crate) fn new(store: &Store, url: &StoreUrl) -> Result<Self, TargetError> {
         let config = parse(store, url)?;
         let connector = match config.get_ssl_mode() {
             SslMode::Disable => Connector::unused()?,
@@ -70,7 +70,7 @@ impl Target {
 }
 
 /// Reads the address and decides whether TLS is used.
-pub(super) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError> {
+pub(crate) fn parse(store: &Store, url: &StoreUrl) -> Result<Config, TargetError> {
     let (url, mode) = with_known_mode(url.expose());
     let mut config: Config = url
         .parse()

@@ -31,9 +31,29 @@ pub enum Trouble {
     NewSchema { found: i32, needed: i32 },
 }
 
+/// A database that cannot be used now.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {trouble}")]
+pub struct Unavailable {
+    /// Names the database, without user and password.
+    pub place: String,
+    pub trouble: Trouble,
+}
+
+/// Why a statement failed.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The caller does not have the lease it claims.
+    Moved,
+    /// Another owner has the lease.
+    Busy,
+    Full,
+    Unavailable(Unavailable),
+}
+
 /// What a failed statement means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// The caller does not have the hold it claims.
     Moved,
     Busy,
@@ -47,7 +67,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    pub(super) fn of(error: &PostgresError) -> Self {
+    pub(crate) fn of(error: &PostgresError) -> Self {
         let Some(state) = error.code() else {
             return Self::Disconnected;
         };
@@ -72,7 +92,7 @@ impl Meaning {
 }
 
 /// Describes an error with its causes.
-pub(super) fn described(error: &PostgresError) -> String {
+pub(crate) fn described(error: &PostgresError) -> String {
     if let Some(error) = error.as_db_error() {
         return error.message().to_owned();
     }
