@@ -141,12 +141,8 @@ impl Progress {
     /// An event was passed on to the client.
     pub(super) fn observe(&mut self, kind: &[u8], line: &[u8]) {
         match kind {
-            b"user_message" => {
-                if std::mem::replace(&mut self.has_prompt_message, true) {
-                    self.steering.pop_front();
-                }
-            }
-            b"steer_dropped" => {
+            b"user_message" if !self.has_prompt_message => self.has_prompt_message = true,
+            b"user_message" | b"steer_dropped" => {
                 self.steering.pop_front();
             }
             b"turn_start" => self.is_in_turn = true,

@@ -122,7 +122,7 @@ fn a_drain_is_not_noticed() {
     // This one crossed with the end of the worker.
     let mut ends = Ends::open();
     let prompt = json!({"id": 2, "type": "prompt", "message": "again"});
-    assert_eq!(ends.client(&prompt), [prompt.clone()]);
+    assert_eq!(ends.client(&prompt).len(), 1);
     assert!(ends.finish().is_empty());
     assert!(ends.0.wants_worker());
     assert_eq!(ends.reopen(), [prompt]);
