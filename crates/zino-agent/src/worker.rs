@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use zot_files::{Scratch, ScratchDirectory};
 use zot_rpc::Stop;
@@ -71,6 +72,8 @@ struct Shared {
     store: Arc<dyn SessionStore>,
     files: ScratchDirectory,
     state: Mutex<State>,
+    /// A session has ended.
+    closed: Notify,
 }
 
 #[derive(Default)]
@@ -90,6 +93,7 @@ impl Worker {
             store,
             files: ScratchDirectory::new(Scratch::Sessions)?,
             state: Mutex::default(),
+            closed: Notify::new(),
         })))
     }
 
@@ -155,10 +159,15 @@ impl Worker {
         state.open.values().for_each(Stop::now);
     }
 
-    /// Waits until all sessions have ended and their leases are released.
+    /// Waits until all sessions have ended and their leases are released. Cancel-safe.
     pub async fn closed(&self) {
-        let mut tasks = std::mem::take(&mut self.state().tasks);
-        while tasks.join_next().await.is_some() {}
+        loop {
+            let closed = self.0.closed.notified();
+            if self.sessions() == 0 {
+                return;
+            }
+            closed.await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -215,6 +224,7 @@ struct Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.worker.state().open.remove(&self.id);
+        self.worker.0.closed.notify_waiters();
     }
 }
 
