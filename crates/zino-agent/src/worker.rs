@@ -19,7 +19,7 @@ use crate::store::{Opening, SessionStore, StoreError, TakenSession};
 /// The longest session id that is looked up.
 ///
 /// Limit: there is no session with a longer id.
-const MAX_SESSION_ID_BYTES: usize = 64;
+const LONGEST_SESSION_ID: usize = 64;
 
 /// What a worker runs.
 pub struct WorkerOptions {
@@ -231,5 +231,5 @@ impl Drop for Reservation {
 /// Returns whether `id` can be the id of a session: it becomes a file name and part of a subject.
 fn is_session_id(id: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    !id.is_empty() && id.len() <= MAX_SESSION_ID_BYTES && id.bytes().all(is_allowed)
+    !id.is_empty() && id.len() <= LONGEST_SESSION_ID && id.bytes().all(is_allowed)
 }
