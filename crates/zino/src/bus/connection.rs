@@ -131,6 +131,11 @@ impl Bus {
         &self.shared.instance
     }
 
+    /// The name of this machine.
+    pub fn host(&self) -> &str {
+        &self.shared.host
+    }
+
     /// Opens a call that carries frames in both directions. It is never repeated once an instance was
     /// told to begin.
     #[expect(clippy::unused_async, reason = "the calls come next")]
