@@ -22,7 +22,7 @@ pub const CHANNEL_EVENTS: &str = "channel";
 const TEXT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How much text is collected.
-const TEXT_BYTES: usize = 4 * 1024;
+const COLLECTED_TEXT_BYTES: usize = 4 * 1024;
 
 /// How much of a message, of a tool's output and of a response watchers are told.
 ///
@@ -90,7 +90,7 @@ impl WatchedTurn {
             watched.due = watched.due.max(Instant::now());
         }
         watched.text.push_str(delta);
-        if watched.text.len() >= TEXT_BYTES || watched.due <= Instant::now() {
+        if watched.text.len() >= COLLECTED_TEXT_BYTES || watched.due <= Instant::now() {
             watched.send_text();
         }
     }

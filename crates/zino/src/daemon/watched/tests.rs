@@ -6,7 +6,7 @@ use tokio::time::{advance, sleep};
 use zot_wire::zino::Response as _;
 use zot_wire::zino::daemon::{Request, Response};
 
-use super::{MAX_WATCHED_TEXT_BYTES, Publish, TEXT_BYTES, TurnEvent, WatchedTurn};
+use super::{COLLECTED_TEXT_BYTES, MAX_WATCHED_TEXT_BYTES, Publish, TurnEvent, WatchedTurn};
 
 #[derive(Clone, Default)]
 struct Published(Arc<Mutex<Vec<TurnEvent>>>);
@@ -97,7 +97,7 @@ async fn much_text_is_sent_at_once_and_a_long_response_is_cut() {
     let published = Published::default();
     let mut turn = published.begin();
     turn.delta("a");
-    turn.delta(&"ä".repeat(TEXT_BYTES));
+    turn.delta(&"ä".repeat(COLLECTED_TEXT_BYTES));
     turn.end(&done(&"ä".repeat(MAX_WATCHED_TEXT_BYTES)));
     let frames = published.frames();
     assert_eq!(frames.len(), 4, "message, first piece, much text, end");
