@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -113,7 +114,8 @@ impl Bus {
         };
         let instance: String = unique_name().chars().take(12).collect();
         let identity = &config.bus_identity(identity);
-        let subjects = Subjects::new(config.bus_namespace(), identity, &instance)?;
+        let identity = config.bus_identity(identity);
+        let subjects = Subjects::new(config.bus_namespace(), &identity, &instance)?;
         let name = format!("zino {identity} {instance}");
         let Connected { client, events } = connect(config, url.expose(), &name).await?;
         let (outbox, queued) = mpsc::channel(OUTBOX_LENGTH);
@@ -243,32 +245,30 @@ impl Shared {
         })
     }
 
-    /// Waits for a message to ourselves, which comes after the server's objections to everything that
-    /// was asked for before.
+    /// Waits for a message to ourselves, or for the server's refusal to carry it: either comes after the
+    /// refusals of everything that was asked for before.
     pub(super) async fn confirm(&self) -> Result<(), BusError> {
+        let known = self.forbidden.borrow().len();
         let mut echoes = self.echoes.subscribe();
-        let mut forbidden = self.forbidden.subscribe();
-        let known = forbidden.borrow_and_update().len();
-        let subject = format!("{}.{ECHO}", self.subjects.control());
         let echo = async {
-            let _ = self.client.publish(subject, Bytes::new()).await;
+            let _ = self.client.publish(self.echo_subject(), Bytes::new()).await;
             let _ = echoes.changed().await;
-            // The objections take a way of their own through other tasks.
+            // The refusals take a way of their own through other tasks.
             for _ in 0..16 {
                 tokio::task::yield_now().await;
             }
         };
-        let answered = tokio::select! {
-            answered = timeout(ECHO_TIMEOUT, echo) => answered.is_ok(),
-            _ = forbidden.changed() => true,
-        };
-        if let Some(first) = self.forbidden.borrow().get(known) {
-            return Err(BusError::Forbidden(first.clone()));
+        if timeout(ECHO_TIMEOUT, echo).await.is_err() {
+            return Err(BusError::Silent(ECHO_TIMEOUT));
         }
-        match answered {
-            true => Ok(()),
-            false => Err(BusError::Silent(ECHO_TIMEOUT)),
+        match self.forbidden.borrow().get(known) {
+            Some(first) => Err(BusError::Forbidden(first.clone())),
+            None => Ok(()),
         }
+    }
+
+    fn echo_subject(&self) -> String {
+        format!("{}.{ECHO}", self.subjects.control())
     }
 
     /// Whether messages reach the server, as far as this process knows.
@@ -412,9 +412,7 @@ impl Shared {
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            in_flight: announced
-                .in_flight
-                .load(std::sync::atomic::Ordering::Relaxed),
+            in_flight: announced.in_flight.load(Ordering::Relaxed),
             capacity: announced.capacity,
             draining: announced.is_draining(),
             ended: false,
@@ -431,11 +429,13 @@ impl Shared {
     async fn handle_events(self: Arc<Self>, mut events: mpsc::Receiver<Event>) {
         while let Some(event) = events.recv().await {
             match event {
-                Event::Connected => self.log.info(format_args!("connected to the bus")),
+                Event::Connected => self.note_connected(),
                 Event::Disconnected => {
-                    self.log
-                        .warning(format_args!("the connection to the bus was lost"));
+                    let log = self.log;
+                    log.warning(format_args!("the connection to the bus was lost"));
+                    metrics::BUS_CONNECTED.set(0);
                     self.presence.forget_all();
+                    self.fail_all();
                 }
                 Event::SlowConsumer(_) => self.log.warning(format_args!(
                     "messages of the bus were dropped: this process is too slow"
@@ -459,14 +459,22 @@ impl Shared {
         }
     }
 
-    /// Whether this is not the first connection.
-    fn was_connected(&self) -> bool {
+    fn note_connected(&self) {
+        self.log.info(format_args!("connected to the bus"));
+        metrics::BUS_CONNECTED.set(1);
         let connects = &self.client.statistics().connects;
-        connects.load(std::sync::atomic::Ordering::Relaxed) > 1
+        if connects.load(Ordering::Relaxed) > 1 {
+            metrics::BUS_RECONNECTS.add_one();
+        }
+        let announced = self.announced().clone();
+        announced.iter().for_each(|service| self.announce(service));
     }
 
     fn note_forbidden(&self, forbidden: Forbidden) {
         if forbidden.action == ForbiddenAction::Publish {
+            if forbidden.subject == self.echo_subject() {
+                return self.note_echo();
+            }
             let failure = BusFailure::Forbidden(forbidden.clone());
             self.fail_at(&forbidden.subject, &failure);
         }
