@@ -14,13 +14,16 @@ use std::process::ExitCode;
 use arguments::{Arguments, Cli, Command, ConfigArgument, Store, as_called};
 use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use zino::bus::Bus;
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
+use zino::logging::{Level, Log};
 use zino::memory::{TornFiles, repair_files};
 use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
+use zino::program::events::events;
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
@@ -67,6 +70,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Init { directory } => write_files(&directory),
         Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
+        Command::Events(config) => print_events(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
@@ -215,6 +219,13 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     })
 }
 
+fn print_events(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let printed = block_on(events(&config, &mut zot_terminal::json_stdout()))?;
+    printed.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let loaded = load(argument)?;
     let findings = block_on(check(&loaded))?;
@@ -288,13 +299,28 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(error) => return Err(error.to_string()),
     };
     let identity = load_identity(&config)?;
-    let daemon = Peer::configured(&config, ServiceKind::Daemon, identity.as_ref());
     let request = ClientRequest {
         message,
         channel: cli.channel,
         stream: cli.stream,
     };
-    match block_on(ask(&daemon, request, &mut zot_terminal::stdout()))? {
+    let asked = async {
+        let log = Log::new("bus", config.log_level().max(Level::Warning));
+        let bus = match config.peer_addresses(ServiceKind::Daemon) {
+            Some(_) => None,
+            None => Bus::connect(&config, "client", log)
+                .await
+                .map_err(|error| error.to_string())?,
+        };
+        let daemon = Peer::configured(
+            &config,
+            ServiceKind::Daemon,
+            identity.as_ref(),
+            bus.as_ref(),
+        );
+        Ok::<_, Failure>(ask(&daemon, request, &mut zot_terminal::stdout()).await)
+    };
+    match block_on(asked)?? {
         Ok(Printed { unsaved }) => {
             if let Some(reason) = unsaved {
                 let _ = writeln!(zot_terminal::stderr(), "zino: not saved: {reason}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zot_wire::zino::{Request, claims};
 
 use crate::agent_loop::AgentLoopService;
+use crate::bus::Bus;
 use crate::config::Config;
 use crate::context::ContextService;
 use crate::daemon::{DaemonPeers, DaemonService};
@@ -33,6 +34,7 @@ const BUILD_ORDER: [ServiceKind; ServiceKind::ALL.len()] = [
 pub struct Stack<'a> {
     config: &'a Config,
     identity: Option<&'a LiveIdentity>,
+    bus: Option<&'a Bus>,
     built: Built,
 }
 
@@ -48,10 +50,15 @@ struct Built {
 }
 
 impl<'a> Stack<'a> {
-    pub fn new(config: &'a Config, identity: Option<&'a LiveIdentity>) -> Self {
+    pub fn new(
+        config: &'a Config,
+        identity: Option<&'a LiveIdentity>,
+        bus: Option<&'a Bus>,
+    ) -> Self {
         Self {
             config,
             identity,
+            bus,
             built: Built::default(),
         }
     }
@@ -139,7 +146,7 @@ impl<'a> Stack<'a> {
                 let service: Arc<dyn Service<Request = R>> = Arc::<S>::clone(service);
                 Peer::local(service, self.log(kind))
             }
-            _ => Peer::configured(self.config, kind, self.identity),
+            _ => Peer::configured(self.config, kind, self.identity, self.bus),
         };
         let answer_limit = self.config.answer_limit();
         peer.within(match kind {
