@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::postgres::TargetError;
-use crate::service::{HungUp, Responses, Service};
+use crate::service::{AnyService, HungUp, Responses, Service};
 
 use files::FileStore;
 use index::Wanted;
@@ -125,6 +125,10 @@ impl Service for MemoryService {
                 reached.map_err(|error| error.to_string())
             }),
         }
+    }
+
+    fn also_on_bus(self: Arc<Self>) -> Option<(&'static str, Arc<dyn AnyService>)> {
+        Some((ClaimsService::NAME, Arc::new(ClaimsService::new(self))))
     }
 
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {

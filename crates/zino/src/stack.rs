@@ -128,8 +128,15 @@ impl<'a> Stack<'a> {
     fn claims(&self) -> Option<Peer<claims::Request>> {
         let local = self.built.memory.as_ref();
         let local = local.map(|memory| Arc::new(ClaimsService::new(Arc::clone(memory))));
-        let is_shared = self.config.holds_channels();
-        is_shared.then(|| self.peer(ServiceKind::Memory, &local))
+        let is_here = local.is_some() || self.config.peer_addresses(ServiceKind::Memory).is_some();
+        let peer = match self.bus {
+            // Under a name of its own, so that `exc` needs no right to read memories.
+            Some(bus) if !is_here => {
+                Peer::on_bus(bus, ClaimsService::NAME).within(self.config.answer_limit())
+            }
+            _ => self.peer(ServiceKind::Memory, &local),
+        };
+        self.config.holds_channels().then_some(peer)
     }
 
     pub fn log(&self, kind: ServiceKind) -> Log {

@@ -77,10 +77,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         let kind = service.kind();
         let socket = Socket::bind(&config.socket(kind))?;
         let network = NetworkListener::bind(config, kind, identity.as_ref()).await?;
-        let on_bus = match &bus {
-            Some(bus) => Some(BusListener::bind(bus, kind.name(), max_connections).await?),
-            None => None,
-        };
+        let on_bus = listen_on_bus(bus.as_ref(), service, max_connections).await?;
         listeners.push((socket, network, on_bus));
     }
     let monitor = Monitor::bind(config).await?;
@@ -105,14 +102,9 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
             let network = Listener::Network(network);
             serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
         }
-        if let Some(on_bus) = on_bus {
+        for (listener, service) in on_bus {
             log.info(format_args!("listening on the bus"));
-            serving.spawn(Bus::serve(
-                on_bus,
-                Arc::clone(service),
-                options,
-                stop.clone(),
-            ));
+            serving.spawn(Bus::serve(listener, service, options, stop.clone()));
         }
         let preparing = Arc::clone(service);
         let stop = stop.clone();
@@ -133,6 +125,25 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         _ = signals.interrupt.recv() => {}
     }
     Ok(())
+}
+
+/// Subscribes to the requests for a service, under all its names.
+async fn listen_on_bus(
+    bus: Option<&Bus>,
+    service: &Arc<dyn AnyService>,
+    capacity: usize,
+) -> Result<Vec<(BusListener, Arc<dyn AnyService>)>, BusError> {
+    let Some(bus) = bus else {
+        return Ok(Vec::new());
+    };
+    let own = (service.kind().name(), Arc::clone(service));
+    let further = Arc::clone(service).also_on_bus();
+    let mut listeners = Vec::new();
+    for (name, service) in [own].into_iter().chain(further) {
+        let listener = BusListener::bind(bus, name, capacity).await?;
+        listeners.push((listener, service));
+    }
+    Ok(listeners)
 }
 
 /// The name of this process in the permissions of the bus, unless the configuration has another.

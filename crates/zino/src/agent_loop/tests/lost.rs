@@ -130,7 +130,7 @@ fn fake_router(scripts: Vec<Vec<Value>>) -> Peer<router::Request> {
     });
     let config = format!("peers.rtr = \"tcp://127.0.0.1:{port}\"\n");
     let config = Config::parse(&config).unwrap().config;
-    Peer::configured(&config, ServiceKind::Router, None)
+    Peer::configured(&config, ServiceKind::Router, None, None)
 }
 
 fn read_request(stream: &mut TcpStream) {
