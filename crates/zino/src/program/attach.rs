@@ -13,7 +13,10 @@ use zot_stdio::executor::IdleSignal;
 use zot_stdio::signals::FLUSH_TIME;
 use zot_stdio::{Input, Output};
 use zot_wire::Line;
+use zot_wire::rpc::Command;
 
+use crate::agents::profile::WRITING_TOOLS;
+use crate::agents::wire::ProfileFacts;
 use crate::bus::{Bus, BusError};
 use crate::config::Config;
 use crate::logging::Log;
@@ -36,6 +39,38 @@ pub struct AttachRequest {
     pub profile: Option<String>,
     /// How long to wait for a worker that opens the session.
     pub wait: Duration,
+    /// What is set before the client's first command.
+    pub settings: Vec<Command>,
+    pub demands: Demands,
+}
+
+/// What the client relies on, and only a profile can set.
+#[derive(Debug, Clone, Default)]
+pub struct Demands {
+    /// The tools whose calls it expects to confirm, or an empty list for all.
+    pub confirm: Option<Vec<String>>,
+    pub jail: bool,
+}
+
+impl Demands {
+    /// Returns what a profile lacks.
+    fn unmet(&self, profile: &ProfileFacts) -> Option<&'static str> {
+        let is_confirmed = match &self.confirm {
+            None => true,
+            Some(tools) => match profile.approve.as_str() {
+                "always" => true,
+                "writes" => {
+                    let is_writing = |tool: &String| WRITING_TOOLS.contains(&tool.as_str());
+                    !tools.is_empty() && tools.iter().all(is_writing)
+                }
+                _ => false,
+            },
+        };
+        if !is_confirmed {
+            return Some("--confirm: set approve = \"always\"");
+        }
+        (self.jail && !profile.jail).then_some("--jail: set jail = true")
+    }
 }
 
 /// Why the client could not be served.
@@ -51,6 +86,11 @@ pub enum AttachError {
     Bus(#[from] BusError),
     #[error("{}", .0.message)]
     NotOpened(OpenFailure),
+    #[error("{demand} in [agents.{profile}] of the workers")]
+    Unmet {
+        profile: String,
+        demand: &'static str,
+    },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -94,10 +134,14 @@ pub async fn attach(
         opened = entrance.open() => opened.map_err(AttachError::NotOpened)?,
         signal = signals.next() => return Ok(AttachExit::Signalled(signal)),
     };
+    if let Some(demand) = request.demands.unmet(link.profile()) {
+        let profile = entrance.profile;
+        return Err(AttachError::Unmet { profile, demand });
+    }
     // Standard error may be closed.
     let _ = writeln!(zot_terminal::stderr(), "zino: session {}", link.session());
     entrance.session = Some(link.session().to_owned());
-    let mut attachment = Attachment::default();
+    let mut attachment = Attachment::with_settings(request.settings);
     attachment.opened();
     let client = Client {
         entrance,
