@@ -19,7 +19,7 @@ use crate::agents::profile::WRITING_TOOLS;
 use crate::agents::wire::ProfileFacts;
 use crate::bus::{Bus, BusError};
 use crate::config::Config;
-use crate::logging::Log;
+use crate::logging::{Level, Log};
 
 use link::{Entrance, Link, LinkEvent, OpenFailure};
 
@@ -122,7 +122,8 @@ pub async fn attach(
 ) -> Result<AttachExit, AttachError> {
     let mut signals = EndSignals::new()?;
     let profile = request.profile.map_or_else(|| only_profile(config), Ok)?;
-    let log = Log::new(CLIENT, config.log_level());
+    // Standard error is the client's, which shows it when something goes wrong.
+    let log = Log::new(CLIENT, config.log_level().max(Level::Warning));
     let bus = Bus::connect(config, &config.bus_identity(CLIENT), log).await?;
     let mut entrance = Entrance {
         bus: bus.ok_or(AttachError::NoBus)?,
