@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Show which services respond
     Status(ConfigArgument),
+    /// Print what happens on the bus as records, for glasspane serve --run "zino events"
+    Events(ConfigArgument),
     /// Check the configuration and the environment
     Check(ConfigArgument),
     /// Manage the database of the memory service

@@ -23,6 +23,7 @@ use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
+use zino::program::events::events;
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
@@ -69,6 +70,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Init { directory } => write_files(&directory),
         Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
+        Command::Events(config) => print_events(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
@@ -215,6 +217,13 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn print_events(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let printed = block_on(events(&config, &mut zot_terminal::json_stdout()))?;
+    printed.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
