@@ -180,7 +180,7 @@ struct Client {
 enum Wakeup {
     Read(io::Result<()>),
     Worker(LinkEvent),
-    Opened(Result<Link, OpenFailure>),
+    Opened(Box<Result<Link, OpenFailure>>),
     Written(io::Result<()>),
     Signal(EndSignal),
 }
@@ -203,7 +203,7 @@ impl Client {
             match self.next_wakeup(signals).await {
                 Wakeup::Read(read) => read?,
                 Wakeup::Worker(event) => self.worker_event(event),
-                Wakeup::Opened(opened) => self.opened(opened),
+                Wakeup::Opened(opened) => self.opened(*opened),
                 Wakeup::Written(Ok(())) => {}
                 Wakeup::Written(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                     return Ok(match self.attachment.is_idle() {
@@ -263,7 +263,7 @@ impl Client {
             signal = signals.next() => Wakeup::Signal(signal),
             read = self.input.read_more(), if takes_input => Wakeup::Read(read),
             event = next_event(&mut self.link), if takes_output => Wakeup::Worker(event),
-            opened = opened(&mut self.opening) => Wakeup::Opened(opened),
+            opened = opened(&mut self.opening) => Wakeup::Opened(Box::new(opened)),
             written = self.output.drive() => Wakeup::Written(written),
         }
     }
