@@ -35,7 +35,7 @@ pub const DEFAULT_WAIT: Duration = Duration::from_secs(12);
 pub struct AttachRequest {
     /// An existing session; a new one if `None`.
     pub session: Option<String>,
-    /// The profile of its workers; the only one of the configuration if `None`.
+    /// The profile of its workers; the only one of the configuration, or `default`, if `None`.
     pub profile: Option<String>,
     /// How long to wait for a worker that opens the session.
     pub wait: Duration,
@@ -80,7 +80,7 @@ pub enum AttachError {
         "sessions are reached over the bus: set [bus] url, or ZINO_BUS_URL, to the address of a NATS server"
     )]
     NoBus,
-    #[error("which profile? name it with --profile{}", described(.0))]
+    #[error("which profile? name it with --profile (there are {})", .0.join(", "))]
     NoProfile(Vec<String>),
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -93,13 +93,6 @@ pub enum AttachError {
     },
     #[error(transparent)]
     Io(#[from] io::Error),
-}
-
-fn described(profiles: &[String]) -> String {
-    match profiles {
-        [] => String::new(),
-        profiles => format!(" (there are {})", profiles.join(", ")),
-    }
 }
 
 /// How it ended.
@@ -156,10 +149,15 @@ pub async fn attach(
     client.run(&mut signals).await
 }
 
+/// The profile when neither the command nor the configuration names one.
+const DEFAULT_PROFILE: &str = "default";
+
 fn only_profile(config: &Config) -> Result<String, AttachError> {
     let names: Vec<String> = config.agents.keys().cloned().collect();
     match names.as_slice() {
         [only] => Ok(only.clone()),
+        // The configuration of a client need not repeat that of the workers.
+        [] => Ok(DEFAULT_PROFILE.to_owned()),
         _ => Err(AttachError::NoProfile(names)),
     }
 }
