@@ -8,7 +8,7 @@ use tokio::net::unix::pipe;
 use zino_agent::{Session, SessionEnd, Worker};
 use zot_conversation::BoxFuture;
 
-use super::wire::{CloseReason, OpenRequest, WorkerLine, service_name};
+use super::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, Duplex, DuplexReceiver, DuplexSender, DuplexService};
 use crate::logging::Log;
 use crate::metrics;
@@ -28,6 +28,7 @@ const WATCHED_KIND: &str = "session";
 /// Sessions of one profile, for clients on the bus.
 pub struct AgentService {
     pub profile: String,
+    pub facts: ProfileFacts,
     pub max_sessions: usize,
     pub worker: Worker,
     pub bus: Bus,
@@ -45,6 +46,7 @@ impl DuplexService for AgentService {
 
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()> {
         let (worker, bus, log) = (self.worker.clone(), self.bus.clone(), self.log);
+        let facts = self.facts.clone();
         Box::pin(async move {
             let (mut sender, receiver) = duplex.split();
             let session = match open(&worker, &request).await {
@@ -64,7 +66,7 @@ impl DuplexService for AgentService {
                 metrics::SESSIONS_RESUMED.add_one();
             }
             let id = session.id.clone();
-            match serve(session, sender, receiver, &bus).await {
+            match serve(session, facts, (sender, receiver), &bus).await {
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
@@ -100,8 +102,8 @@ async fn last(sender: &mut DuplexSender, line: &WorkerLine) -> Result<(), CallEr
 /// session then ends by itself.
 async fn serve(
     session: Session,
-    mut sender: DuplexSender,
-    receiver: DuplexReceiver,
+    facts: ProfileFacts,
+    (mut sender, receiver): (DuplexSender, DuplexReceiver),
     bus: &Bus,
 ) -> Result<SessionEnd, CallError> {
     let Session {
@@ -115,6 +117,7 @@ async fn serve(
     let opened = WorkerLine::Opened {
         session: id.clone(),
         resumed: resumed_messages,
+        profile: facts,
     };
     sender.send(opened.to_bytes()).await?;
     tokio::select! {
