@@ -4,6 +4,7 @@
 //! behaviour counts; times count in long runs.
 
 mod appends;
+mod bus_restarts;
 mod certificates;
 mod cut;
 mod failover;
@@ -12,7 +13,10 @@ mod memories;
 mod pause;
 mod report;
 mod restarts;
+mod sessions;
+mod slow_readers;
 mod turns;
+mod workers;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -22,7 +26,7 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 
 use crate::bench::build_packaged;
-use crate::cluster::Program;
+use crate::cluster::{Layout, Link, Node, Program, Site, loopback_places};
 use report::Report;
 
 /// How long a proof takes.
@@ -36,6 +40,8 @@ enum Scale {
 struct Stage {
     program: Program,
     scale: Scale,
+    /// How nodes call each other.
+    link: Link,
     /// How long the database is stopped again and again.
     minutes: u64,
 }
@@ -49,6 +55,20 @@ impl Stage {
         }
     }
 
+    /// Makes a site with what the link needs.
+    fn site(&self) -> anyhow::Result<Site> {
+        Site::new(&self.program)?.with_link(self.link)
+    }
+
+    /// Makes two nodes that run everything and share the work.
+    fn equals(&self, site: &Site) -> anyhow::Result<Vec<Node>> {
+        let layout = match self.link {
+            Link::Nats => Layout::Apart,
+            Link::Tls | Link::Unix => Layout::Together,
+        };
+        site.equals(self.link, layout, &loopback_places(2))
+    }
+
     /// Returns how many of `turns` may end with an error although nothing was done to their node: on a busy
     /// machine a service may miss the second in which it must show itself.
     fn tolerated(&self, turns: usize) -> usize {
@@ -58,16 +78,25 @@ impl Stage {
 
 type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
 
-const PROOFS: [(&str, Proof); 9] = [
-    ("kill", kill::run),
-    ("cut", cut::run),
-    ("pause", pause::run),
-    ("turns", turns::run),
-    ("appends", appends::run),
-    ("failover", failover::run),
-    ("restarts", restarts::run),
-    ("certificates", certificates::run),
-    ("memories", memories::run),
+const PROOFS: [(&str, Link, Proof); 18] = [
+    ("kill", Link::Tls, kill::run),
+    ("cut", Link::Tls, cut::run),
+    ("pause", Link::Tls, pause::run),
+    ("turns", Link::Tls, turns::run),
+    ("appends", Link::Tls, appends::run),
+    ("failover", Link::Tls, failover::run),
+    ("restarts", Link::Tls, restarts::run),
+    ("certificates", Link::Tls, certificates::run),
+    ("memories", Link::Tls, memories::run),
+    ("nats-kill", Link::Nats, kill::run),
+    ("nats-cut", Link::Nats, cut::run),
+    ("nats-pause", Link::Nats, pause::run),
+    ("nats-turns", Link::Nats, turns::run),
+    ("nats-restarts", Link::Nats, restarts::run),
+    ("nats-server", Link::Nats, bus_restarts::run),
+    ("nats-slow-readers", Link::Nats, slow_readers::run),
+    ("sessions", Link::Nats, sessions::run),
+    ("workers", Link::Nats, workers::run),
 ];
 
 /// Runs the proofs with these names, or all.
@@ -84,7 +113,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
                 let number = words.next().context("--minutes needs a number")?;
                 minutes = Some(number.parse().context("--minutes needs a number")?);
             }
-            name if PROOFS.iter().any(|(known, _)| *known == name) => names.push(name),
+            name if PROOFS.iter().any(|(known, ..)| *known == name) => names.push(name),
             other => bail!("unknown proof {other:?}; there are {}", known()),
         }
     }
@@ -93,13 +122,15 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
         (None, Scale::Short) => build_for_tests()?,
         (None, Scale::Long) => build_packaged("zino")?,
     };
-    let stage = Stage {
+    let mut stage = Stage {
         program: Program(program),
         scale,
+        link: Link::Tls,
         minutes: minutes.unwrap_or(5),
     };
     let mut report = Report::new(scale);
-    for (name, proof) in PROOFS {
+    for (name, link, proof) in PROOFS {
+        stage.link = link;
         if names.is_empty() || names.contains(&name) {
             let start = Instant::now();
             report.begin(name);
@@ -111,7 +142,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 fn known() -> String {
-    PROOFS.map(|(name, _)| name).join(", ")
+    PROOFS.map(|(name, ..)| name).join(", ")
 }
 
 /// Builds zino as tests do; returns its path.
