@@ -1,11 +1,15 @@
 //! The command line of `zino`.
 
 use std::ffi::OsString;
+#[cfg(feature = "nats")]
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::network::DEFAULT_NAMESPACE;
 use zino::kind::ServiceKind;
+#[cfg(feature = "nats")]
+use zino::program::bus::{Process, Role};
 use zino::program::store::StoreCommand;
 
 const DEFAULT_CERTS_DIRECTORY: &str = "certs";
@@ -68,9 +72,38 @@ pub(crate) enum Command {
     Mem(Mem),
     /// Run the context service
     Ctx(ConfigArgument),
+    /// Prepare a NATS server as the bus between several machines
+    #[cfg(feature = "nats")]
+    #[command(subcommand)]
+    Bus(Bus),
     /// Make and show certificates, for services on several machines
     #[command(subcommand)]
     Certs(Certs),
+}
+
+#[cfg(feature = "nats")]
+#[derive(Subcommand)]
+pub(crate) enum Bus {
+    /// Write a configuration for nats-server, and a key for each kind of process: `node` (all services),
+    /// `agent`, `client` and `watch`
+    Init(BusInit),
+}
+
+#[cfg(feature = "nats")]
+#[derive(Args)]
+pub(crate) struct BusInit {
+    /// Target directory
+    #[arg(default_value = "bus")]
+    pub(crate) directory: PathBuf,
+    /// Where the server listens; other machines can only reach it at another address than a loopback one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4222")]
+    pub(crate) listen: SocketAddr,
+    /// The [bus] namespace
+    #[arg(long, default_value = DEFAULT_NAMESPACE)]
+    pub(crate) namespace: String,
+    /// Instead of `node`: a process that runs exactly these services (repeatable)
+    #[arg(long = "process", value_name = "NAME=SERVICE,...", value_parser = parse_process)]
+    pub(crate) processes: Vec<Process>,
 }
 
 #[derive(Subcommand)]
@@ -98,6 +131,14 @@ pub(crate) struct Issue {
     /// The services that run on the machine, or `client`
     #[arg(long = "for", value_name = "SERVICE,...", value_delimiter = ',')]
     pub(crate) services: Vec<String>,
+    /// Instead: the names and addresses of a NATS or PostgreSQL server
+    #[arg(
+        long = "host",
+        value_name = "HOST,...",
+        value_delimiter = ',',
+        conflicts_with = "services"
+    )]
+    pub(crate) hosts: Vec<String>,
     /// How long it is valid
     #[arg(long, default_value_t = DEFAULT_DAYS)]
     pub(crate) days: u32,
@@ -174,6 +215,20 @@ pub(crate) fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     arguments
+}
+
+#[cfg(feature = "nats")]
+fn parse_process(text: &str) -> Result<Process, String> {
+    let (name, services) = match text.split_once('=') {
+        Some((name, services)) => (name, services),
+        None => (text, text),
+    };
+    let services: Result<Vec<ServiceKind>, String> =
+        services.split(',').map(parse_service).collect();
+    Ok(Process {
+        name: name.to_owned(),
+        role: Role::Services(services?),
+    })
 }
 
 fn parse_service(name: &str) -> Result<ServiceKind, String> {

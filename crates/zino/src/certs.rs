@@ -56,6 +56,7 @@ fn issue_all(arguments: Issue, output: &mut impl Write) -> Result<ExitCode, Fail
     let request = IssueRequest {
         names: arguments.names,
         services: arguments.services,
+        hosts: arguments.hosts,
         days: arguments.days,
         namespace: arguments.namespace,
     };
@@ -70,13 +71,22 @@ fn issue_all(arguments: Issue, output: &mut impl Write) -> Result<ExitCode, Fail
             pair.key.display(),
         );
         let is_known = |name: &str| name == "client" || ServiceKind::named(name).is_some();
-        if request.services.is_empty() && !is_known(name) {
+        if request.services.is_empty() && request.hosts.is_empty() && !is_known(name) {
             let _ = writeln!(
                 output,
                 "note: {name:?} is neither a service nor \"client\": name services with --for, or let \
                  it call with [allow] SERVICE = [\"{name}\"]"
             );
         }
+    }
+    if !request.hosts.is_empty() {
+        let authority = arguments.dir.join("ca.pem");
+        let _ = writeln!(
+            output,
+            "\nCopy certificate and key to the server. Its callers trust it with [bus] or [store] ca = {:?}",
+            authority.display().to_string()
+        );
+        return Ok(ExitCode::SUCCESS);
     }
     for pair in &issued {
         write_next_step(&arguments.dir, &request.namespace, pair, output);

@@ -23,7 +23,7 @@ use crate::kind::ServiceKind;
 use crate::lenient;
 use crate::logging::Level;
 
-pub use bus::{BUS_URL_VARIABLE, Bus, BusUrl};
+pub use bus::{BUS_IDENTITY_VARIABLE, BUS_URL_VARIABLE, Bus, BusUrl};
 pub use operating::Metrics;
 pub use store::{STORE_URL_VARIABLE, Store, StoreUrl};
 

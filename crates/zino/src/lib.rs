@@ -4,6 +4,7 @@
 //! calls one, over its socket or directly within one process.
 
 pub mod agent_loop;
+pub mod bus;
 pub mod config;
 pub mod context;
 pub mod daemon;

@@ -1,6 +1,8 @@
 //! The `zino` binary: arguments, output and exit codes.
 
 mod arguments;
+#[cfg(feature = "nats")]
+mod bus_files;
 mod certs;
 
 use std::env;
@@ -74,6 +76,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Exc(config) => serve(config, Services::One(ServiceKind::Executor)),
         Command::Mem(mem) if mem.mend => repair(mem.config),
         Command::Mem(mem) => serve(mem.config, Services::One(ServiceKind::Memory)),
+        #[cfg(feature = "nats")]
+        Command::Bus(arguments::Bus::Init(arguments)) => bus_files::execute(arguments),
         Command::Certs(command) => certs::execute(command),
         Command::Ctx(config) => serve(config, Services::One(ServiceKind::Context)),
     }

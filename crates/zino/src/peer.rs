@@ -30,7 +30,7 @@ use crate::service::{Responses, Service};
 use route::{KeptCall, Route, RoutedCall};
 use socket::SocketCall;
 
-pub use error::{AddressError, AddressFailure, CallError, Unreachable};
+pub use error::{AddressError, AddressFailure, CallError, LinkError, Unreachable};
 
 const READ_BYTES: usize = 16 * 1024;
 

@@ -1,5 +1,7 @@
 //! The subcommands of the `zino` binary.
 
+#[cfg(feature = "nats")]
+pub mod bus;
 pub mod certs;
 pub mod check;
 pub mod client;

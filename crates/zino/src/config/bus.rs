@@ -11,6 +11,9 @@ use super::Config;
 /// The variable that wins over `[bus] url`, so that a password need not be in a file.
 pub const BUS_URL_VARIABLE: &str = "ZINO_BUS_URL";
 
+/// The variable that wins over `[bus] identity`, so that several processes can share a file.
+pub const BUS_IDENTITY_VARIABLE: &str = "ZINO_BUS_IDENTITY";
+
 /// `[bus]`, ours: without it services are called at their sockets, or where `[peers]` says.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -22,6 +25,9 @@ pub struct Bus {
     pub nkey: Option<PathBuf>,
     /// The file with our credentials: a token of the server and the seed that goes with it.
     pub credentials: Option<PathBuf>,
+    /// The name that the server's permissions have for this process; its first service, `agent` or
+    /// `client` when not given.
+    pub identity: Option<String>,
     /// Keeps several systems on one server apart; that of `[tls]` when not given.
     pub namespace: Option<String>,
 }
@@ -57,6 +63,15 @@ impl Config {
             .map(BusUrl)
             .filter(given)
             .or_else(|| self.bus.url.clone().filter(given))
+    }
+
+    /// `$ZINO_BUS_IDENTITY`, then `[bus] identity`, then what the process is by itself.
+    pub fn bus_identity(&self, by_itself: &str) -> String {
+        env::var(BUS_IDENTITY_VARIABLE)
+            .ok()
+            .or_else(|| self.bus.identity.clone())
+            .filter(|identity| !identity.is_empty())
+            .unwrap_or_else(|| by_itself.to_owned())
     }
 
     /// The namespace of the bus.

@@ -43,7 +43,10 @@ const KEYS: [(&str, &[&str]); 21] = [
     ("tls", &["ca", "certificate", "key", "namespace"]),
     ("allow", SERVICES),
     ("store", &["url", "ca", "connections"]),
-    ("bus", &["url", "ca", "nkey", "credentials", "namespace"]),
+    (
+        "bus",
+        &["url", "ca", "nkey", "credentials", "identity", "namespace"],
+    ),
     ("metrics", &["listen"]),
 ];
 

@@ -26,7 +26,7 @@ use crate::config::network::{Tls, TlsFiles};
 pub(crate) const MAX_CERTIFICATE_BYTES: u64 = 1 << 20;
 
 /// Bits of a file's mode that let others read or change it.
-const OTHERS: u32 = 0o077;
+pub(crate) const OTHERS: u32 = 0o077;
 
 /// What TLS connections are made with.
 pub struct Identity {

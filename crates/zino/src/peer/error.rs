@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::bus::BusCallError;
 use crate::config::address::Address;
 use crate::network::failure::TlsFailure;
 
@@ -23,10 +24,10 @@ pub enum CallError {
     Silent(Duration),
     /// The request was sent and must not be sent again.
     #[error("{0}; whether the request was handled is unknown")]
-    OutcomeUnknown(AddressError),
+    OutcomeUnknown(LinkError),
     /// The response began, but did not end.
     #[error("{0}, in the middle of the response")]
-    Lost(AddressError),
+    Lost(LinkError),
 }
 
 /// Where no service can be reached, and why.
@@ -37,6 +38,17 @@ pub enum Unreachable {
     /// All addresses of the service, in the order they were tried.
     #[error("{}", AddressErrors(.0))]
     Addresses(Vec<AddressError>),
+    #[error(transparent)]
+    Bus(BusCallError),
+}
+
+/// What happened on the way to a service that had the request.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    #[error(transparent)]
+    Address(AddressError),
+    #[error(transparent)]
+    Bus(BusCallError),
 }
 
 /// What happened at one address.

@@ -8,7 +8,7 @@ use rustls::pki_types::ServerName;
 use zot_wire::zino::{Frame, Response};
 
 use super::destination::Destination;
-use super::error::{AddressError, AddressFailure, CallError, Unreachable};
+use super::error::{AddressError, AddressFailure, CallError, LinkError, Unreachable};
 use super::kept::{Connection, NotSent};
 use super::socket::SocketCall;
 use crate::config::address::{Address, Security};
@@ -139,7 +139,7 @@ impl Route {
             };
             match fate {
                 Fate::Unknown(failure) if !is_repeatable => {
-                    return Err(CallError::OutcomeUnknown(at(failure)));
+                    return Err(CallError::OutcomeUnknown(LinkError::Address(at(failure))));
                 }
                 Fate::Unknown(failure) | Fate::NotReceived(failure) => failures.push(at(failure)),
             }
@@ -248,10 +248,10 @@ impl KeptCall {
             Err(failure) => {
                 self.connection = None;
                 self.destination.penalise();
-                Err(CallError::Lost(AddressError {
+                Err(CallError::Lost(LinkError::Address(AddressError {
                     address: Address::Network(self.destination.address.clone()),
                     failure,
-                }))
+                })))
             }
         }
     }

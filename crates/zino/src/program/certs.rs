@@ -47,6 +47,8 @@ pub enum CertsError {
     Read(#[from] IdentityError),
     #[error("{0:?} cannot be a name: use lower-case letters, digits and hyphens")]
     BadName(String),
+    #[error("{0:?} cannot be a host: give a name such as db.example.com, or an address")]
+    BadHost(String),
     #[error("\"ca\" is the name of the authority's own files")]
     ReservedName,
     #[error("a certificate must be valid for 1 to 36500 days, not {0}")]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use testkit::network::{Host, Network};
 use zino::kind::ServiceKind::{Executor, Memory};
-use zino::peer::{AddressFailure, CallError, Peer};
+use zino::peer::{AddressFailure, CallError, LinkError, Peer};
 use zot_wire::zino::executor::{Code, Request};
 use zot_wire::zino::memory;
 
@@ -70,7 +70,7 @@ fn both_sides_notice_that_a_cable_is_cut() {
         let peer = caller_at(&installation, Executor, &[&address]);
         runtime().block_on(lose_the_caller(peer, near, &file))
     });
-    let CallError::OutcomeUnknown(lost) = &error else {
+    let CallError::OutcomeUnknown(LinkError::Address(lost)) = &error else {
         panic!("{error}");
     };
     assert!(matches!(lost.failure, AddressFailure::Silent(_)), "{error}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::json;
 use zino::kind::ServiceKind::{Context, Executor, Memory};
-use zino::peer::{AddressFailure, CallError, Peer, Unreachable};
+use zino::peer::{AddressFailure, CallError, LinkError, Peer, Unreachable};
 use zot_wire::zino::executor::{self, Code};
 use zot_wire::zino::memory::{Request, Response};
 use zot_wire::zino::{Message, Response as _};
@@ -106,7 +106,7 @@ async fn a_service_that_stopped_is_noticed() {
     soft_memory(&only).await.unwrap();
     one.process.signal(Signal::STOP);
     let error = soon(only.ask(set_soft())).await.unwrap_err();
-    let CallError::OutcomeUnknown(lost) = &error else {
+    let CallError::OutcomeUnknown(LinkError::Address(lost)) = &error else {
         panic!("{error}");
     };
     assert!(matches!(lost.failure, AddressFailure::Silent(_)), "{error}");

@@ -1,5 +1,6 @@
 //! Makes an authority, and certificates that it signs.
 
+use std::net::IpAddr;
 use std::path::Path;
 
 use jiff::civil::Date;
@@ -23,12 +24,14 @@ const AUTHORITY_DAYS: u32 = 3650;
 const MAX_DAYS: u32 = 36_500;
 
 /// Which certificates to issue.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct IssueRequest {
     /// The names of the files; without `services` also the names in the certificates.
     pub names: Vec<String>,
     /// The names in each certificate.
     pub services: Vec<String>,
+    /// Instead of services: host names and addresses of another server, as its callers know it.
+    pub hosts: Vec<String>,
     pub days: u32,
     pub namespace: String,
 }
@@ -71,6 +74,9 @@ pub fn issue(directory: &Path, request: &IssueRequest) -> Result<Vec<WrittenPair
             return Err(CertsError::BadName(label.clone()));
         }
     }
+    if let Some(host) = request.hosts.iter().find(|host| !is_host(host)) {
+        return Err(CertsError::BadHost(host.clone()));
+    }
     if request.names.iter().any(|name| name == AUTHORITY) {
         return Err(CertsError::ReservedName);
     }
@@ -85,10 +91,13 @@ pub fn issue(directory: &Path, request: &IssueRequest) -> Result<Vec<WrittenPair
             [] => std::slice::from_ref(name),
             services => services,
         };
-        let names: Vec<String> = services
-            .iter()
-            .map(|service| tls.certificate_name(service))
-            .collect();
+        let names: Vec<String> = match request.hosts.as_slice() {
+            [] => services
+                .iter()
+                .map(|service| tls.certificate_name(service))
+                .collect(),
+            hosts => hosts.to_vec(),
+        };
         let mut params = days.params(names.clone())?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.use_authority_key_identifier_extension = true;
@@ -109,6 +118,11 @@ pub fn issue(directory: &Path, request: &IssueRequest) -> Result<Vec<WrittenPair
         })
     };
     request.names.iter().map(issue_one).collect()
+}
+
+/// Whether the text is an address, or a name of labels and dots.
+fn is_host(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok() || text.split('.').all(is_label)
 }
 
 fn authority_usages() -> Vec<KeyUsagePurpose> {

@@ -1,15 +1,18 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
+use rustls::pki_types::ServerName;
+
 use super::*;
 use crate::config::network::TlsFiles;
-use crate::network::identity::Identity;
+use crate::network::identity::{Identity, read_certificates};
 
 fn request(names: &[&str], services: &[&str]) -> IssueRequest {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     IssueRequest {
         names: owned(names),
         services: owned(services),
+        hosts: Vec::new(),
         days: 30,
         namespace: "default".to_owned(),
     }
@@ -45,6 +48,36 @@ fn what_is_issued_is_an_identity() {
     let each = issue(&certs, &request(&["client", "web"], &[])).unwrap();
     assert_eq!(each[0].names, ["client.default.zino"]);
     assert_eq!(each[1].names, ["web.default.zino"]);
+}
+
+#[test]
+fn a_certificate_for_another_server_has_the_names_its_callers_use() {
+    let directory = tempfile::tempdir().unwrap();
+    let certs = directory.path();
+    init(certs).unwrap();
+    let request = IssueRequest {
+        hosts: ["nats.example.com", "10.0.0.7"].map(str::to_owned).to_vec(),
+        ..request(&["nats"], &[])
+    };
+    let issued = issue(certs, &request).unwrap();
+    assert_eq!(issued[0].names, request.hosts);
+    let certificates = read_certificates(&issued[0].certificate).unwrap();
+    let certificate = webpki::EndEntityCert::try_from(&certificates[0]).unwrap();
+    let is_valid_for = |host: &str| {
+        let name = ServerName::try_from(host).unwrap();
+        certificate.verify_is_valid_for_subject_name(&name).is_ok()
+    };
+    assert!(is_valid_for("nats.example.com") && is_valid_for("10.0.0.7"));
+    assert!(!is_valid_for("nats.default.zino") && !is_valid_for("10.0.0.8"));
+    for host in ["", "a b", "http://nats", "nats:4222", "-", "a..b"] {
+        let request = IssueRequest {
+            names: vec!["other".to_owned()],
+            hosts: vec![host.to_owned()],
+            ..request.clone()
+        };
+        let error = issue(certs, &request).unwrap_err();
+        assert!(matches!(error, CertsError::BadHost(_)), "{host:?}: {error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! The bus: a NATS server through which services find each other, call each other and announce
+//! themselves.
+//!
+//! A process has one connection, a [`Bus`], which is cheap to clone. Only core NATS is used: the bus
+//! remembers nothing. Built without the feature `nats` there is no bus, and asking for one is an error.
+
+#[cfg(not(feature = "nats"))]
+mod absent;
+#[cfg(feature = "nats")]
+mod connect;
+#[cfg(feature = "nats")]
+mod connection;
+#[cfg(feature = "nats")]
+mod duplex;
+#[allow(dead_code, reason = "the calls come next")]
+mod error;
+mod instance;
+#[cfg(feature = "nats")]
+#[allow(dead_code, reason = "the calls come next")]
+mod presence;
+#[cfg(feature = "nats")]
+#[allow(dead_code, reason = "the calls come next")]
+mod subjects;
+#[cfg(feature = "nats")]
+mod watch;
+
+use bytes::Bytes;
+use zot_conversation::BoxFuture;
+
+#[cfg(not(feature = "nats"))]
+pub use absent::{Bus, Duplex, DuplexReceiver, DuplexSender, Watch};
+#[cfg(feature = "nats")]
+pub use connection::Bus;
+#[cfg(feature = "nats")]
+pub use duplex::{Duplex, DuplexReceiver, DuplexSender};
+pub use error::{BusCallError, BusError, BusFailure, Forbidden, ForbiddenAction, Refusal};
+pub use instance::Instance;
+#[cfg(feature = "nats")]
+pub use watch::Watch;
+
+/// A service whose calls carry frames in both directions for as long as both sides like.
+pub trait DuplexService: Send + Sync + 'static {
+    /// Its name on the bus, such as `agent.coder`.
+    fn name(&self) -> String;
+
+    /// How many calls it handles at a time; further ones are refused and tried elsewhere.
+    fn capacity(&self) -> usize;
+
+    /// Handles one call. Dropping the future abandons it.
+    fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()>;
+}
+
+/// What a watcher of the bus sees.
+#[derive(Debug, Clone)]
+pub enum Sight {
+    /// An instance has announced itself, which each does every second.
+    Instance(Instance),
+    /// Something happened; see [`Bus::publish_event`].
+    Event {
+        kind: String,
+        token: String,
+        payload: Bytes,
+    },
+}
