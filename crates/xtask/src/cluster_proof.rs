@@ -11,6 +11,7 @@ mod failover;
 mod kill;
 mod memories;
 mod pause;
+mod refusals;
 mod report;
 mod restarts;
 mod sessions;
@@ -78,7 +79,7 @@ impl Stage {
 
 type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
 
-const PROOFS: [(&str, Link, Proof); 18] = [
+const PROOFS: [(&str, Link, Proof); 19] = [
     ("kill", Link::Tls, kill::run),
     ("cut", Link::Tls, cut::run),
     ("pause", Link::Tls, pause::run),
@@ -95,6 +96,7 @@ const PROOFS: [(&str, Link, Proof); 18] = [
     ("nats-restarts", Link::Nats, restarts::run),
     ("nats-server", Link::Nats, bus_restarts::run),
     ("nats-slow-readers", Link::Nats, slow_readers::run),
+    ("nats-refusals", Link::Nats, refusals::run),
     ("sessions", Link::Nats, sessions::run),
     ("workers", Link::Nats, workers::run),
 ];

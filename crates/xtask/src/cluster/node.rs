@@ -99,6 +99,33 @@ impl Node {
         self.directory.join(format!("run/{service}.sock"))
     }
 
+    /// Adds lines to the end of its configuration, where the bus is named.
+    pub(crate) fn configure(&self, lines: &str) -> anyhow::Result<()> {
+        let path = self.directory.join("ZINO.toml");
+        let config = fs::read_to_string(&path)? + lines;
+        Ok(fs::write(path, config)?)
+    }
+
+    /// Runs the process, which must refuse to start; returns what it says.
+    pub(crate) fn refusal(&mut self) -> anyhow::Result<String> {
+        self.spawn()?;
+        let mut child = self.child.take().context("the process")?;
+        let deadline = Instant::now() + START_TIME;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if Instant::now() > deadline {
+                child.kill()?;
+                child.wait()?;
+                bail!("{} started: {}", self.name, self.log());
+            }
+            std::thread::sleep(POLL);
+        };
+        ensure!(!status.success(), "{} ended without an error", self.name);
+        Ok(self.log())
+    }
+
     /// Starts the process and waits until its services answer.
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
         self.spawn()?;

@@ -49,7 +49,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let (mut broken, mut memory) = (0, Vec::new());
     let samples = std::thread::scope(|scope| {
         let load = scope.spawn(|| load.run(&ledger, &stop));
-        let restarts = || {
+        let mut restarts = || {
             for round in 0..stops {
                 std::thread::sleep(period / 2);
                 let turns = begin_turns(front, round, STREAMS)?;

@@ -92,7 +92,7 @@ impl Reader {
         let frame = next_frame(&mut self.stream)?.context("the stream broke off")?;
         match frame["type"].as_str() {
             Some("chunk") => {
-                let text = frame["content"].as_str().context("a text")?;
+                let text = frame["delta"].as_str().context("a text")?;
                 self.text.push_str(text);
                 Ok(false)
             }
