@@ -4,6 +4,7 @@
 //! calls one, over its socket or directly within one process.
 
 pub mod agent_loop;
+pub mod agents;
 pub mod bus;
 pub mod config;
 pub mod context;
@@ -19,6 +20,7 @@ mod lenient;
 pub mod logging;
 pub mod memory;
 pub mod metrics;
+pub mod monitor;
 pub mod network;
 pub mod peer;
 pub mod postgres;

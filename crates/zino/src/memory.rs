@@ -110,6 +110,16 @@ impl Service for MemoryService {
         }
     }
 
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        match &self.0 {
+            Store::Files(_) => Box::pin(std::future::ready(Ok(()))),
+            Store::Postgres(store) => Box::pin(async move {
+                let reached = store.reach().await;
+                reached.map_err(|error| error.to_string())
+            }),
+        }
+    }
+
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         match &self.0 {
             Store::Files(store) => {

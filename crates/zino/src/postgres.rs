@@ -13,7 +13,7 @@ mod tls;
 mod trouble;
 
 pub(crate) use connection::{
-    Connection, Parameter, byte_strings, bytes, integer, integers, seconds, text,
+    Connection, Parameter, boolean, byte_strings, bytes, integer, integers, seconds, text, texts,
 };
 pub(crate) use effort::{Effort, Efforts, Repeat};
 pub(crate) use escape::{escaped, unescaped};

@@ -39,6 +39,11 @@ pub trait Service: Send + Sync + 'static {
     fn reload(&self) -> Result<(), String> {
         Ok(())
     }
+
+    /// Tells whether what it needs elsewhere works now; why not, if it does not.
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// A service of any protocol, as a socket serves it.
@@ -66,6 +71,9 @@ pub trait AnyService: Send + Sync {
 
     /// See [`Service::reload`].
     fn reload(&self) -> Result<(), String>;
+
+    /// See [`Service::check`].
+    fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), String>>;
 }
 
 impl<S: Service> AnyService for S {
@@ -97,6 +105,10 @@ impl<S: Service> AnyService for S {
 
     fn reload(&self) -> Result<(), String> {
         Service::reload(self)
+    }
+
+    fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(async move { Service::check(self.as_ref()).await })
     }
 }
 

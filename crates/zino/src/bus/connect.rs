@@ -4,10 +4,8 @@
 mod tests;
 
 use std::error::Error as _;
-use std::fs::Metadata;
 use std::io::Read as _;
 use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +18,7 @@ use tokio::sync::mpsc;
 
 use super::error::BusError;
 use crate::config::Config;
-use crate::network::identity::{MAX_CERTIFICATE_BYTES, OTHERS, read_certificates};
+use crate::network::identity::{MAX_CERTIFICATE_BYTES, exposed_mode, read_certificates};
 
 /// How long the server may take to greet us.
 ///
@@ -184,11 +182,7 @@ fn read_secret(path: &Path) -> Result<String, BusError> {
     };
     let file = zot_files::open_existing(path).map_err(unreadable)?;
     // Of the file that was opened: another one may have its name by now.
-    let mode = file
-        .metadata()
-        .map_err(unreadable)
-        .map(|metadata: Metadata| metadata.permissions().mode() & 0o777)?;
-    if mode & OTHERS != 0 {
+    if let Some(mode) = exposed_mode(&file.metadata().map_err(unreadable)?) {
         return Err(BusError::Exposed {
             path: path.to_owned(),
             mode,

@@ -82,6 +82,7 @@ impl Bus {
             return Ok(None);
         };
         let instance: String = unique_name().chars().take(12).collect();
+        let identity = &config.bus_identity(identity);
         let subjects = Subjects::new(config.bus_namespace(), identity, &instance)?;
         let name = format!("zino {identity} {instance}");
         let Connected { client, events } = connect(config, url.expose(), &name).await?;

@@ -58,6 +58,14 @@ impl PostgresStore {
         })
     }
 
+    /// Checks that the database answers and has the right tables.
+    pub(super) async fn reach(&self) -> Result<(), StoreError> {
+        self.pool
+            .query("select 1", &[], self.efforts.read())
+            .await?;
+        Ok(())
+    }
+
     /// Sends the earlier frames of the response and returns the last.
     pub(super) async fn respond(
         &self,

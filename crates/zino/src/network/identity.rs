@@ -2,7 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +26,10 @@ use crate::config::network::{Tls, TlsFiles};
 pub(crate) const MAX_CERTIFICATE_BYTES: u64 = 1 << 20;
 
 /// Bits of a file's mode that let others read or change it.
-pub(crate) const OTHERS: u32 = 0o077;
+const OTHERS: u32 = 0o077;
+
+/// The bit that lets the group read it.
+const GROUP_READS: u32 = 0o040;
 
 /// What TLS connections are made with.
 pub struct Identity {
@@ -152,6 +155,16 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Id
     }
 }
 
+/// Returns the mode of a key that others can read or change. One of root's that our group may read is not
+/// such a key: that is how Kubernetes passes secrets to processes of other users.
+pub(crate) fn exposed_mode(metadata: &Metadata) -> Option<u32> {
+    let mode = metadata.permissions().mode() & 0o777;
+    let is_passed_by_root = metadata.uid() == 0
+        && !rustix::process::geteuid().is_root()
+        && mode & OTHERS == GROUP_READS;
+    (mode & OTHERS != 0 && !is_passed_by_root).then_some(mode)
+}
+
 /// Reads a key that nobody else can read.
 pub fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, IdentityError> {
     let unreadable = |source| IdentityError::Unreadable {
@@ -160,11 +173,7 @@ pub fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, IdentityError> {
     };
     let file = zot_files::open_existing(path).map_err(unreadable)?;
     // Of the file that was opened: another one may have its name by now.
-    let mode = file
-        .metadata()
-        .map_err(unreadable)
-        .map(|metadata: Metadata| metadata.permissions().mode() & 0o777)?;
-    if mode & OTHERS != 0 {
+    if let Some(mode) = exposed_mode(&file.metadata().map_err(unreadable)?) {
         return Err(IdentityError::Exposed {
             path: path.to_owned(),
             mode,

@@ -33,6 +33,14 @@ pub(crate) fn seconds(value: &f64) -> Parameter<'_> {
     (value, Type::FLOAT8)
 }
 
+pub(crate) fn boolean(value: &bool) -> Parameter<'_> {
+    (value, Type::BOOL)
+}
+
+pub(crate) fn texts(value: &(dyn ToSql + Sync)) -> Parameter<'_> {
+    (value, Type::TEXT_ARRAY)
+}
+
 pub(crate) fn bytes(value: &(dyn ToSql + Sync)) -> Parameter<'_> {
     (value, Type::BYTEA)
 }

@@ -13,6 +13,7 @@ use super::effort::{Effort, Repeat};
 use super::schema;
 use super::target::Target;
 use super::trouble::{Meaning, Refusal, Trouble, Unavailable};
+use crate::metrics;
 
 /// The pauses between attempts to reach the database.
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
@@ -102,6 +103,7 @@ impl Pool {
         let began = Instant::now();
         match timeout_at(deadline, connection.query(statement, parameters)).await {
             Ok(Ok(rows)) => {
+                metrics::STORE_LAG_MICROSECONDS.set(microseconds(began.elapsed()));
                 self.keep(connection);
                 Ok(rows)
             }
@@ -221,4 +223,8 @@ impl Pool {
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::trouble::Trouble;
 
 /// What leads from each version to the next. Released ones are never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("001.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("001.sql"), include_str!("002.sql")];
 
 /// The version of this program.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

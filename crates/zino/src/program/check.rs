@@ -67,6 +67,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     network::check(config, &mut findings);
+    check_metrics(config, &mut findings);
     if here.contains(&ServiceKind::Memory) {
         check_store(config, &mut findings).await;
     }
@@ -167,6 +168,21 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
                 findings.add(Verdict::Bad, kind.name(), message);
             }
         }
+    }
+}
+
+fn check_metrics(config: &Config, findings: &mut Findings) {
+    let Some(address) = config.metrics.listen else {
+        return;
+    };
+    let message = format!("/metrics, /healthz and /readyz on {address}");
+    match address.ip().is_loopback() {
+        true => findings.add(Verdict::Good, "metrics", message),
+        false => findings.add(
+            Verdict::Doubtful,
+            "metrics",
+            format!("{message}: everyone who can reach this address can read them, without TLS"),
+        ),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::descriptors;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::metrics;
+use crate::monitor::{Check, Monitor, MonitorError, Monitoring};
 use crate::network::certificate::date;
 use crate::network::identity::{IdentityError, LiveIdentity};
 use crate::serve::{
@@ -35,6 +36,8 @@ pub enum RunError {
     Bind(#[from] BindError),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
     #[error("[tls]: {0}")]
     Identity(#[from] IdentityError),
     #[error("cannot listen for signals: {0}")]
@@ -62,6 +65,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         let network = NetworkListener::bind(config, service.kind(), identity.as_ref()).await?;
         listeners.push((socket, network));
     }
+    let monitor = Monitor::bind(config).await?;
     let max_connections = descriptors::connections();
     let mut serving = JoinSet::new();
     for (service, (socket, network)) in services.iter().zip(listeners) {
@@ -88,13 +92,21 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         let stop = stop.clone();
         serving.spawn_blocking(move || preparing.prepare(log, &stop));
     }
+    let checks = services.iter().map(check_of).collect();
+    let monitoring = Monitoring::begin(monitor, checks, stop.clone());
     notify::ready();
     wait_for_end(&mut signals, &services, identity.as_ref(), config).await;
     notify::stopping();
     metrics::DRAINING.set(1);
     stop.cancel();
     while serving.join_next().await.is_some() {}
+    monitoring.end().await;
     Ok(())
+}
+
+fn check_of(service: &Arc<dyn AnyService>) -> Check {
+    let service = Arc::clone(service);
+    Box::new(move || Arc::clone(&service).check())
 }
 
 /// An expired certificate is refused by others, which they say; here it is only mentioned.

@@ -21,6 +21,7 @@ mod kept_connections;
 mod lost_connections;
 mod machines;
 mod mixed;
+mod monitor;
 mod network;
 mod original;
 mod privacy;

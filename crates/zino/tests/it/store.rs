@@ -39,9 +39,9 @@ fn a_directory_is_moved_by_commands() {
         let printed = printed.replace("PLACE", &place);
         assert_eq!(run(&installation, arguments), (code, printed));
     };
-    let created = "PLACE: created the tables (version 1)\n";
+    let created = "PLACE: created the tables (version 2)\n";
     expect(&["store", "migrate"], 0, created);
-    let same = "PLACE: the tables are up to date (version 1)\n";
+    let same = "PLACE: the tables are up to date (version 2)\n";
     expect(&["store", "migrate"], 0, same);
     fs::create_dir_all(installation.path("old/channels")).unwrap();
     let history = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"hi\"\n  }\n]";
