@@ -19,12 +19,12 @@ mod slow_readers;
 mod turns;
 mod workers;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 
 use crate::bench::build_packaged;
 use crate::cluster::{Layout, Link, Node, Program, Site, loopback_places};
@@ -124,23 +124,68 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
         (None, Scale::Short) => build_for_tests()?,
         (None, Scale::Long) => build_packaged("zino")?,
     };
-    let mut stage = Stage {
+    let run = Run {
         program: Program(program),
         scale,
-        link: Link::Tls,
         minutes: minutes.unwrap_or(5),
+        next: AtomicUsize::new(0),
     };
-    let mut report = Report::new(scale);
-    for (name, link, proof) in PROOFS {
-        stage.link = link;
-        if names.is_empty() || names.contains(&name) {
-            let start = Instant::now();
-            report.begin(name);
-            proof(&stage, &mut report).with_context(|| format!("the proof {name} broke off"))?;
-            writeln!(io::stdout(), "      {:.1} s", start.elapsed().as_secs_f64())?;
+    let wanted = |name: &str| names.is_empty() || names.contains(&name);
+    let proofs: Vec<_> = PROOFS.iter().filter(|proof| wanted(proof.0)).collect();
+    let reports = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..run.lanes())
+            .map(|_| scope.spawn(|| run.lane(&proofs)))
+            .collect();
+        let joined = lanes.into_iter().map(|lane| lane.join());
+        joined
+            .map(|lane| lane.map_err(|_| anyhow!("a proof panicked"))?)
+            .collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    Report::finish(reports.into_iter().flatten())
+}
+
+/// All proofs of one command.
+struct Run {
+    program: Program,
+    scale: Scale,
+    minutes: u64,
+    /// The number of the next proof.
+    next: AtomicUsize,
+}
+
+impl Run {
+    /// Returns how many proofs run at the same time: in short runs they mostly wait, and times do not count.
+    fn lanes(&self) -> usize {
+        match self.scale {
+            Scale::Short => 2,
+            Scale::Long => 1,
         }
     }
-    report.finish()
+
+    /// Runs one proof after the other.
+    fn lane(&self, proofs: &[&(&'static str, Link, Proof)]) -> anyhow::Result<Vec<Report>> {
+        let mut reports = Vec::new();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((name, link, proof)) = proofs.get(number).copied() else {
+                return Ok(reports);
+            };
+            let stage = Stage {
+                program: self.program.clone(),
+                scale: self.scale,
+                link: *link,
+                minutes: self.minutes,
+            };
+            let start = Instant::now();
+            let mut report = Report::new(self.scale, name);
+            proof(&stage, &mut report).with_context(|| format!("the proof {name} broke off"))?;
+            report.figure(
+                "seconds",
+                format_args!("{:.1}", start.elapsed().as_secs_f64()),
+            );
+            reports.push(report);
+        }
+    }
 }
 
 fn known() -> String {

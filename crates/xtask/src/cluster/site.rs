@@ -5,6 +5,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -372,9 +373,14 @@ pub(crate) fn tls_url(address: Ipv4Addr, service: &str) -> String {
     format!("tls://{address}:{port}")
 }
 
-/// Returns places on this machine, which other runs at the same time do not use.
+/// Returns places on this machine, which neither other runs nor other proofs at the same time use.
 pub(crate) fn loopback_places(count: u8) -> Vec<Place> {
+    static USED: AtomicU8 = AtomicU8::new(0);
+    // Those of the first proofs are free again when the numbers run out.
+    let first = USED.fetch_add(count, Ordering::Relaxed);
     let [_, _, high, low] = std::process::id().to_be_bytes();
     let place = |number| Place::Loopback(Ipv4Addr::new(127, high.max(1), low, number));
-    (1..=count).map(place).collect()
+    (0..count)
+        .map(|number| place(first.wrapping_add(number)))
+        .collect()
 }
