@@ -4,6 +4,7 @@
 //! TLS, each on an address of its own, or through a bus.
 
 mod authority;
+mod bus_client;
 mod client;
 mod health;
 mod ledger;
@@ -13,8 +14,9 @@ mod site;
 mod worker;
 
 pub(crate) use authority::{Authority, Validity};
+pub(crate) use bus_client::BusClient;
 pub(crate) use client::{Ending, Turn, ask, begin, next_frame, turn};
 pub(crate) use ledger::{Audit, Ledger};
-pub(crate) use load::{Load, Sample};
+pub(crate) use load::{Entrance, Load, Sample};
 pub(crate) use node::{Node, Place, Program, daemons};
 pub(crate) use site::{Layout, Link, Site, loopback_places, recommended_bus};

@@ -9,11 +9,13 @@ mod certificates;
 mod cut;
 mod failover;
 mod kill;
+mod large_frames;
 mod memories;
 mod pause;
 mod refusals;
 mod report;
 mod restarts;
+mod rolling;
 mod sessions;
 mod slow_readers;
 mod turns;
@@ -79,7 +81,7 @@ impl Stage {
 
 type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
 
-const PROOFS: [(&str, Link, Proof); 19] = [
+const PROOFS: [(&str, Link, Proof); 21] = [
     ("kill", Link::Tls, kill::run),
     ("cut", Link::Tls, cut::run),
     ("pause", Link::Tls, pause::run),
@@ -96,6 +98,8 @@ const PROOFS: [(&str, Link, Proof); 19] = [
     ("nats-restarts", Link::Nats, restarts::run),
     ("nats-server", Link::Nats, bus_restarts::run),
     ("nats-slow-readers", Link::Nats, slow_readers::run),
+    ("nats-large-frames", Link::Nats, large_frames::run),
+    ("nats-rolling", Link::Nats, rolling::run),
     ("nats-refusals", Link::Nats, refusals::run),
     ("sessions", Link::Nats, sessions::run),
     ("workers", Link::Nats, workers::run),

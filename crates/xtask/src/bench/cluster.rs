@@ -145,7 +145,8 @@ impl ClusterBench {
         let load = |clients, channels, turns| {
             let load = Load {
                 name: "load".to_owned(),
-                daemons: daemons(&nodes),
+                directive: "say:1",
+                entrances: daemons(&nodes),
                 clients,
                 channels,
                 turns: Some(turns),

@@ -14,6 +14,7 @@ use testkit::network::Host;
 
 use super::client::ask;
 use super::health::readiness;
+use super::load::Entrance;
 
 /// How long a node may take to answer after its start.
 const START_TIME: Duration = Duration::from_secs(30);
@@ -266,8 +267,10 @@ impl Drop for Node {
     }
 }
 
-/// Returns the daemons of nodes.
-pub(crate) fn daemons(nodes: &[Node]) -> Vec<PathBuf> {
+/// Returns the sockets of the daemons of nodes.
+pub(crate) fn daemons(nodes: &[Node]) -> Vec<Entrance> {
     let nodes = nodes.iter().filter(|node| node.runs("daemon"));
-    nodes.map(|node| node.socket("daemon")).collect()
+    nodes
+        .map(|node| Entrance::Socket(node.socket("daemon")))
+        .collect()
 }

@@ -13,8 +13,10 @@ use testkit::Workdir;
 use testkit::nats::{Nats, NatsOptions, NatsTls};
 use testkit::postgres::{Database, Fsync, Postgres, PostgresOptions};
 
+use zino::bus::Bus;
 use zino::config::Config;
 use zino::kind::ServiceKind;
+use zino::logging::{Level, Log};
 use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zot_wire::MAX_FRAME_BYTES;
@@ -299,8 +301,16 @@ impl Site {
 
     /// Returns a caller of a node's `mem`.
     pub(crate) async fn memory(&self, link: Link, node: &Node) -> anyhow::Result<Peer<Request>> {
-        if link == Link::Unix {
-            return Ok(Peer::socket(node.socket("mem"), MAX_FRAME_BYTES));
+        match link {
+            Link::Unix => return Ok(Peer::socket(node.socket("mem"), MAX_FRAME_BYTES)),
+            Link::Nats => {
+                let config = Config::load(&self.path().join("ZINO.toml"))?.config;
+                let log = Log::new("client", Level::Error);
+                let bus = Bus::connect(&config, "client", log).await?;
+                let bus = bus.context("the site has no bus")?;
+                return Ok(Peer::on_bus(&bus, "mem"));
+            }
+            Link::Tls => {}
         }
         let directory = self.certificates();
         self.authority

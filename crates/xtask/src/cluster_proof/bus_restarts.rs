@@ -37,7 +37,8 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: daemons(&nodes),
+        directive: "say:1",
+        entrances: daemons(&nodes),
         clients: stage.pick(4, 16),
         channels: CHANNELS,
         turns: None,

@@ -16,7 +16,7 @@ use super::report::{Report, seconds};
 use super::{Scale, Stage};
 use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
+    Ending, Entrance, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
     recommended_bus, turn,
 };
 
@@ -61,7 +61,8 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         stop.store(false, Ordering::Relaxed);
         let load = Load {
             name: format!("cut-{number}"),
-            daemons: vec![front.socket("daemon")],
+            directive: "say:1",
+            entrances: vec![Entrance::Socket(front.socket("daemon"))],
             clients: 4,
             channels: 40,
             turns: None,

@@ -12,7 +12,8 @@ use super::Stage;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Site, Turn, ask, begin, loopback_places, next_frame, turn,
+    Ending, Entrance, Ledger, Link, Load, Node, Site, Turn, ask, begin, loopback_places,
+    next_frame, turn,
 };
 
 /// Twice the lease.
@@ -104,7 +105,8 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: vec![front.socket("daemon")],
+        directive: "say:1",
+        entrances: vec![Entrance::Socket(front.socket("daemon"))],
         clients: 8,
         channels: 40,
         turns: None,

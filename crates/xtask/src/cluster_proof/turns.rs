@@ -24,7 +24,8 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: daemons(&nodes),
+        directive: "say:1",
+        entrances: daemons(&nodes),
         clients: stage.pick(SHORT_CLIENTS, CLIENTS),
         channels,
         turns: Some(channels * turns),
