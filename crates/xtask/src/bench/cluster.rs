@@ -146,6 +146,7 @@ impl ClusterBench {
             let load = Load {
                 name: "load".to_owned(),
                 directive: "say:1",
+                channel_prefix: "load".to_owned(),
                 entrances: daemons(&nodes),
                 clients,
                 channels,

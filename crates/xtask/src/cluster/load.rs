@@ -36,6 +36,8 @@ pub(crate) struct Load {
     /// Turn by turn another one.
     pub(crate) entrances: Vec<Entrance>,
     pub(crate) clients: usize,
+    /// With what the names of its channels begin.
+    pub(crate) channel_prefix: String,
     pub(crate) channels: usize,
     /// How many turns; without end if absent.
     pub(crate) turns: Option<usize>,
@@ -66,7 +68,7 @@ impl Load {
 
     fn send(&self, number: usize, ledger: &Ledger) -> Sample {
         let message = Turn {
-            channel: format!("load-{}", number % self.channels),
+            channel: format!("{}-{}", self.channel_prefix, number % self.channels),
             message: format!("{} {} {number}", self.directive, self.name),
         };
         // The node changes from one turn of a channel to the next.

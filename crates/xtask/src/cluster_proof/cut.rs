@@ -62,6 +62,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         let load = Load {
             name: format!("cut-{number}"),
             directive: "say:1",
+            channel_prefix: "load".to_owned(),
             entrances: vec![Entrance::Socket(front.socket("daemon"))],
             clients: 4,
             channels: 40,

@@ -106,6 +106,7 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     let load = Load {
         name: "load".to_owned(),
         directive: "say:1",
+        channel_prefix: "load".to_owned(),
         entrances: vec![Entrance::Socket(front.socket("daemon"))],
         clients: 8,
         channels: 40,

@@ -25,6 +25,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let load = Load {
         name: "load".to_owned(),
         directive: "say:1",
+        channel_prefix: "load".to_owned(),
         entrances: daemons(&nodes),
         clients: stage.pick(SHORT_CLIENTS, CLIENTS),
         channels,

@@ -108,7 +108,7 @@ fn interrupt(
 }
 
 /// Sends a prompt, which must succeed.
-fn prompt(client: &mut Zot, message: &str) -> anyhow::Result<()> {
+pub(super) fn prompt(client: &mut Zot, message: &str) -> anyhow::Result<()> {
     client.prompt("p", message);
     let frames = until_done(client)?;
     let error = frames.iter().find(|frame| {
