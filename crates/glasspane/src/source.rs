@@ -23,6 +23,7 @@ mod zot;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -143,9 +144,13 @@ impl SourceKind {
         }
     }
 
-    /// Returns the kind of agent that the name of a program suggests.
-    pub fn of_program(program: &Path) -> Option<Self> {
-        Some(match program.file_stem()?.to_str()? {
+    /// Returns the kind of agent that a command suggests: its program, and for some its first argument.
+    pub fn of_command<'a>(mut words: impl Iterator<Item = &'a OsStr>) -> Option<Self> {
+        let program = Path::new(words.next()?).file_stem()?.to_str()?;
+        let argument = words
+            .filter_map(OsStr::to_str)
+            .find(|word| !word.starts_with('-'));
+        Some(match program {
             "zot" => Self::Zot,
             "pi" => Self::Pi,
             "codex" => Self::Codex,
@@ -154,7 +159,15 @@ impl SourceKind {
             "qwen" => Self::Qwen,
             "goose" => Self::Goose,
             "opencode" => Self::Opencode,
-            "zino" | "zino-cli" => Self::Zino,
+            "zino-events" => Self::Glasspane,
+            "zino-attach" => Self::Zot,
+            "zino" => match argument {
+                Some("events") => Self::Glasspane,
+                Some("attach") => Self::Zot,
+                _ => Self::Zino,
+            },
+            "zino-cli" => Self::Zino,
+            "glasspane" if argument == Some("tail") => Self::Glasspane,
             _ => return None,
         })
     }

@@ -7,19 +7,34 @@
 #[cfg(not(feature = "nats"))]
 mod absent;
 #[cfg(feature = "nats")]
+mod call;
+#[cfg(feature = "nats")]
 mod connect;
 #[cfg(feature = "nats")]
 mod connection;
 #[cfg(feature = "nats")]
+mod dispatch;
+#[cfg(feature = "nats")]
 mod duplex;
-#[allow(dead_code, reason = "the calls come next")]
 mod error;
+#[cfg(feature = "nats")]
+mod incoming;
 mod instance;
 #[cfg(feature = "nats")]
-#[allow(dead_code, reason = "the calls come next")]
+mod link;
+#[cfg(feature = "nats")]
+mod listener;
+#[cfg(feature = "nats")]
+mod message;
+#[cfg(feature = "nats")]
+mod outgoing;
+#[cfg(feature = "nats")]
 mod presence;
 #[cfg(feature = "nats")]
-#[allow(dead_code, reason = "the calls come next")]
+mod reading;
+#[cfg(feature = "nats")]
+mod served;
+#[cfg(feature = "nats")]
 mod subjects;
 #[cfg(feature = "nats")]
 mod watch;
@@ -28,13 +43,21 @@ use bytes::Bytes;
 use zot_conversation::BoxFuture;
 
 #[cfg(not(feature = "nats"))]
-pub use absent::{Bus, Duplex, DuplexReceiver, DuplexSender, Watch};
+pub use absent::{Bus, BusListener, Duplex, DuplexReceiver, DuplexSender, ServedCall, Watch};
+#[cfg(not(feature = "nats"))]
+pub(crate) use absent::{BusCall, Repeat};
+#[cfg(feature = "nats")]
+pub(crate) use call::{BusCall, Repeat};
 #[cfg(feature = "nats")]
 pub use connection::Bus;
 #[cfg(feature = "nats")]
 pub use duplex::{Duplex, DuplexReceiver, DuplexSender};
 pub use error::{BusCallError, BusError, BusFailure, Forbidden, ForbiddenAction, Refusal};
 pub use instance::Instance;
+#[cfg(feature = "nats")]
+pub use listener::BusListener;
+#[cfg(feature = "nats")]
+pub use served::ServedCall;
 #[cfg(feature = "nats")]
 pub use watch::Watch;
 

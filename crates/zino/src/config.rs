@@ -445,7 +445,9 @@ impl Config {
 
     /// Whether several services may write to the same channel, so that a turn has to hold it.
     pub fn holds_channels(&self) -> bool {
-        self.store_url().is_some() || self.peer_addresses(ServiceKind::Memory).is_some()
+        self.store_url().is_some()
+            || self.peer_addresses(ServiceKind::Memory).is_some()
+            || self.bus_url().is_some()
     }
 
     /// How long a service that only looks something up may take.

@@ -48,7 +48,7 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn new(service: &'static str, level: Level) -> Self {
+    pub const fn new(service: &'static str, level: Level) -> Self {
         Self { service, level }
     }
 

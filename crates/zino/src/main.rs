@@ -13,8 +13,10 @@ use std::process::ExitCode;
 use arguments::{Arguments, Cli, Command, ConfigArgument, Store, as_called};
 use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use zino::bus::Bus;
 use zino::config::{Config, ConfigError, Loaded};
 use zino::kind::ServiceKind;
+use zino::logging::{Level, Log};
 use zino::memory::{TornFiles, repair_files};
 use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
@@ -285,13 +287,28 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         Err(error) => return Err(error.to_string()),
     };
     let identity = load_identity(&config)?;
-    let daemon = Peer::configured(&config, ServiceKind::Daemon, identity.as_ref());
     let request = ClientRequest {
         message,
         channel: cli.channel,
         stream: cli.stream,
     };
-    match block_on(ask(&daemon, request, &mut zot_terminal::stdout()))? {
+    let asked = async {
+        let log = Log::new("bus", config.log_level().max(Level::Warning));
+        let bus = match config.peer_addresses(ServiceKind::Daemon) {
+            Some(_) => None,
+            None => Bus::connect(&config, "client", log)
+                .await
+                .map_err(|error| error.to_string())?,
+        };
+        let daemon = Peer::configured(
+            &config,
+            ServiceKind::Daemon,
+            identity.as_ref(),
+            bus.as_ref(),
+        );
+        Ok::<_, Failure>(ask(&daemon, request, &mut zot_terminal::stdout()).await)
+    };
+    match block_on(asked)?? {
         Ok(Printed { unsaved }) => {
             if let Some(reason) = unsaved {
                 let _ = writeln!(zot_terminal::stderr(), "zino: not saved: {reason}");

@@ -18,8 +18,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use zot_conversation::BoxFuture;
 use zot_wire::write_frame;
-use zot_wire::zino::{Request, Response};
+use zot_wire::zino::{Frame, Request, Response};
 
+use crate::bus::{Bus, BusCall, Repeat};
 use crate::config::Config;
 use crate::config::address::Address;
 use crate::kind::ServiceKind;
@@ -50,6 +51,10 @@ enum Target<R: Request> {
         log: Log,
     },
     Network(Arc<Route>),
+    Bus {
+        bus: Bus,
+        service: &'static str,
+    },
 }
 
 impl<R: Request> Clone for Peer<R> {
@@ -68,6 +73,10 @@ impl<R: Request> Clone for Peer<R> {
                     log: *log,
                 },
                 Target::Network(route) => Target::Network(Arc::clone(route)),
+                Target::Bus { bus, service } => Target::Bus {
+                    bus: bus.clone(),
+                    service,
+                },
             },
             limit: self.limit,
         }
@@ -85,11 +94,29 @@ impl<R: Request> Peer<R> {
         }
     }
 
-    /// Calls a service where the configuration says it is: in `[peers]`, or else at its socket.
-    pub fn configured(config: &Config, kind: ServiceKind, identity: Option<&LiveIdentity>) -> Self {
-        match config.peer_addresses(kind) {
-            Some(addresses) => Self::at(config, kind, addresses, identity),
-            None => Self::socket(config.socket(kind), config.wire.max_frame_bytes),
+    /// Calls a service where the configuration says it is: in `[peers]`, or else on the bus if there is
+    /// one, or else at its socket.
+    pub fn configured(
+        config: &Config,
+        kind: ServiceKind,
+        identity: Option<&LiveIdentity>,
+        bus: Option<&Bus>,
+    ) -> Self {
+        match (config.peer_addresses(kind), bus) {
+            (Some(addresses), _) => Self::at(config, kind, addresses, identity),
+            (None, Some(bus)) => Self::on_bus(bus, kind.name()),
+            (None, None) => Self::socket(config.socket(kind), config.wire.max_frame_bytes),
+        }
+    }
+
+    /// Calls any instance of a service on the bus, by its name there.
+    pub fn on_bus(bus: &Bus, service: &'static str) -> Self {
+        Self {
+            target: Target::Bus {
+                bus: bus.clone(),
+                service,
+            },
+            limit: None,
         }
     }
 
@@ -185,6 +212,17 @@ impl<R: Request> Peer<R> {
                     RoutedCall::Kept(call) => Inner::Kept(call),
                 })
             }
+            Target::Bus { bus, service } => {
+                let repeat = match request.is_repeatable() {
+                    true => Repeat::Allowed,
+                    false => Repeat::Never,
+                };
+                let frame = serde_json::to_vec(&request)
+                    .map_err(|error| CallError::Unreadable(error.to_string()))?;
+                drop(request);
+                let call = BusCall::begin(bus, service, frame.into(), repeat).await?;
+                Ok(Inner::Bus(call))
+            }
         }
     }
 }
@@ -218,6 +256,7 @@ enum Inner<T> {
     Local(LocalCall<T>),
     Socket(SocketCall),
     Kept(KeptCall),
+    Bus(BusCall),
 }
 
 struct LocalCall<T> {
@@ -240,6 +279,12 @@ impl<T: Response> Inner<T> {
             Self::Local(call) => Ok(call.next().await),
             Self::Socket(call) => call.next().await,
             Self::Kept(call) => call.next().await,
+            Self::Bus(call) => match call.next().await? {
+                Some(bytes) => Frame::parse(&bytes)
+                    .map(|frame| Some(T::read(frame)))
+                    .map_err(|error| CallError::Unreadable(error.to_string())),
+                None => Ok(None),
+            },
         }
     }
 }

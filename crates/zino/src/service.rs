@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 use zot_wire::zino::Request;
 
+use crate::bus::ServedCall;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::serve::{KeptConnection, ServeOptions, serve_connection};
@@ -66,6 +68,14 @@ pub trait AnyService: Send + Sync {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
+    /// Handles a request that arrives over the bus.
+    fn serve_call(
+        self: Arc<Self>,
+        request: Bytes,
+        call: ServedCall,
+        options: ServeOptions,
+    ) -> BoxFuture<'static, ()>;
+
     /// See [`Service::prepare`].
     fn prepare(&self, log: Log, stop: &CancellationToken);
 
@@ -97,6 +107,15 @@ impl<S: Service> AnyService for S {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         Box::pin(async move { connection.serve(self.as_ref(), options, stop).await })
+    }
+
+    fn serve_call(
+        self: Arc<Self>,
+        request: Bytes,
+        call: ServedCall,
+        options: ServeOptions,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(async move { call.respond(self.as_ref(), request, options).await })
     }
 
     fn prepare(&self, log: Log, stop: &CancellationToken) {

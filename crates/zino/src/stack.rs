@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zot_wire::zino::Request;
 
 use crate::agent_loop::AgentLoopService;
+use crate::bus::Bus;
 use crate::config::Config;
 use crate::context::ContextService;
 use crate::daemon::{DaemonPeers, DaemonService};
@@ -22,6 +23,7 @@ use crate::system_prompt::SystemPromptService;
 pub struct Stack<'a> {
     config: &'a Config,
     identity: Option<&'a LiveIdentity>,
+    bus: Option<&'a Bus>,
     built: Built,
 }
 
@@ -37,10 +39,15 @@ struct Built {
 }
 
 impl<'a> Stack<'a> {
-    pub fn new(config: &'a Config, identity: Option<&'a LiveIdentity>) -> Self {
+    pub fn new(
+        config: &'a Config,
+        identity: Option<&'a LiveIdentity>,
+        bus: Option<&'a Bus>,
+    ) -> Self {
         Self {
             config,
             identity,
+            bus,
             built: Built::default(),
         }
     }
@@ -123,7 +130,7 @@ impl<'a> Stack<'a> {
                 let service: Arc<dyn Service<Request = R>> = Arc::<S>::clone(service);
                 Peer::local(service, self.log(kind))
             }
-            _ => Peer::configured(self.config, kind, self.identity),
+            _ => Peer::configured(self.config, kind, self.identity, self.bus),
         };
         let answer_limit = self.config.answer_limit();
         peer.within(match kind {

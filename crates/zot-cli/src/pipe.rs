@@ -1,9 +1,8 @@
 //! `zot rpc`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use zot_rpc::{Exit, ServeOptions, serve};
+use zot_rpc::{Connection, Exit, ServeOptions, UNANNOUNCED_CONFIRM_TIMEOUT, serve};
 use zot_sdk::{Persistence, Runtime};
 use zot_stdio::executor;
 
@@ -11,12 +10,6 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::warn;
-
-/// How long a tool call waits for confirmation by a client that may not support confirmations: long
-/// enough for a user whose client does support them, but has not announced it.
-///
-/// Limit: the call is refused if the client has not announced that it confirms calls.
-const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
@@ -32,10 +25,11 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
         warn(runtime.warnings());
-        Ok::<_, Failure>(serve(runtime, options, idle).await?)
+        let connection = Connection::standard(idle)?;
+        Ok::<_, Failure>(serve(runtime, connection, options).await?)
     })??;
     match exit {
-        Exit::Finished => Ok(ExitCode::SUCCESS),
+        Exit::Finished | Exit::Stopped => Ok(ExitCode::SUCCESS),
         Exit::Signalled(signal) => Ok(ExitCode::from(signal.exit_code())),
         Exit::BadToken => Err(Failure::failed("rpc: bad auth token")),
         Exit::ReaderGone => Err(Failure::reader_gone()),

@@ -16,7 +16,13 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 /// The prefixes of scratch directories, in the order of [`Scratch`].
-const PREFIXES: [&str; 4] = ["zot-jail-", "zot-edit-", "zot-trial-", "zino-exc-"];
+const PREFIXES: [&str; 5] = [
+    "zot-jail-",
+    "zot-edit-",
+    "zot-trial-",
+    "zino-exc-",
+    "zino-agent-",
+];
 
 /// The purpose of a scratch directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub enum Scratch {
     Trial,
     /// The code that `exc` runs.
     Code,
+    /// The session files of `zino agent`.
+    Sessions,
 }
 
 impl Scratch {

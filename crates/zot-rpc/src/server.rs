@@ -22,9 +22,10 @@ use zot_wire::rpc::{Command, CommandFrame, Event, RejectedLine, RequestId, Respo
 use crate::event_filter::EventFilter;
 use crate::queue::{Job, JobQueue, JobWork};
 use crate::token::Token;
-use zot_stdio::executor::IdleSignal;
-use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
+use zot_stdio::signals::{EndSignal, FLUSH_TIME, SIGNAL_GRACE};
 use zot_stdio::{Input, Mark, Output};
+
+use crate::connection::{Connection, Ending};
 
 use confirming::Confirming;
 use replies::{Replies, Reply};
@@ -39,6 +40,12 @@ const UNREAD_TIME: Duration = Duration::from_secs(30);
 /// Limit: a closed input is noticed after at most this long while commands wait.
 const HANG_UP_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long a tool call waits for confirmation by a client that may not support confirmations: long
+/// enough for a user whose client does support them, but has not announced it.
+///
+/// Limit: the call is refused if the client has not announced that it confirms calls.
+pub const UNANNOUNCED_CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Options of the server.
 #[derive(Default)]
 pub struct ServeOptions {
@@ -52,23 +59,34 @@ pub struct ServeOptions {
 /// Why the server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Standard input ended and all work is done.
+    /// The input ended, or an end was asked for, and all work is done.
     Finished,
     /// The first line did not contain the token.
     BadToken,
     /// The client closed standard output.
     ReaderGone,
     Signalled(EndSignal),
+    /// The program that runs the server [stopped](crate::Stop::now) it.
+    Stopped,
 }
 
-/// Serves one client on standard input and output until it is done.
-pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) -> io::Result<Exit> {
+/// Serves one client until it is done, or an end is asked for.
+pub async fn serve(
+    runtime: Runtime,
+    connection: Connection,
+    options: ServeOptions,
+) -> io::Result<Exit> {
+    let Connection {
+        mut input,
+        output,
+        mut ending,
+    } = connection;
     let confirming = Confirming::new(&runtime, options.unannounced_confirm_time);
     let mut server = Server {
         runtime: Arc::new(runtime),
         confirming,
         token: options.token.as_deref().map(Token::new),
-        output: Output::stdout(idle)?,
+        output,
         queue: JobQueue::default(),
         running: None,
         is_aborted: false,
@@ -79,17 +97,15 @@ pub async fn serve(runtime: Runtime, options: ServeOptions, idle: IdleSignal) ->
         is_unfinished: false,
         reported_end: None,
     };
-    let mut input = Input::stdin()?;
-    let mut signals = EndSignals::new()?;
-    let exit = match server.run(&mut input, &mut signals).await {
+    let exit = match server.run(&mut input, &mut ending).await {
         Ok(exit) => exit,
         Err(error) => {
             // Running work must end in good order, whatever failed.
-            server.wind_down(Exit::ReaderGone, &mut signals).await?;
+            server.wind_down(Exit::ReaderGone, &mut ending).await?;
             return Err(error);
         }
     };
-    server.wind_down(exit, &mut signals).await
+    server.wind_down(exit, &mut ending).await
 }
 
 struct Server {
@@ -127,7 +143,7 @@ enum Wakeup {
 }
 
 impl Server {
-    async fn run(&mut self, input: &mut Input, signals: &mut EndSignals) -> io::Result<Exit> {
+    async fn run(&mut self, input: &mut Input, ending: &mut Ending) -> io::Result<Exit> {
         loop {
             while !self.output.is_overfull()
                 && let Some(line) = input.take_line()
@@ -144,7 +160,10 @@ impl Server {
                 }
                 self.runtime.refuse_confirmations();
             }
-            match self.next_wakeup(input, signals).await {
+            if ending.is_finishing() && self.is_idle() {
+                return Ok(Exit::Finished);
+            }
+            match self.next_wakeup(input, ending).await {
                 Wakeup::Input(result) => result?,
                 Wakeup::Event(Some(event)) => self.report(event)?,
                 Wakeup::Event(None) => {
@@ -171,14 +190,14 @@ impl Server {
     ///
     /// Once standard input has ended, the reader may be gone for good, so the wait for it is limited.
     /// While input is paused, its end is checked for periodically.
-    async fn next_wakeup(&mut self, input: &mut Input, signals: &mut EndSignals) -> Wakeup {
+    async fn next_wakeup(&mut self, input: &mut Input, ending: &mut Ending) -> Wakeup {
         let is_overfull = self.output.is_overfull();
         let is_closed = input.has_ended() || is_overfull && input.is_hung_up();
         self.output.limit_waiting(is_closed.then_some(UNREAD_TIME));
         let takes_input = !input.has_ended() && !is_overfull;
         let takes_events = self.is_aborted || !self.output.is_full();
         tokio::select! {
-            signal = signals.next() => Wakeup::Exit(Exit::Signalled(signal)),
+            exit = ending.next() => exit.map_or(Wakeup::Written(Ok(())), Wakeup::Exit),
             result = input.read_more(), if takes_input => Wakeup::Input(result),
             event = next_event(&mut self.running), if takes_events => Wakeup::Event(event),
             notice = self.runtime.next_notice(), if takes_events => Wakeup::Notice(notice),
@@ -226,6 +245,11 @@ impl Server {
             Some(event) => self.output.push(&event),
             None => Ok(()),
         }
+    }
+
+    /// Returns whether every command so far was answered and nothing runs.
+    fn is_idle(&self) -> bool {
+        self.running.is_none() && self.queue.is_empty() && self.replies.is_empty()
     }
 
     fn work_ended(&mut self) {
@@ -342,7 +366,7 @@ impl Server {
 
     /// Ends running work in good order and writes what the reader still accepts, unless a signal
     /// arrives first.
-    async fn wind_down(mut self, exit: Exit, signals: &mut EndSignals) -> io::Result<Exit> {
+    async fn wind_down(mut self, exit: Exit, ending: &mut Ending) -> io::Result<Exit> {
         let work = async {
             if exit == Exit::Finished {
                 self.output.limit_waiting(Some(UNREAD_TIME));
@@ -369,9 +393,9 @@ impl Server {
         tokio::select! {
             exit = work => exit,
             // The first signal is the reason for the exit.
-            signal = signals.next() => Ok(match exit {
+            later = ending.stopped() => Ok(match exit {
                 Exit::Signalled(_) => exit,
-                _ => Exit::Signalled(signal),
+                _ => later,
             }),
         }
     }

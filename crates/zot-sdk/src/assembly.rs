@@ -101,8 +101,11 @@ fn open_session(
     chosen: &Chosen,
 ) -> Result<Opened, AssemblyError> {
     let (provider, model) = (&chosen.selected.provider, &chosen.selected.model.id);
-    let meta = SessionMeta::new(workspace.cwd_text(), provider.clone(), model.to_string());
-    let mut session = found.open(meta, config.session.durability)?;
+    let mut meta = SessionMeta::new(workspace.cwd_text(), provider.clone(), model.to_string());
+    if let Some(id) = &config.session.id {
+        meta.id.clone_from(id);
+    }
+    let mut session = found.open(meta, &config.session)?;
     if chosen.replay.is_some() {
         // A session cannot be continued with the provider and model of a replay.
         session.log = None;

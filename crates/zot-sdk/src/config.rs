@@ -10,7 +10,7 @@ use zot_cassette::{ReplayMode, ReplayPace};
 use zot_conversation::ReasoningEffort;
 use zot_provider::HttpClient;
 use zot_provider::catalog::OpenAiWire;
-use zot_session::Durability;
+use zot_session::{Durability, Replica};
 
 pub(crate) use tools::ToolOrigin;
 pub use tools::{ToolChoice, ToolSelection};
@@ -150,7 +150,7 @@ pub enum SkillSearch {
 /// Whether and how a conversation is kept on disk.
 ///
 /// Can be converted from a [`Persistence`]: `session: Persistence::SessionFile.into()`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SessionChoice {
     /// Whether the conversation is written to a session file, and to which.
     pub persistence: Persistence,
@@ -158,6 +158,10 @@ pub struct SessionChoice {
     pub durability: Durability,
     /// Where a resumed conversation continues.
     pub resumption: Resumption,
+    /// The id of a new session; a random one if not set.
+    pub id: Option<String>,
+    /// Also gets everything that is written to the session file. Nothing is reported before it has it.
+    pub replica: Option<Arc<dyn Replica>>,
 }
 
 impl From<Persistence> for SessionChoice {

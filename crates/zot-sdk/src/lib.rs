@@ -153,5 +153,5 @@ pub use zot_conversation::{
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
-pub use zot_session::Durability;
+pub use zot_session::{Durability, Replica};
 pub use zot_tools::{CommandConfinement, JailError};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use zot_agent::{Journal, JournalError, NoJournal, repair};
 use zot_conversation::{Message, Timestamp, ToolResult, Usage};
 use zot_session::{
-    Before, Checkpoints, Durability, Library, ReadReport, Session, SessionError, SessionLog,
-    SessionMeta, View, fork, read,
+    Before, Checkpoints, Library, ReadReport, Session, SessionError, SessionLog, SessionMeta, View,
+    fork, read,
 };
 use zot_tools::{ChangeNumber, Checkpoint, FileBefore};
 
@@ -105,10 +105,11 @@ impl FoundSession {
     pub(crate) fn open(
         self,
         meta: SessionMeta,
-        durability: Durability,
+        wanted: &SessionChoice,
     ) -> Result<Opened, AssemblyError> {
         let directory = &self.directory;
-        let (log, session) = match self.opening {
+        let durability = wanted.durability;
+        let (mut log, session) = match self.opening {
             Opening::Nothing => return Ok(Opened::unwritten(self.warnings)),
             Opening::New => (SessionLog::announce(directory, meta, durability)?, None),
             Opening::NewAt(path) => (SessionLog::announce_at(path, meta, durability)?, None),
@@ -127,6 +128,9 @@ impl FoundSession {
                 (log, Some(session))
             }
         };
+        if let Some(replica) = &wanted.replica {
+            log.replicate(Arc::clone(replica));
+        }
         Ok(Opened::written(Arc::new(log), session, self.warnings))
     }
 }

@@ -29,8 +29,8 @@ pub(crate) fn directory_name(cwd: &str) -> String {
     hex(Sha256::digest(cwd.as_bytes()).get(..8).unwrap_or_default())
 }
 
-/// Returns a random UUID (version 4).
-pub(crate) fn random_id() -> String {
+/// Returns the id of a new session: a random UUID (version 4).
+pub fn random_id() -> String {
     let mut bytes = [0_u8; 16];
     // Without randomness names are only more predictable; O_EXCL still prevents collisions.
     let _ = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));

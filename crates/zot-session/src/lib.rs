@@ -18,6 +18,7 @@ mod portable;
 mod reader;
 mod recent;
 mod record;
+mod replica;
 mod report;
 mod search;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use checkpoint::{
 pub use error::SessionError;
 pub use export::{html, markdown};
 pub use fork::{ForkError, fork};
+pub use id::random_id;
 pub use library::{FindError, Library, Scope, Summary};
 pub use lock::{Holder, check_free};
 pub use log::SessionLog;
@@ -36,6 +38,7 @@ pub use meta::SessionMeta;
 pub use portable::{Exported, export, import};
 pub use reader::{Session, TurnUsage, View, read};
 pub use recent::last_prompts;
+pub use replica::Replica;
 pub use report::{DamagedLine, ReadReport, TornTail};
 pub use search::{Hit, search};
 /// The vocabulary of what sessions hold.

@@ -15,7 +15,7 @@ use crate::id::file_below_sessions;
 use crate::lock;
 use crate::reader::{self, ReadFile};
 use crate::record::{Record, line};
-use crate::{Durability, Session, SessionError, SessionMeta, View};
+use crate::{Durability, Replica, Session, SessionError, SessionMeta, View};
 
 /// An open session file. No other process can open it to write.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct SessionLog {
     meta: SessionMeta,
     path: PathBuf,
     durability: Durability,
+    /// Gets what the file gets.
+    replica: Option<Arc<dyn Replica>>,
     state: Mutex<State>,
 }
 
@@ -80,6 +82,7 @@ impl SessionLog {
         Self {
             path,
             durability,
+            replica: None,
             state: Mutex::new(State::Announced {
                 meta: Box::new(meta.clone()),
                 messages,
@@ -109,6 +112,7 @@ impl SessionLog {
             meta: session.meta.clone(),
             path: path.to_owned(),
             durability,
+            replica: None,
             state: Mutex::new(State::Open(OpenLog {
                 file,
                 end: bytes,
@@ -118,6 +122,11 @@ impl SessionLog {
             })),
         };
         Ok((log, session))
+    }
+
+    /// Writes to `replica` as well, which has what the file has.
+    pub fn replicate(&mut self, replica: Arc<dyn Replica>) {
+        self.replica = Some(replica);
     }
 
     /// Makes a file without records the session that `meta` describes. Does nothing for other
@@ -146,7 +155,7 @@ impl SessionLog {
     /// Records the model that continues the session, at once.
     pub fn append_model(&self, provider: &str, model: &str) -> Result<(), SessionError> {
         self.change_model(provider, model, |log, record| {
-            log.write(record)?;
+            log.write(record, self.replica.as_deref())?;
             log.sync(self.durability)
         })
     }
@@ -225,7 +234,8 @@ impl SessionLog {
     pub(crate) fn copy(&self, records: Vec<u8>) -> Result<(), SessionError> {
         let mut state = self.lock();
         let log = self.opened(&mut state)?;
-        log.write(&records).map_err(SessionError::write(&self.path))
+        log.write(&records, self.replica.as_deref())
+            .map_err(SessionError::write(&self.path))
     }
 
     fn has_file(&self) -> bool {
@@ -242,7 +252,7 @@ impl SessionLog {
         let line = line(record).map_err(&failed)?;
         let mut state = self.lock();
         let log = self.opened(&mut state)?;
-        log.write(&line).map_err(&failed)?;
+        log.write(&line, self.replica.as_deref()).map_err(&failed)?;
         log.sync(sync).map_err(&failed)
     }
 
@@ -300,16 +310,15 @@ impl OpenLog {
         durability.settle(&self.file)
     }
 
-    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+    fn write(&mut self, line: &[u8], replica: Option<&dyn Replica>) -> io::Result<()> {
         let written = if self.pending.is_empty() {
-            self.file.write_all(line).map(|()| line.len())
+            self.write_both(line, replica)
         } else {
-            let both = [self.pending.as_slice(), line].concat();
-            self.file.write_all(&both).map(|()| both.len())
+            self.write_both(&[self.pending.as_slice(), line].concat(), replica)
         };
         match written {
             Ok(count) => {
-                self.end += count as u64;
+                self.end += count;
                 self.pending = Vec::new();
                 Ok(())
             }
@@ -321,6 +330,15 @@ impl OpenLog {
                 Err(error)
             }
         }
+    }
+
+    /// Writes to the file and then to the replica, and returns how much was written.
+    fn write_both(&mut self, bytes: &[u8], replica: Option<&dyn Replica>) -> io::Result<u64> {
+        self.file.write_all(bytes)?;
+        if let Some(replica) = replica {
+            replica.append(self.end, bytes)?;
+        }
+        Ok(bytes.len() as u64)
     }
 }
 

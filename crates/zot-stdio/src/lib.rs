@@ -1,5 +1,5 @@
-//! Standard input and output, the executor, and the signals that end a process, as every mode of
-//! `zot` needs them.
+//! Standard input and output (or pipes in their place), the executor, and the signals that end a
+//! process, as every mode of `zot` needs them.
 
 pub mod executor;
 pub mod signals;

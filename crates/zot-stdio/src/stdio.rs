@@ -1,11 +1,12 @@
-//! Standard input and output without threads and without touching their flags.
+//! Standard input and output, or pipes in their place, without threads and without touching their
+//! flags.
 //!
 //! Setting `O_NONBLOCK` would change the terminal or pipe for every process that shares it, so
 //! readiness is checked first: a read or a small write then does not block. Files that cannot be
 //! polled (a regular file, `/dev/null`) never block in the first place.
 
 use std::io::{self, IsTerminal as _};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -46,34 +47,56 @@ const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::RDHUP);
 #[cfg(not(target_os = "linux"))]
 const CLOSED: PollFlags = PollFlags::HUP;
 
-/// A standard stream.
+/// A descriptor that stays open for as long as it is used.
+enum Descriptor {
+    /// One of the process's own.
+    Standard(BorrowedFd<'static>),
+    Owned(OwnedFd),
+}
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Standard(descriptor) => *descriptor,
+            Self::Owned(descriptor) => descriptor.as_fd(),
+        }
+    }
+}
+
+impl AsRawFd for Descriptor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}
+
+/// A standard stream, or one in its place.
 enum Stream {
-    Waitable(AsyncFd<BorrowedFd<'static>>),
+    Waitable(AsyncFd<Descriptor>),
     /// Always ready, as regular files are.
-    Ready(BorrowedFd<'static>),
+    Ready(Descriptor),
 }
 
 impl Stream {
-    fn new(descriptor: BorrowedFd<'static>, interest: Interest) -> io::Result<Self> {
+    fn new(descriptor: Descriptor, interest: Interest) -> io::Result<Self> {
         #[expect(
             deprecated,
-            reason = "the successor is unsafe because a descriptor might be closed early; the \
-                      standard streams stay open"
+            reason = "the successor is unsafe because a descriptor might be closed early; this \
+                      one is owned, or a standard stream, and stays open"
         )]
-        let waitable = AsyncFd::with_interest(descriptor, interest);
-        match waitable {
+        let waitable = AsyncFd::try_with_interest(descriptor, interest);
+        match waitable.map_err(|failed| failed.into_parts()) {
             Ok(descriptor) => Ok(Self::Waitable(descriptor)),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err((descriptor, error)) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Ok(Self::Ready(descriptor))
             }
-            Err(error) => Err(error),
+            Err((_, error)) => Err(error),
         }
     }
 
-    fn descriptor(&self) -> BorrowedFd<'static> {
+    fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Waitable(descriptor) => *descriptor.get_ref(),
-            Self::Ready(descriptor) => *descriptor,
+            Self::Waitable(descriptor) => descriptor.get_ref().as_fd(),
+            Self::Ready(descriptor) => descriptor.as_fd(),
         }
     }
 
@@ -85,7 +108,7 @@ impl Stream {
         loop {
             let mut guard = descriptor.ready(interest).await?;
             // Readiness is remembered from earlier; only the kernel knows whether it still holds.
-            if is_ready(*descriptor.get_ref(), flags)? {
+            if is_ready(descriptor.get_ref().as_fd(), flags)? {
                 return Ok(());
             }
             guard.clear_ready();
@@ -98,7 +121,7 @@ impl Stream {
         let Self::Waitable(descriptor) = self else {
             return Ok(());
         };
-        while !is_ready(*descriptor.get_ref(), PollFlags::OUT)? {
+        while !is_ready(descriptor.get_ref().as_fd(), PollFlags::OUT)? {
             descriptor.ready(WRITING).await?.clear_ready();
         }
         Ok(())
@@ -165,7 +188,7 @@ fn is_ready_within(
     }
 }
 
-/// Standard input, line by line.
+/// Standard input or a pipe, line by line.
 pub struct Input {
     stream: Stream,
     decoder: LineDecoder,
@@ -175,8 +198,17 @@ pub struct Input {
 
 impl Input {
     pub fn stdin() -> io::Result<Self> {
+        Self::new(Descriptor::Standard(rustix::stdio::stdin()))
+    }
+
+    /// Reads from a pipe in place of standard input.
+    pub fn pipe(descriptor: OwnedFd) -> io::Result<Self> {
+        Self::new(Descriptor::Owned(descriptor))
+    }
+
+    fn new(descriptor: Descriptor) -> io::Result<Self> {
         Ok(Self {
-            stream: Stream::new(rustix::stdio::stdin(), Interest::READABLE)?,
+            stream: Stream::new(descriptor, Interest::READABLE)?,
             decoder: LineDecoder::default(),
             chunk: vec![0; READ_BYTES].into_boxed_slice(),
             ended: false,
@@ -227,7 +259,7 @@ impl Input {
     }
 }
 
-/// Standard output: lines are buffered and written as fast as the reader takes them.
+/// Standard output or a pipe: lines are buffered and written as fast as the reader takes them.
 pub struct Output {
     stream: Stream,
     buffer: Vec<u8>,
@@ -249,15 +281,26 @@ pub struct Mark(u64);
 impl Output {
     pub fn stdout(idle: IdleSignal) -> io::Result<Self> {
         let is_terminal = io::stdout().is_terminal();
+        let descriptor = Descriptor::Standard(rustix::stdio::stdout());
+        let filter = is_terminal.then(|| Filter::new(Layout::TEXT));
+        Self::new(descriptor, filter, idle)
+    }
+
+    /// Writes to a pipe in place of standard output.
+    pub fn pipe(descriptor: OwnedFd, idle: IdleSignal) -> io::Result<Self> {
+        Self::new(Descriptor::Owned(descriptor), None, idle)
+    }
+
+    fn new(descriptor: Descriptor, filter: Option<Filter>, idle: IdleSignal) -> io::Result<Self> {
         Ok(Self {
-            stream: Stream::new(rustix::stdio::stdout(), WRITING)?,
+            stream: Stream::new(descriptor, WRITING)?,
             buffer: Vec::new(),
             written: 0,
             written_before: 0,
             idle,
             waiting_since: None,
             longest_wait: None,
-            filter: is_terminal.then(|| Filter::new(Layout::TEXT)),
+            filter,
         })
     }
 

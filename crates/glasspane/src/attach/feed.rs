@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::record::{Attached, Detached};
 use crate::source::{ChildFinding, Finding, Identity, Reader, SourceKind};
-use crate::{AgentHandle, Hub, MAX_AGENTS, Record, now_ms};
+use crate::{AgentHandle, Hub, MAX_AGENTS, Record, Status, now_ms};
 
 /// Reads the bytes of one agent, or of a log of many, and reports to a hub.
 pub struct Feed {
@@ -16,9 +16,15 @@ pub struct Feed {
     /// Agents that this one started, by their keys.
     children: HashMap<String, AgentHandle>,
     /// Agents of a log, by the ids they have there.
-    logged: HashMap<String, AgentHandle>,
+    logged: HashMap<String, Logged>,
     findings: Vec<Finding>,
     records: Vec<Record>,
+}
+
+/// An agent of a log.
+struct Logged {
+    handle: AgentHandle,
+    has_left: bool,
 }
 
 impl Feed {
@@ -55,6 +61,11 @@ impl Feed {
         self.reader.kind()
     }
 
+    /// Whether it is known to carry records of other agents.
+    pub fn is_log(&self) -> bool {
+        self.kind() == Some(SourceKind::Glasspane)
+    }
+
     /// Reads the next bytes of output.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut findings = std::mem::take(&mut self.findings);
@@ -73,8 +84,22 @@ impl Feed {
         self.report(&mut vec![finding]);
     }
 
-    /// Reports that the agent has left.
-    pub fn finish(mut self, detached: Detached) {
+    /// Reports that a live stream has ended, so that the agents of its log are out of sight. A log that
+    /// was recorded needs no such end: its agents stay as they were.
+    pub fn finish_live(mut self, detached: Detached) -> Status {
+        let reason = format!("{}: {}", self.attached.label, detached.reason);
+        for (_, logged) in self.logged.drain().filter(|(_, logged)| !logged.has_left) {
+            logged.handle.detach(Detached {
+                reason: reason.clone(),
+                interrupted: true,
+                ..Detached::default()
+            });
+        }
+        self.finish(detached)
+    }
+
+    /// Reports that the agent has left, and returns its final status.
+    pub fn finish(mut self, detached: Detached) -> Status {
         let mut findings = Vec::new();
         self.reader.finish(&mut findings);
         self.report(&mut findings);
@@ -86,8 +111,29 @@ impl Feed {
                 ..detached.clone()
             });
         }
-        if let Some(agent) = self.agent {
-            agent.detach(detached);
+        // A log is not an agent, but people must see why it broke off.
+        if detached.failed && !detached.interrupted {
+            self.attach();
+        }
+        let Some(agent) = self.agent else {
+            return match detached.interrupted {
+                true => Status::Interrupted,
+                false => Status::Done,
+            };
+        };
+        let id = agent.id().to_owned();
+        agent.detach(detached);
+        let state = self.hub.agent(&id);
+        state.map_or(Status::Failed, |state| state.status)
+    }
+
+    /// Shows that what was taken for an agent carries the records of others.
+    fn leave_to_logged(&mut self) {
+        if let Some(agent) = self.agent.take() {
+            agent.detach(Detached {
+                reason: "carries the records of other agents".to_owned(),
+                ..Detached::default()
+            });
         }
     }
 
@@ -99,6 +145,7 @@ impl Feed {
                 Finding::Record(record) => {
                     // Keeps the order of the records collected for other agents.
                     self.hub.put_all(records.drain(..));
+                    self.leave_to_logged();
                     self.replay(*record);
                 }
                 Finding::Identity(identity) => {
@@ -159,12 +206,19 @@ impl Feed {
     fn replay(&mut self, mut record: Record) {
         if let Some(attached) = &mut record.attached {
             let parent = attached.parent.as_ref().and_then(|id| self.logged.get(id));
-            attached.parent = parent.map(|agent| agent.id().to_owned());
+            attached.parent = parent.map(|agent| agent.handle.id().to_owned());
         }
-        if let Some(agent) = self.logged.get(&record.agent) {
-            record.agent = agent.id().to_owned();
+        if let Some(agent) = self.logged.get_mut(&record.agent) {
+            agent.has_left = match record.attached {
+                Some(_) => false,
+                None => agent.has_left || record.detached.is_some(),
+            };
+            record.agent = agent.handle.id().to_owned();
             self.hub.put(record);
             return;
+        }
+        if self.logged.len() >= MAX_AGENTS {
+            self.logged.retain(|_, agent| !agent.has_left);
         }
         if self.logged.len() >= MAX_AGENTS {
             return;
@@ -177,11 +231,12 @@ impl Feed {
                 ..Attached::default()
             },
         };
-        let agent = self.hub.attach_at(attached, record.at_ms);
-        let logged_id = std::mem::replace(&mut record.agent, agent.id().to_owned());
+        let handle = self.hub.attach_at(attached, record.at_ms);
+        let has_left = record.detached.is_some();
+        let logged_id = std::mem::replace(&mut record.agent, handle.id().to_owned());
         if record.event.is_some() || record.usage.is_some() || record.detached.is_some() {
             self.hub.put(record);
         }
-        self.logged.insert(logged_id, agent);
+        self.logged.insert(logged_id, Logged { handle, has_left });
     }
 }

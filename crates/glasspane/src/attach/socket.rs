@@ -1,6 +1,7 @@
 //! Agents and watchers that connect over a socket.
 //!
-//! A connection carries the lines or frames of one agent. Its first line may identify it:
+//! A connection carries the lines or frames of one agent, or records, which name their agents. The first
+//! line of an agent may identify it:
 //! `{"glasspane":"attach","label":"tests","source":"zot"}`. With `{"glasspane":"watch"}` it is a
 //! watcher instead, which receives the states of all agents.
 
@@ -90,9 +91,11 @@ async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
         return;
     }
     let mut feed = agent(&hub, hello.as_ref(), &stream, number);
-    feed.attach();
     if hello.is_none() {
         feed.feed(&first);
+    }
+    if !feed.is_log() {
+        feed.attach();
     }
     feed.feed(&rest);
     let detached = loop {
@@ -116,7 +119,7 @@ async fn serve(hub: Hub, mut stream: UnixStream, idle: IdleGuard, number: u64) {
             }
         }
     };
-    feed.finish(detached);
+    feed.finish_live(detached);
 }
 
 /// Returns the first line with its line feed, and the bytes after it; without a line, everything is in the

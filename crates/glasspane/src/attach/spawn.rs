@@ -3,7 +3,7 @@
 mod output;
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -68,11 +68,13 @@ impl Launch {
                 argument,
             ),
         };
-        let program = line.split_whitespace().next().map(Path::new);
+        let words = line
+            .split_whitespace()
+            .skip_while(|word| is_assignment(word));
         Ok(Self {
             label: label.to_owned(),
             command: ["sh", "-c", line].map(OsString::from).to_vec(),
-            suggested: program.and_then(SourceKind::of_program),
+            suggested: SourceKind::of_command(words.map(OsStr::new)),
             ..Self::default()
         })
     }
@@ -90,6 +92,14 @@ impl Launch {
         let name = program.and_then(Path::file_name).unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
+}
+
+/// Whether a word sets an environment variable for the command after it.
+fn is_assignment(word: &str) -> bool {
+    let fits =
+        |character: char| character.is_ascii_uppercase() || "_0123456789".contains(character);
+    word.split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(fits))
 }
 
 /// Whether `text`, the part before the first `=`, is a label.
@@ -152,7 +162,6 @@ pub enum SpawnError {
 /// The end of an agent that was started.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    pub id: String,
     pub label: String,
     /// As shells report it: the code, or 128 plus the signal.
     pub exit_code: u8,
@@ -177,12 +186,15 @@ pub async fn run_agent(
     launch: Launch,
     cancel: CancellationToken,
 ) -> Result<Ended, SpawnError> {
-    let program = launch.command.first().ok_or(SpawnError::NoCommand)?;
+    if launch.command.is_empty() {
+        return Err(SpawnError::NoCommand);
+    }
     let name = launch.program_name();
+    let words = launch.command.iter().map(OsString::as_os_str);
     let kind = launch
         .kind
         .or(launch.suggested)
-        .or_else(|| SourceKind::of_program(Path::new(program)));
+        .or_else(|| SourceKind::of_command(words));
     let mut prompts = VecDeque::new();
     for prompt in &launch.prompts {
         let line = kind.and_then(|kind| kind.prompt_line(prompt));
@@ -205,8 +217,11 @@ pub async fn run_agent(
         ..Attached::default()
     };
     // The name of a program suggests a kind; its output decides, unless the caller named one.
-    let mut feed = Feed::new(hub, attached, launch.kind.or(zino_only(kind)));
-    let id = feed.attach().to_owned();
+    let mut feed = Feed::new(hub, attached, launch.kind.or(certain(kind)));
+    if !feed.is_log() {
+        feed.attach();
+    }
+    let id = feed.id().unwrap_or_default().to_owned();
     let mut output = Output::new(pipes.output, pipes.errors, feed);
     let mut prompt_queue = PromptQueue {
         hub,
@@ -230,7 +245,7 @@ pub async fn run_agent(
     let exit_code = end.status.map_or(1, exit_code);
     let feed = output.into_feed();
     let interrupted_code = feed.kind().and_then(SourceKind::interrupted_code);
-    feed.finish(Detached {
+    let status = feed.finish_live(Detached {
         reason: reason(end.status, cancelled),
         failed: exit_code != 0,
         interrupted: cancelled
@@ -240,16 +255,16 @@ pub async fn run_agent(
         ..Detached::default()
     });
     Ok(Ended {
-        status: hub.agent(&id).map_or(Status::Failed, |state| state.status),
-        id,
+        status,
         label,
         exit_code,
     })
 }
 
-/// `zino cli` prints plain text, from which no kind can be detected.
-fn zino_only(kind: Option<SourceKind>) -> Option<SourceKind> {
-    kind.filter(|kind| *kind == SourceKind::Zino)
+/// `zino cli` prints plain text, from which no kind can be detected, and a log is not an agent from the
+/// start.
+fn certain(kind: Option<SourceKind>) -> Option<SourceKind> {
+    kind.filter(|kind| matches!(kind, SourceKind::Zino | SourceKind::Glasspane))
 }
 
 struct Pipes {

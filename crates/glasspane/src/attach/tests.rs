@@ -275,6 +275,95 @@ async fn agents_attach_over_a_socket() {
     served.stop().await;
 }
 
+/// What `zino events` prints: records of several agents.
+const RECORDS: &str = include_str!("../../tests/fixtures/zino-events.jsonl");
+
+fn shown(hub: &Hub) -> Vec<(String, Status)> {
+    let agents = hub.snapshot().agents;
+    let shown = agents.into_iter().map(|agent| (agent.label, agent.status));
+    shown.collect()
+}
+
+#[tokio::test]
+async fn one_connection_carries_several_agents() {
+    let served = serve();
+    let stream = served.connect(RECORDS).await;
+    until(&served.hub, |agent| {
+        agent.label == "channel ada" && agent.status == Status::Done
+    })
+    .await;
+    let agents = served.hub.snapshot().agents;
+    assert_eq!(
+        shown(&served.hub),
+        [
+            ("node-1 (4711)".to_owned(), Status::Idle),
+            ("rtr on node-1 (4711)".to_owned(), Status::RunningTool),
+            ("channel ada".to_owned(), Status::Done),
+        ],
+        "the connection itself is not an agent"
+    );
+    assert_eq!(agents[1].parent.as_ref(), Some(&agents[0].id));
+    drop(stream);
+    until(&served.hub, |agent| agent.status == Status::Interrupted).await;
+    let agents = served.hub.snapshot().agents;
+    let reason = agents[0].detached.clone().unwrap();
+    assert!(reason.ends_with(": disconnected"), "{reason}");
+    assert_eq!(agents[2].status, Status::Done, "what was over stays so");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_that_prints_records_is_not_an_agent_unless_it_fails() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/zino-events.jsonl"
+    );
+    for (kind, carrier) in [
+        (Some(SourceKind::Glasspane), None),
+        (None, Some(Status::Done)),
+    ] {
+        for code in [0, 3] {
+            let hub = Hub::new();
+            let launch = Launch {
+                kind,
+                ..launch(&format!("cat {path}; exit {code}"))
+            };
+            let ended = run(&hub, launch).await;
+            assert_eq!(ended.exit_code, code);
+            let carriers = shown(&hub)
+                .into_iter()
+                .filter(|(label, _)| label == "agent");
+            let carriers: Vec<_> = carriers.map(|(_, status)| status).collect();
+            let failed = (code != 0).then_some(Status::Failed);
+            assert_eq!(
+                carriers,
+                carrier.into_iter().chain(failed).collect::<Vec<_>>()
+            );
+            assert_eq!(shown(&hub).len(), 3 + carriers.len());
+        }
+    }
+}
+
+#[test]
+fn a_command_suggests_what_it_prints() {
+    for (line, kind) in [
+        ("zino events", Some(SourceKind::Glasspane)),
+        (
+            "ZINO_CONFIG=/etc/z.toml /usr/bin/zino events -c x",
+            Some(SourceKind::Glasspane),
+        ),
+        ("fleet=zino events", Some(SourceKind::Glasspane)),
+        ("zino attach --profile coder", Some(SourceKind::Zot)),
+        ("zino-events", Some(SourceKind::Glasspane)),
+        ("zino cli --stream hello", Some(SourceKind::Zino)),
+        ("zot rpc", Some(SourceKind::Zot)),
+        ("glasspane tail", Some(SourceKind::Glasspane)),
+        ("glasspane top", None),
+    ] {
+        assert_eq!(Launch::shell(line).unwrap().suggested, kind, "{line}");
+    }
+}
+
 #[tokio::test]
 async fn a_socket_accepts_frames_too() {
     let served = serve();
@@ -370,11 +459,11 @@ async fn a_command_is_watched_to_its_end() {
         (ended.exit_code, ended.status, ended.verdict()),
         (7, Status::Failed, 7)
     );
-    let state = hub.agent(&ended.id).unwrap();
+    let state = hub.snapshot().agents.remove(0);
     assert_eq!((state.turns, state.violation_count), (1, 0));
     assert_eq!(state.error.as_deref(), Some("exited with 7"));
     let (_, history) = hub.snapshot_with_history();
-    let notices: Vec<_> = history[&ended.id]
+    let notices: Vec<_> = history[&state.id]
         .iter()
         .filter_map(|record| record.event.as_ref()?.message.clone())
         .collect();
@@ -404,7 +493,7 @@ async fn prompts_are_sent_one_after_the_other() {
         ..launch(script)
     };
     let ended = run(&hub, prompted).await;
-    let state = hub.agent(&ended.id).unwrap();
+    let state = hub.snapshot().agents.remove(0);
     assert_eq!(
         (state.prompts_over, state.status, ended.exit_code),
         (2, Status::Done, 0)

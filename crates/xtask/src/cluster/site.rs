@@ -324,7 +324,12 @@ impl Site {
         let config = Config::parse(&text).map_err(anyhow::Error::msg)?.config;
         let identity = LiveIdentity::of(&config)?;
         let identity = identity.as_ref();
-        Ok(Peer::configured(&config, ServiceKind::Memory, identity))
+        Ok(Peer::configured(
+            &config,
+            ServiceKind::Memory,
+            identity,
+            None,
+        ))
     }
 
     /// Runs the program in the shared directory.

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::logging::Log;
 use crate::peer::CallError;
 use crate::serve::ServeOptions;
+use crate::service::{AnyService, Service};
 
 /// A connection to the bus, which cannot exist.
 #[derive(Clone)]
@@ -27,14 +28,26 @@ pub struct DuplexSender(Infallible);
 /// See [`Duplex`].
 pub struct DuplexReceiver(Infallible);
 
+/// A service that callers on the bus can reach, which cannot exist.
+pub struct BusListener(Infallible);
+
+/// A call that is served, which cannot exist.
+pub struct ServedCall(Infallible);
+
+/// A call over the bus, which cannot exist.
+pub(crate) struct BusCall(Infallible);
+
+/// See [`BusCall`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Repeat {
+    Allowed,
+    Never,
+}
+
 /// What a watcher sees, which cannot exist.
 pub struct Watch(Infallible);
 
-#[expect(
-    clippy::unused_async,
-    clippy::unused_async_trait_impl,
-    reason = "the signatures are those of a bus"
-)]
+#[expect(clippy::unused_async, reason = "the signatures are those of a bus")]
 impl Bus {
     pub async fn connect(
         config: &Config,
@@ -68,6 +81,15 @@ impl Bus {
         match self.0 {}
     }
 
+    pub async fn serve(
+        listener: BusListener,
+        _service: Arc<dyn AnyService>,
+        _options: ServeOptions,
+        _stop: CancellationToken,
+    ) {
+        match listener.0 {}
+    }
+
     pub fn publish_event(&self, _kind: &str, _token: &str, _payload: Bytes) {
         match self.0 {}
     }
@@ -77,6 +99,41 @@ impl Bus {
     }
 
     pub async fn watch(&self) -> Result<Watch, BusError> {
+        match self.0 {}
+    }
+}
+
+#[expect(clippy::unused_async, reason = "the signatures are those of a bus")]
+impl BusListener {
+    pub async fn bind(bus: &Bus, _service: &str, _capacity: usize) -> Result<Self, BusError> {
+        match bus.0 {}
+    }
+}
+
+#[expect(clippy::unused_async, reason = "the signatures are those of a bus")]
+impl ServedCall {
+    pub(crate) async fn respond<S: Service>(
+        self,
+        _service: &S,
+        _request: Bytes,
+        _options: ServeOptions,
+    ) {
+        match self.0 {}
+    }
+}
+
+#[expect(clippy::unused_async, reason = "the signatures are those of a bus")]
+impl BusCall {
+    pub(crate) async fn begin(
+        bus: &Bus,
+        _service: &str,
+        _request: Bytes,
+        _repeat: Repeat,
+    ) -> Result<Self, CallError> {
+        match bus.0 {}
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
         match self.0 {}
     }
 }

@@ -2,10 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_nats::{Client, Event, Message, ServerError, Subscriber};
+use async_nats::connection::State;
+use async_nats::{Client, Event, HeaderMap, Message, ServerError, Subscriber};
 use bytes::Bytes;
 use futures_core::Stream as _;
 use tokio::sync::{mpsc, watch};
@@ -15,17 +17,22 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
 use super::DuplexService;
+use super::call;
 use super::connect::{Connected, check, connect};
 use super::duplex::Duplex;
-use super::error::{BusCallError, BusError, BusFailure, Forbidden, ForbiddenAction};
+use super::error::{BusError, BusFailure, Forbidden, ForbiddenAction};
 use super::instance::Instance;
-use super::presence::{ANNOUNCE_INTERVAL, Announced, Presence};
+use super::link::{End, Links};
+use super::listener::BusListener;
+use super::presence::{ANNOUNCE_INTERVAL, Announced, Doubts, Presence};
 use super::subjects::{Subjects, is_token};
 use super::watch::Watch;
 use crate::config::Config;
 use crate::logging::Log;
-use crate::peer::{CallError, Unreachable};
+use crate::metrics;
+use crate::peer::CallError;
 use crate::serve::ServeOptions;
+use crate::service::AnyService;
 use crate::unique_name::unique_name;
 
 /// How long a message to ourselves may take.
@@ -43,8 +50,29 @@ const OUTBOX_LENGTH: usize = 4096;
 /// Limit: further forbidden subjects are not remembered.
 const MAX_FORBIDDEN: usize = 256;
 
+/// How long a message may wait for the connection.
+///
+/// Limit: the call that it belongs to fails.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The longest message, whatever the server allows.
+const MAX_MESSAGE_BYTES: usize = 512 * 1024;
+
+/// What is left of a message for its headers.
+const HEADER_BYTES: usize = 8 * 1024;
+
+/// The shortest longest message: no server allows less.
+const MIN_MESSAGE_BYTES: usize = 512;
+
 /// The last token of the subject on which this process sends itself a message.
-const ECHO: &str = "echo";
+pub(super) const ECHO: &str = "echo";
+
+/// A small message that waits for the connection.
+struct Posted {
+    subject: String,
+    headers: Option<HeaderMap>,
+    payload: Bytes,
+}
 
 /// A connection to the bus.
 #[derive(Clone)]
@@ -62,11 +90,14 @@ pub(super) struct Shared {
     pub(super) host: String,
     pub(super) log: Log,
     pub(super) presence: Presence,
+    pub(super) doubts: Doubts,
+    pub(super) links: Links,
+    pub(super) max_frame_bytes: usize,
     announced: Mutex<Vec<Arc<Announced>>>,
     forbidden: watch::Sender<Vec<Forbidden>>,
     /// Counts the messages to ourselves that arrived.
     echoes: watch::Sender<u64>,
-    outbox: mpsc::Sender<(String, Bytes)>,
+    outbox: mpsc::Sender<Posted>,
     since: Instant,
 }
 
@@ -83,7 +114,8 @@ impl Bus {
         };
         let instance: String = unique_name().chars().take(12).collect();
         let identity = &config.bus_identity(identity);
-        let subjects = Subjects::new(config.bus_namespace(), identity, &instance)?;
+        let identity = config.bus_identity(identity);
+        let subjects = Subjects::new(config.bus_namespace(), &identity, &instance)?;
         let name = format!("zino {identity} {instance}");
         let Connected { client, events } = connect(config, url.expose(), &name).await?;
         let (outbox, queued) = mpsc::channel(OUTBOX_LENGTH);
@@ -94,6 +126,9 @@ impl Bus {
             host: host_name(),
             log,
             presence: Presence::default(),
+            doubts: Doubts::default(),
+            links: Links::default(),
+            max_frame_bytes: config.wire.max_frame_bytes,
             announced: Mutex::default(),
             forbidden: watch::Sender::default(),
             echoes: watch::Sender::default(),
@@ -103,14 +138,20 @@ impl Bus {
         let mut tasks = JoinSet::new();
         tasks.spawn(Arc::clone(&shared).handle_events(events));
         tasks.spawn(Arc::clone(&shared).send_queued(queued));
-        let control = shared
-            .subscribe(format!("{}.>", shared.subjects.control()))
-            .await?;
-        tasks.spawn(Arc::clone(&shared).receive_control(control));
+        let ends = [
+            (End::Server, shared.subjects.control()),
+            (End::Caller, shared.subjects.inbox()),
+        ];
+        for (end, prefix) in ends {
+            let messages = shared.subscribe(format!("{prefix}.>")).await?;
+            tasks.spawn(Arc::clone(&shared).receive(messages, end, prefix));
+        }
+        shared.confirm().await?;
+        // Who may not know the others can still call and be called.
         let presence = shared.subscribe(shared.subjects.all_presence()).await?;
         tasks.spawn(Arc::clone(&shared).receive_presence(presence));
         tasks.spawn(Arc::clone(&shared).announce_regularly());
-        shared.confirm().await?;
+        tasks.spawn(Arc::clone(&shared).look_after_calls());
         Ok(Some(Self {
             shared,
             _tasks: Arc::new(tasks),
@@ -133,26 +174,40 @@ impl Bus {
 
     /// Opens a call that carries frames in both directions. It is never repeated once an instance was
     /// told to begin.
-    #[expect(clippy::unused_async, reason = "the calls come next")]
-    pub async fn open(&self, service: &str, _request: Bytes) -> Result<Duplex, CallError> {
-        Err(CallError::Unreachable(Unreachable::Bus(BusCallError {
-            service: service.to_owned(),
-            instance: None,
-            failure: BusFailure::NoInstance,
-        })))
+    pub async fn open(&self, service: &str, request: Bytes) -> Result<Duplex, CallError> {
+        let (reading, outgoing) = call::open(&self.shared, service, request).await?;
+        Ok(Duplex::new(service, reading, outgoing))
     }
 
-    /// Serves calls until `stop` fires; running ones may finish.
+    /// Serves calls in both directions until `stop` fires; running ones may finish.
     pub fn serve_duplex(
         &self,
-        _service: Arc<dyn DuplexService>,
-        _options: ServeOptions,
+        service: Arc<dyn DuplexService>,
+        options: ServeOptions,
         stop: CancellationToken,
     ) -> BoxFuture<'static, Result<(), BusError>> {
+        let bus = self.clone();
         Box::pin(async move {
-            stop.cancelled().await;
+            let name = service.name();
+            let listener = BusListener::bind(&bus, &name, service.capacity()).await?;
+            let handler = move |request, call| {
+                let duplex = Duplex::served(&name, call);
+                service.open(request, duplex)
+            };
+            listener.serve(Arc::new(handler), options, stop).await;
             Ok(())
         })
+    }
+
+    /// Serves requests until `stop` fires; running ones may finish.
+    pub async fn serve(
+        listener: BusListener,
+        service: Arc<dyn AnyService>,
+        options: ServeOptions,
+        stop: CancellationToken,
+    ) {
+        let handler = move |request, call| Arc::clone(&service).serve_call(request, call, options);
+        listener.serve(Arc::new(handler), options, stop).await;
     }
 
     /// Tells watchers that something happened, if any are there. Never waits: what does not fit is
@@ -160,7 +215,7 @@ impl Bus {
     pub fn publish_event(&self, kind: &str, token: &str, payload: Bytes) {
         if is_token(kind) && is_token(token) {
             self.shared
-                .post(self.shared.subjects.event(kind, token), payload);
+                .post(self.shared.subjects.event(kind, token), None, payload);
         }
     }
 
@@ -190,52 +245,115 @@ impl Shared {
         })
     }
 
-    /// Waits for a message to ourselves, which comes after the server's objections to everything that
-    /// was asked for before.
+    /// Waits for a message to ourselves, or for the server's refusal to carry it: either comes after the
+    /// refusals of everything that was asked for before.
     pub(super) async fn confirm(&self) -> Result<(), BusError> {
+        let known = self.forbidden.borrow().len();
         let mut echoes = self.echoes.subscribe();
-        let mut forbidden = self.forbidden.subscribe();
-        let known = forbidden.borrow_and_update().len();
-        let subject = format!("{}.{ECHO}", self.subjects.control());
         let echo = async {
-            let _ = self.client.publish(subject, Bytes::new()).await;
+            let _ = self.client.publish(self.echo_subject(), Bytes::new()).await;
             let _ = echoes.changed().await;
-            // The objections take a way of their own through other tasks.
+            // The refusals take a way of their own through other tasks.
             for _ in 0..16 {
                 tokio::task::yield_now().await;
             }
         };
-        let answered = tokio::select! {
-            answered = timeout(ECHO_TIMEOUT, echo) => answered.is_ok(),
-            _ = forbidden.changed() => true,
-        };
-        if let Some(first) = self.forbidden.borrow().get(known) {
-            return Err(BusError::Forbidden(first.clone()));
+        if timeout(ECHO_TIMEOUT, echo).await.is_err() {
+            return Err(BusError::Silent(ECHO_TIMEOUT));
         }
-        match answered {
-            true => Ok(()),
-            false => Err(BusError::Silent(ECHO_TIMEOUT)),
+        match self.forbidden.borrow().get(known) {
+            Some(first) => Err(BusError::Forbidden(first.clone())),
+            None => Ok(()),
         }
     }
 
-    /// Queues a small message without waiting, and says whether there was room for it.
-    pub(super) fn post(&self, subject: String, payload: Bytes) -> bool {
-        self.outbox.try_send((subject, payload)).is_ok()
+    fn echo_subject(&self) -> String {
+        format!("{}.{ECHO}", self.subjects.control())
     }
 
-    async fn send_queued(self: Arc<Self>, mut queued: mpsc::Receiver<(String, Bytes)>) {
-        while let Some((subject, payload)) = queued.recv().await {
-            // A message that cannot be sent is lost, like any on the bus.
-            let _ = self.client.publish(subject, payload).await;
+    /// Whether messages reach the server, as far as this process knows.
+    pub(super) fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// The longest payload that travels in one message.
+    pub(super) fn longest_message(&self) -> usize {
+        let most = self.client.max_payload().min(MAX_MESSAGE_BYTES);
+        most.saturating_sub(HEADER_BYTES).max(MIN_MESSAGE_BYTES)
+    }
+
+    /// Hands a message to the connection. Without a connection it is not kept for later.
+    pub(super) async fn publish(
+        &self,
+        subject: String,
+        reply: Option<String>,
+        headers: HeaderMap,
+        payload: Bytes,
+    ) -> Result<(), BusFailure> {
+        if !self.is_connected() {
+            return Err(BusFailure::NotConnected);
         }
-    }
-
-    async fn receive_control(self: Arc<Self>, mut messages: Subscriber) {
-        while let Some(message) = next(&mut messages).await {
-            if message.subject.ends_with(ECHO) {
-                self.echoes.send_modify(|count| *count += 1);
+        let published = async {
+            match reply {
+                Some(reply) => {
+                    let client = &self.client;
+                    client
+                        .publish_with_reply_and_headers(subject, reply, headers, payload)
+                        .await
+                }
+                None => {
+                    self.client
+                        .publish_with_headers(subject, headers, payload)
+                        .await
+                }
             }
+        };
+        match timeout(PUBLISH_TIMEOUT, published).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(BusFailure::Unreadable(error.to_string())),
+            Err(_) => Err(BusFailure::NotConnected),
         }
+    }
+
+    /// Queues a small message without waiting. Without room for it, it is lost.
+    pub(super) fn post(&self, subject: String, headers: Option<HeaderMap>, payload: Bytes) {
+        let _ = self.outbox.try_send(Posted {
+            subject,
+            headers,
+            payload,
+        });
+    }
+
+    async fn send_queued(self: Arc<Self>, mut queued: mpsc::Receiver<Posted>) {
+        while let Some(posted) = queued.recv().await {
+            if !self.is_connected() {
+                continue;
+            }
+            // A message that cannot be sent is lost, like any on the bus.
+            let _ = match posted.headers {
+                Some(headers) => {
+                    let client = &self.client;
+                    client
+                        .publish_with_headers(posted.subject, headers, posted.payload)
+                        .await
+                }
+                None => self.client.publish(posted.subject, posted.payload).await,
+            };
+        }
+    }
+
+    /// Waits until everything was handed to the network, as far as it can be.
+    pub(super) async fn flush(&self) {
+        while self.outbox.capacity() < OUTBOX_LENGTH && self.is_connected() {
+            tokio::task::yield_now().await;
+        }
+        if self.is_connected() {
+            let _ = timeout(PUBLISH_TIMEOUT, self.client.flush()).await;
+        }
+    }
+
+    pub(super) fn note_echo(&self) {
+        self.echoes.send_modify(|count| *count += 1);
     }
 
     async fn receive_presence(self: Arc<Self>, mut messages: Subscriber) {
@@ -265,35 +383,59 @@ impl Shared {
         }
     }
 
-    fn announce(&self, announced: &Announced) {
-        let lag = (announced.store_lag)();
-        let instance = Instance {
+    /// Announces a service from now on.
+    pub(super) fn introduce(&self, announced: &Arc<Announced>) {
+        self.announced().push(Arc::clone(announced));
+        self.announce(announced);
+    }
+
+    /// Tells others that a service has ended.
+    pub(super) fn withdraw(&self, announced: &Arc<Announced>) {
+        self.announced()
+            .retain(|other| !Arc::ptr_eq(other, announced));
+        self.publish_presence(Instance {
+            ended: true,
+            ..self.present(announced)
+        });
+    }
+
+    pub(super) fn announce(&self, announced: &Announced) {
+        self.publish_presence(self.present(announced));
+    }
+
+    fn present(&self, announced: &Announced) -> Instance {
+        let microseconds = metrics::STORE_LAG_MICROSECONDS.value();
+        let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
+        Instance {
             service: announced.service.clone(),
             instance: self.instance.clone(),
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            in_flight: announced
-                .in_flight
-                .load(std::sync::atomic::Ordering::Relaxed),
+            in_flight: announced.in_flight.load(Ordering::Relaxed),
             capacity: announced.capacity,
             draining: announced.is_draining(),
             ended: false,
-            store_lag_ms: lag.map(|lag| lag.as_secs_f64() * 1000.0),
-        };
+            store_lag_ms: (microseconds > 0).then_some(lag),
+        }
+    }
+
+    fn publish_presence(&self, instance: Instance) {
         if let Ok(text) = serde_json::to_vec(&instance) {
-            self.post(self.subjects.presence(&announced.service), text.into());
+            self.post(self.subjects.presence(&instance.service), None, text.into());
         }
     }
 
     async fn handle_events(self: Arc<Self>, mut events: mpsc::Receiver<Event>) {
         while let Some(event) = events.recv().await {
             match event {
-                Event::Connected => self.log.info(format_args!("connected to the bus")),
+                Event::Connected => self.note_connected(),
                 Event::Disconnected => {
-                    self.log
-                        .warning(format_args!("the connection to the bus was lost"));
+                    let log = self.log;
+                    log.warning(format_args!("the connection to the bus was lost"));
+                    metrics::BUS_CONNECTED.set(0);
                     self.presence.forget_all();
+                    self.fail_all();
                 }
                 Event::SlowConsumer(_) => self.log.warning(format_args!(
                     "messages of the bus were dropped: this process is too slow"
@@ -317,7 +459,25 @@ impl Shared {
         }
     }
 
+    fn note_connected(&self) {
+        self.log.info(format_args!("connected to the bus"));
+        metrics::BUS_CONNECTED.set(1);
+        let connects = &self.client.statistics().connects;
+        if connects.load(Ordering::Relaxed) > 1 {
+            metrics::BUS_RECONNECTS.add_one();
+        }
+        let announced = self.announced().clone();
+        announced.iter().for_each(|service| self.announce(service));
+    }
+
     fn note_forbidden(&self, forbidden: Forbidden) {
+        if forbidden.action == ForbiddenAction::Publish {
+            if forbidden.subject == self.echo_subject() {
+                return self.note_echo();
+            }
+            let failure = BusFailure::Forbidden(forbidden.clone());
+            self.fail_at(&forbidden.subject, &failure);
+        }
         self.forbidden.send_if_modified(|known| {
             if known.contains(&forbidden) || known.len() >= MAX_FORBIDDEN {
                 return false;

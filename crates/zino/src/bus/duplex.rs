@@ -1,28 +1,60 @@
 //! A call that carries frames in both directions.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
 use bytes::Bytes;
 
-use crate::peer::CallError;
+use super::error::{BusCallError, BusFailure};
+use super::link::{End, Registered};
+use super::outgoing::{Outgoing, Progress};
+use super::reading::Reading;
+use super::served::ServedCall;
+use crate::peer::{CallError, LinkError};
 
-/// One end of a call that carries frames in both directions. Dropping it cancels the call, unless both
-/// directions have ended.
+/// One end of a call that carries frames in both directions. Dropping it cancels the call, unless it has
+/// ended.
 pub struct Duplex {
     sender: DuplexSender,
     receiver: DuplexReceiver,
 }
 
 /// Sends the frames of one end. Dropping it without [`Self::finish`] cancels the call.
-pub struct DuplexSender(());
+pub struct DuplexSender {
+    call: Arc<Registered>,
+    service: String,
+    outgoing: Outgoing,
+}
 
 /// Receives the frames of the other end.
 pub struct DuplexReceiver {
-    instance: String,
+    service: String,
+    reading: Reading,
 }
 
 impl Duplex {
+    pub(super) fn new(service: &str, reading: Reading, outgoing: Outgoing) -> Self {
+        Self {
+            sender: DuplexSender {
+                call: Arc::clone(&reading.call),
+                service: service.to_owned(),
+                outgoing,
+            },
+            receiver: DuplexReceiver {
+                service: service.to_owned(),
+                reading,
+            },
+        }
+    }
+
+    pub(super) fn served(service: &str, call: ServedCall) -> Self {
+        let (reading, outgoing) = call.into_parts();
+        Self::new(service, reading, outgoing)
+    }
+
     /// The instance at the other end.
     pub fn instance(&self) -> &str {
-        &self.receiver.instance
+        self.receiver.instance()
     }
 
     /// See [`DuplexSender::send`].
@@ -52,28 +84,59 @@ impl DuplexSender {
         self.send_all(vec![frame]).await
     }
 
-    /// Sends frames, in as few messages as they fit in.
-    #[expect(clippy::unused_async, reason = "the calls come next")]
-    pub async fn send_all(&mut self, _frames: Vec<Bytes>) -> Result<(), CallError> {
-        Err(CallError::EndedEarly)
+    /// Sends frames, in as few messages as they fit in. If the future is dropped some may not be sent.
+    pub async fn send_all(&mut self, frames: Vec<Bytes>) -> Result<(), CallError> {
+        self.forward(frames.into(), Progress::Continues).await
     }
 
-    /// Ends this direction; the other end sees it after the last frame.
-    #[expect(clippy::unused_async, reason = "the calls come next")]
+    /// Ends this direction; the other end sees it after the last frame. A service thereby ends the call.
     pub async fn finish(&mut self) -> Result<(), CallError> {
-        Err(CallError::EndedEarly)
+        if self.outgoing.has_ended() {
+            return Ok(());
+        }
+        self.forward(VecDeque::new(), Progress::Ends).await
+    }
+
+    async fn forward(
+        &mut self,
+        frames: VecDeque<Bytes>,
+        progress: Progress,
+    ) -> Result<(), CallError> {
+        let sent = self.outgoing.send(&self.call, frames, progress).await;
+        sent.map_err(|failure| lost(&self.service, &self.call, failure))?;
+        if progress == Progress::Ends && self.call.link.end == End::Server {
+            self.call.link.finish();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DuplexSender {
+    fn drop(&mut self) {
+        if !self.outgoing.has_ended() {
+            self.call.cancel();
+            self.call.link.fail(BusFailure::Cancelled);
+        }
     }
 }
 
 impl DuplexReceiver {
     /// The instance at the other end.
     pub fn instance(&self) -> &str {
-        &self.instance
+        self.reading.call.link.other_instance().unwrap_or_default()
     }
 
     /// The next frame; `None` when the other end has finished. Nothing is lost if the future is dropped.
-    #[expect(clippy::unused_async, reason = "the calls come next")]
     pub async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
-        Err(CallError::EndedEarly)
+        let next = self.reading.next().await;
+        next.map_err(|failure| lost(&self.service, &self.reading.call, failure))
     }
+}
+
+fn lost(service: &str, call: &Registered, failure: BusFailure) -> CallError {
+    CallError::Lost(LinkError::Bus(BusCallError {
+        service: service.to_owned(),
+        instance: call.link.other_instance().map(str::to_owned),
+        failure,
+    }))
 }

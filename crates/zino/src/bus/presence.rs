@@ -149,7 +149,6 @@ pub(super) struct Announced {
     pub(super) capacity: usize,
     pub(super) in_flight: AtomicUsize,
     pub(super) draining: AtomicBool,
-    pub(super) store_lag: Box<dyn Fn() -> Option<Duration> + Send + Sync>,
 }
 
 impl Announced {
@@ -171,5 +170,30 @@ pub(super) struct InFlight(Arc<Announced>);
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Services of which the bus may choose an instance that is gone: it notices late that a machine does not
+/// answer.
+#[derive(Default)]
+pub(super) struct Doubts(Mutex<HashMap<String, Instant>>);
+
+/// How long the bus does not choose after it has chosen badly.
+const DOUBT_TIME: Duration = Duration::from_secs(10);
+
+impl Doubts {
+    fn since(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, service: &str) {
+        self.since().insert(service.to_owned(), Instant::now());
+    }
+
+    pub(super) fn contains(&self, service: &str) -> bool {
+        let since = self.since();
+        since
+            .get(service)
+            .is_some_and(|since| since.elapsed() < DOUBT_TIME)
     }
 }

@@ -124,7 +124,7 @@ async fn a_request_that_crosses_the_end_of_its_connection_is_sent_again() {
     let address = format!("tcp://{}", listener.local_addr().unwrap());
     let text = format!("peers.agr = {address:?}");
     let config = Config::parse(&text).unwrap().config;
-    let peer = Peer::configured(&config, ServiceKind::AgentLoop, None);
+    let peer = Peer::configured(&config, ServiceKind::AgentLoop, None, None);
     let run = || Request::Run(Run::default());
     let service = async {
         let (mut first, _) = listener.accept().await.unwrap();

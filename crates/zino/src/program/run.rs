@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::notify;
+use crate::bus::{Bus, BusError, BusListener};
 use crate::config::Config;
 use crate::descriptors;
 use crate::kind::ServiceKind;
@@ -27,6 +28,9 @@ use crate::stack::Stack;
 /// The name in the log lines about certificates, which all services of the process share.
 const TLS_LOG: &str = "tls";
 
+/// The name in the log lines about the bus, which all services of the process share.
+const BUS_LOG: &str = "bus";
+
 /// Why the services could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -38,6 +42,8 @@ pub enum RunError {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Monitor(#[from] MonitorError),
+    #[error(transparent)]
+    Bus(#[from] BusError),
     #[error("[tls]: {0}")]
     Identity(#[from] IdentityError),
     #[error("cannot listen for signals: {0}")]
@@ -54,21 +60,32 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     if let Some(identity) = &identity {
         warn_of_expiry(identity, Log::new(TLS_LOG, config.log_level()));
     }
-    let services = Stack::new(config, identity.as_ref())
+    let bus = Bus::connect(
+        config,
+        own_identity(kinds),
+        Log::new(BUS_LOG, config.log_level()),
+    )
+    .await?;
+    let services = Stack::new(config, identity.as_ref(), bus.as_ref())
         .build_all(kinds)
         .map_err(RunError::Build)?;
     let stop = CancellationToken::new();
     // All sockets and addresses first: if one cannot be bound, none may be served.
+    let max_connections = descriptors::connections();
     let mut listeners = Vec::new();
     for service in &services {
-        let socket = Socket::bind(&config.socket(service.kind()))?;
-        let network = NetworkListener::bind(config, service.kind(), identity.as_ref()).await?;
-        listeners.push((socket, network));
+        let kind = service.kind();
+        let socket = Socket::bind(&config.socket(kind))?;
+        let network = NetworkListener::bind(config, kind, identity.as_ref()).await?;
+        let on_bus = match &bus {
+            Some(bus) => Some(BusListener::bind(bus, kind.name(), max_connections).await?),
+            None => None,
+        };
+        listeners.push((socket, network, on_bus));
     }
     let monitor = Monitor::bind(config).await?;
-    let max_connections = descriptors::connections();
     let mut serving = JoinSet::new();
-    for (service, (socket, network)) in services.iter().zip(listeners) {
+    for (service, (socket, network, on_bus)) in services.iter().zip(listeners) {
         let log = Log::new(service.kind().name(), config.log_level());
         log.info(format_args!("listening on {}", socket.path().display()));
         let options = ServeOptions {
@@ -88,6 +105,15 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
             let network = Listener::Network(network);
             serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
         }
+        if let Some(on_bus) = on_bus {
+            log.info(format_args!("listening on the bus"));
+            serving.spawn(Bus::serve(
+                on_bus,
+                Arc::clone(service),
+                options,
+                stop.clone(),
+            ));
+        }
         let preparing = Arc::clone(service);
         let stop = stop.clone();
         serving.spawn_blocking(move || preparing.prepare(log, &stop));
@@ -99,9 +125,19 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     notify::stopping();
     metrics::DRAINING.set(1);
     stop.cancel();
-    while serving.join_next().await.is_some() {}
-    monitoring.end().await;
+    let finished = async { while serving.join_next().await.is_some() {} };
+    tokio::select! {
+        () = finished => monitoring.end().await,
+        // Whoever asks twice does not want to wait.
+        _ = signals.terminate.recv() => {}
+        _ = signals.interrupt.recv() => {}
+    }
     Ok(())
+}
+
+/// The name of this process in the permissions of the bus, unless the configuration has another.
+fn own_identity(kinds: &[ServiceKind]) -> &'static str {
+    kinds.first().map_or("client", |kind| kind.name())
 }
 
 fn check_of(service: &Arc<dyn AnyService>) -> Check {

@@ -95,7 +95,7 @@ async fn respond<S: Service>(
 }
 
 /// The response to a request that every service handles.
-pub(super) fn probe_response(
+pub(crate) fn probe_response(
     request: any_service::Request,
     kind: ServiceKind,
 ) -> any_service::Response {

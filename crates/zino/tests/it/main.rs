@@ -8,6 +8,7 @@
 
 mod agent_loop;
 mod authority;
+mod bus;
 mod captures;
 mod certificates;
 mod command_line;

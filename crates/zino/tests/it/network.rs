@@ -71,7 +71,7 @@ pub(crate) fn caller_at<R: Request>(
         *file = file.take().map(|name| installation.path(name));
     }
     let identity = LiveIdentity::of(&config).unwrap();
-    Peer::configured(&config, kind, identity.as_ref())
+    Peer::configured(&config, kind, identity.as_ref(), None)
 }
 
 #[test]

@@ -58,6 +58,7 @@ impl SessionArguments {
                 true => Resumption::Fork,
                 false => Resumption::Append,
             },
+            ..SessionChoice::default()
         }
     }
 }

@@ -1,6 +1,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::{fs, io};
 
 use zot_conversation::{
     Arguments, ContentBlock, Image, Message, Reasoning, Role, Timestamp, ToolCall, ToolResult,
@@ -9,7 +11,7 @@ use zot_conversation::{
 
 use super::{Durability, OpenLog, SessionLog, SessionMeta, State};
 use crate::id::{directory_name, random_id};
-use crate::{SessionError, View, read};
+use crate::{Replica, SessionError, View, read};
 
 fn meta() -> SessionMeta {
     SessionMeta {
@@ -233,4 +235,59 @@ fn a_file_that_is_no_session_is_not_written_to() {
             "{text:?}: {refused}"
         );
     }
+}
+
+/// Keeps what it is given, unless it is told to fail.
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Mutex<Vec<u8>>,
+    fails: AtomicBool,
+}
+
+impl Replica for Kept {
+    fn append(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the store is away"));
+        }
+        let mut kept = self.bytes.lock().unwrap();
+        assert_eq!(position, kept.len() as u64);
+        kept.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_replica_gets_every_byte_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let replica = Arc::new(Kept::default());
+    let mut log = announce(directory.path());
+    log.replicate(Arc::clone(&replica) as _);
+    log.append_message(&said("one")).unwrap();
+    log.append_model("openai", "gpt-5").unwrap();
+    let path = log.path().to_owned();
+    drop(log);
+    assert_eq!(*replica.bytes.lock().unwrap(), fs::read(&path).unwrap());
+
+    let (mut log, _) = SessionLog::open(&path, Durability::ProcessEnd).unwrap();
+    log.replicate(Arc::clone(&replica) as _);
+    log.set_next_model("openai", "gpt-4o").unwrap();
+    log.append_message(&said("two")).unwrap();
+    assert_eq!(*replica.bytes.lock().unwrap(), fs::read(&path).unwrap());
+}
+
+#[test]
+fn what_the_replica_refused_is_not_in_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let replica = Arc::new(Kept::default());
+    let mut log = announce(directory.path());
+    log.replicate(Arc::clone(&replica) as _);
+    log.append_message(&said("one")).unwrap();
+    replica.fails.store(true, Ordering::Relaxed);
+    let error = log.append_message(&said("lost")).unwrap_err().to_string();
+    assert!(error.contains("the store is away"), "{error}");
+    replica.fails.store(false, Ordering::Relaxed);
+    log.append_message(&said("two")).unwrap();
+    let written = fs::read_to_string(log.path()).unwrap();
+    assert_eq!(replica.bytes.lock().unwrap().as_slice(), written.as_bytes());
+    assert!(!written.contains("lost"), "{written}");
 }

@@ -56,8 +56,16 @@ fn a_command_and_several_agents() {
                 words(&["sh", "-c", "zot --json 'run: make'"]),
                 Some(SourceKind::Zot)
             ),
-            ("b", words(&["sh", "-c", "X=1 claude -p hi"]), None),
-            ("X=1 claude", words(&["sh", "-c", "X=1 claude"]), None),
+            (
+                "b",
+                words(&["sh", "-c", "X=1 claude -p hi"]),
+                Some(SourceKind::ClaudeCode)
+            ),
+            (
+                "X=1 claude",
+                words(&["sh", "-c", "X=1 claude"]),
+                Some(SourceKind::ClaudeCode)
+            ),
         ]
     );
 }

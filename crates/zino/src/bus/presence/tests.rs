@@ -66,7 +66,6 @@ fn no_more_requests_than_the_capacity_begin() {
         capacity: 1,
         in_flight: AtomicUsize::new(0),
         draining: AtomicBool::new(false),
-        store_lag: Box::new(|| None),
     });
     let first = announced.begin();
     assert!(first.is_some());

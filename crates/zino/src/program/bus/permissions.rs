@@ -93,7 +93,7 @@ pub(super) fn permissions(process: &Process, all: &[Process], namespace: &str) -
     // What a caller says during a call.
     for other in all {
         if other.role.serves().iter().any(|name| calls.contains(name)) {
-            publish.push(format!("{root}.ctl.{}.*", other.name));
+            publish.push(format!("{root}.ctl.{}.>", other.name));
         }
     }
     for name in &serves {
@@ -111,7 +111,7 @@ pub(super) fn permissions(process: &Process, all: &[Process], namespace: &str) -
         publish.push(format!("{root}.ev.{kind}.*"));
     }
     subscribe.push(format!("_INBOX_{}.>", process.name));
-    subscribe.push(format!("{root}.ctl.{}.*", process.name));
+    subscribe.push(format!("{root}.ctl.{}.>", process.name));
     subscribe.push(format!("{root}.hb.>"));
     if matches!(process.role, Role::Client | Role::Watcher) {
         subscribe.push(format!("{root}.ev.>"));

@@ -44,7 +44,7 @@ fn an_executor_can_only_claim_and_respond_to_the_loop() {
             publish: vec![
                 "zino.prod.claims".to_owned(),
                 "zino.prod.claims.i.*".to_owned(),
-                "zino.prod.ctl.mem.*".to_owned(),
+                "zino.prod.ctl.mem.>".to_owned(),
                 "zino.prod.hb.exc".to_owned(),
                 "_INBOX_core.>".to_owned(),
             ],
@@ -52,7 +52,7 @@ fn an_executor_can_only_claim_and_respond_to_the_loop() {
                 "zino.prod.exc".to_owned(),
                 "zino.prod.exc.i.*".to_owned(),
                 "_INBOX_exc.>".to_owned(),
-                "zino.prod.ctl.exc.*".to_owned(),
+                "zino.prod.ctl.exc.>".to_owned(),
                 "zino.prod.hb.>".to_owned(),
             ],
         }

@@ -1,0 +1,226 @@
+//! What a client of `zino attach` sees, whichever worker serves it: lines in, lines out, no I/O.
+//!
+//! A client must not notice that its session moved. Commands that no worker has read are sent to the
+//! next one, settings are repeated there, and a prompt that was lost ends with the events that end a
+//! prompt.
+
+mod command;
+mod progress;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+use zot_wire::rpc::{Event, Response};
+use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
+
+use command::{IfLost, Pending};
+use progress::{Answer, Progress, type_of};
+use settings::Settings;
+
+/// The code of responses and errors when the worker is gone.
+const WORKER_LOST: &str = "worker_lost";
+
+/// How many bytes of commands are kept while no worker has answered them. More than the prompts that a
+/// worker lets wait, so that a worker with a full queue says so itself.
+///
+/// Limit: `zino attach` reads no further commands until some are answered.
+const MAX_UNANSWERED_BYTES: usize = 128 * 1024 * 1024;
+
+/// How the connection to a worker ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkEnd {
+    /// The worker answered every command that it read.
+    Finished,
+    /// What became of the last commands is unknown.
+    Lost(String),
+}
+
+/// One client and its session, on whichever worker.
+#[derive(Default)]
+pub struct Attachment {
+    is_open: bool,
+    /// Commands without a response, in the order of the client.
+    pending: VecDeque<Pending>,
+    pending_bytes: usize,
+    settings: Settings,
+    progress: Progress,
+    to_client: Vec<u8>,
+    to_worker: Vec<u8>,
+}
+
+impl Attachment {
+    /// Takes a line of the client.
+    pub fn command(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let pending = Pending::new(line);
+        self.pending_bytes += pending.line.len();
+        self.pending.push_back(pending);
+        if self.is_open {
+            self.send_pending();
+        }
+    }
+
+    /// Refuses a line of the client that was too long to be read.
+    pub fn overlong_command(&mut self) {
+        let problem = format!("line too long: the limit is {MAX_WIRE_LINE_BYTES} bytes");
+        self.tell(&Response::failure(None, "", "line_too_long", problem));
+    }
+
+    /// Returns whether the client may send more.
+    pub fn takes_commands(&self) -> bool {
+        self.pending_bytes < MAX_UNANSWERED_BYTES
+    }
+
+    /// Returns whether a command waits for a worker.
+    pub fn wants_worker(&self) -> bool {
+        !self.is_open && !self.pending.is_empty()
+    }
+
+    /// Returns whether everything was answered and nothing runs.
+    pub fn is_idle(&self) -> bool {
+        self.pending.is_empty() && !self.progress.is_running()
+    }
+
+    /// A worker has opened the session: it gets the settings, and then the commands that wait.
+    pub fn opened(&mut self) {
+        self.is_open = true;
+        self.settings.repeat(&mut self.to_worker);
+        self.send_pending();
+    }
+
+    /// No worker opened the session: the commands that wait are refused.
+    pub fn refused(&mut self, code: &str, problem: &str) {
+        for pending in std::mem::take(&mut self.pending) {
+            self.fail(&pending, code, problem);
+        }
+        self.pending_bytes = 0;
+    }
+
+    /// Takes a line of the worker.
+    pub fn worker_line(&mut self, line: &[u8]) {
+        let kind = type_of(line);
+        if kind == b"response" {
+            let Some(answer) = Answer::parse(line) else {
+                return;
+            };
+            if let Some(problem) = self.settings.take_repeated(&answer) {
+                if let Some(message) = problem {
+                    self.notify(message);
+                }
+                return;
+            }
+            self.answered(&answer);
+        } else {
+            self.progress.observe(kind, line);
+        }
+        self.to_client.extend_from_slice(line);
+        self.to_client.push(b'\n');
+    }
+
+    /// The connection to the worker is over.
+    pub fn ended(&mut self, end: &LinkEnd) {
+        self.is_open = false;
+        self.to_worker.clear();
+        self.settings.forget_repeated();
+        match end {
+            LinkEnd::Finished => {
+                for event in self.progress.finished() {
+                    self.report(event);
+                }
+                for pending in &mut self.pending {
+                    pending.is_sent = false;
+                }
+            }
+            LinkEnd::Lost(reason) => self.lose(reason),
+        }
+    }
+
+    /// Takes what the client is to read.
+    pub fn take_for_client(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.to_client)
+    }
+
+    /// Takes what the worker is to read.
+    pub fn take_for_worker(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.to_worker)
+    }
+
+    fn send_pending(&mut self) {
+        for pending in self.pending.iter_mut().filter(|pending| !pending.is_sent) {
+            pending.is_sent = true;
+            self.to_worker.extend_from_slice(&pending.line);
+            self.to_worker.push(b'\n');
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        let position = self
+            .pending
+            .iter()
+            .position(|pending| pending.is_sent && pending.is_answered_by(answer));
+        let Some(pending) = position.and_then(|position| self.pending.remove(position)) else {
+            return;
+        };
+        self.pending_bytes -= pending.line.len();
+        if answer.success {
+            self.progress.began(answer, pending.steering);
+            if let Some(setting) = pending.setting {
+                self.settings.keep(setting);
+            }
+        }
+    }
+
+    fn lose(&mut self, reason: &str) {
+        for event in self.progress.lost(reason, WORKER_LOST, &self.settings) {
+            self.report(event);
+        }
+        let problem = format!(
+            "the worker was lost before it answered ({reason}): whether it carried the command out is unknown"
+        );
+        for mut pending in std::mem::take(&mut self.pending) {
+            match pending.if_lost {
+                _ if !pending.is_sent => self.pending.push_back(pending),
+                IfLost::Repeat => {
+                    pending.is_sent = false;
+                    self.pending.push_back(pending);
+                }
+                IfLost::Acknowledge => {
+                    let response = Response::acknowledged(pending.id.clone(), &pending.command);
+                    self.tell(&response);
+                }
+                IfLost::Fail => self.fail(&pending, WORKER_LOST, &problem),
+            }
+        }
+        self.pending_bytes = self.pending.iter().map(|pending| pending.line.len()).sum();
+    }
+
+    fn fail(&mut self, pending: &Pending, code: &str, problem: &str) {
+        let response = Response::failure(pending.id.clone(), &pending.command, code, problem);
+        self.tell(&response);
+    }
+
+    fn notify(&mut self, message: String) {
+        self.report(Event::ExtNotify {
+            extension: "zino".to_owned(),
+            level: "warn".to_owned(),
+            message,
+        });
+    }
+
+    /// Writes an event if the client subscribed to it.
+    fn report(&mut self, event: Event) {
+        if let Some(event) = self.settings.filter().admit(event) {
+            self.tell(&event);
+        }
+    }
+
+    fn tell(&mut self, frame: &impl Serialize) {
+        // Frames that were made here can be written.
+        let _ = write_line(&mut self.to_client, frame);
+    }
+}

@@ -1,0 +1,129 @@
+//! Commands that wait for a response.
+
+use zot_wire::rpc::{
+    Command, CommandFrame, ContentBlock, ImageInput, PromptCommand, RequestId, SteerCommand,
+    WhenBusy,
+};
+
+use super::progress::Answer;
+
+/// A command that has no response yet.
+pub(super) struct Pending {
+    pub(super) id: Option<RequestId>,
+    pub(super) command: String,
+    /// As the client sent it.
+    pub(super) line: Vec<u8>,
+    pub(super) is_sent: bool,
+    pub(super) if_lost: IfLost,
+    /// The command itself, if it has to be repeated for every worker.
+    pub(super) setting: Option<Command>,
+    /// The message, if it may be delivered to a running prompt.
+    pub(super) steering: Option<Vec<ContentBlock>>,
+}
+
+/// What becomes of a command whose worker was lost before it answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IfLost {
+    /// Carrying it out twice is the same as once: the next worker gets it.
+    Repeat,
+    /// It has its effect by itself, as an abort of what is lost anyway.
+    Acknowledge,
+    Fail,
+}
+
+impl Pending {
+    pub(super) fn new(line: &[u8]) -> Self {
+        let (id, command, parsed) = match CommandFrame::parse(line) {
+            Ok(CommandFrame { id, command }) => (id, command.name().to_owned(), Some(command)),
+            // The worker refuses it in these words.
+            Err(rejected) => (rejected.id, rejected.command, None),
+        };
+        let if_lost = parsed.as_ref().map_or(IfLost::Repeat, if_lost);
+        let steering = match &parsed {
+            Some(Command::Steer(SteerCommand {
+                message, images, ..
+            })) => Some(content(message, images)),
+            Some(Command::Prompt(PromptCommand {
+                message,
+                images,
+                when_busy: Some(WhenBusy::Steer),
+                ..
+            })) => Some(content(message, images)),
+            _ => None,
+        };
+        Self {
+            id,
+            command,
+            line: line.to_vec(),
+            is_sent: false,
+            if_lost,
+            setting: parsed.filter(is_setting),
+            steering,
+        }
+    }
+
+    pub(super) fn is_answered_by(&self, answer: &Answer) -> bool {
+        self.command == answer.command && self.id == answer.id
+    }
+}
+
+fn is_setting(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Hello { .. }
+            | Command::Subscribe { .. }
+            | Command::SetModel { .. }
+            | Command::SetReasoning { .. }
+            | Command::SetTools { .. }
+            | Command::SetSystemPrompt { .. }
+    )
+}
+
+fn if_lost(command: &Command) -> IfLost {
+    match command {
+        Command::Hello { .. }
+        | Command::Ping
+        | Command::GetState
+        | Command::GetMessages { .. }
+        | Command::GetModels
+        | Command::GetTools
+        | Command::GetUsage
+        | Command::GetCommands
+        | Command::Subscribe { .. }
+        | Command::SetModel { .. }
+        | Command::SetReasoning { .. }
+        | Command::SetTools { .. }
+        | Command::SetSystemPrompt { .. }
+        | Command::Clear
+        | Command::SetMessages { append: false, .. } => IfLost::Repeat,
+        Command::Abort => IfLost::Acknowledge,
+        Command::Prompt(_)
+        | Command::Compact
+        | Command::Steer(_)
+        | Command::Confirm(_)
+        | Command::SetMessages { append: true, .. }
+        | Command::InvokeCommand { .. }
+        | Command::ReloadExt
+        | Command::PanelKey { .. }
+        | Command::PanelResize { .. }
+        | Command::PanelClose { .. } => IfLost::Fail,
+    }
+}
+
+/// Returns a message as events show it.
+fn content(message: &str, images: &[ImageInput]) -> Vec<ContentBlock> {
+    let text = (!message.is_empty()).then(|| ContentBlock::Text {
+        text: message.to_owned(),
+    });
+    let images = images.iter().map(|image| ContentBlock::Image {
+        mime_type: image.mime_type.clone(),
+        bytes: decoded_length(&image.data),
+    });
+    text.into_iter().chain(images).collect()
+}
+
+/// Returns how many bytes base64 text stands for.
+fn decoded_length(data: &str) -> u64 {
+    let digits = data.trim_end_matches('=').len() as u64;
+    digits * 3 / 4
+}

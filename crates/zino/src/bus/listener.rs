@@ -1,0 +1,219 @@
+//! Serves a service on the bus: subscribes, admits requests, and ends in good order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_nats::{Message, Subscriber};
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use zot_conversation::BoxFuture;
+
+use super::connection::{Bus, Shared, next};
+use super::error::{BusError, Refusal};
+use super::link::{ARRIVAL_QUEUE_LENGTH, End, Link, Registered};
+use super::message::{Body, Envelope, Kind, RequestHead};
+use super::presence::{Announced, InFlight};
+use super::served::ServedCall;
+use super::subjects::{MAX_TOKEN_LENGTH, is_service_name};
+use crate::serve::ServeOptions;
+
+/// What handles the calls of a service.
+pub(super) type Handler = Arc<dyn Fn(Bytes, ServedCall) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// How long a service has to take what was sent to it before others knew that it ends.
+const LATE_TIME: Duration = Duration::from_millis(100);
+
+/// A service that callers on the bus can reach.
+pub struct BusListener {
+    shared: Arc<Shared>,
+    /// Keeps the connection's tasks alive.
+    _bus: Bus,
+    announced: Arc<Announced>,
+    /// Requests to any instance.
+    any: Subscriber,
+    /// Requests to this one.
+    directed: Subscriber,
+}
+
+/// How a request came here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Chosen,
+    Directed,
+}
+
+impl BusListener {
+    /// Subscribes to the requests of a service. It is announced, and served, with [`Self::serve`].
+    pub async fn bind(bus: &Bus, service: &str, capacity: usize) -> Result<Self, BusError> {
+        if !is_service_name(service) {
+            return Err(BusError::BadName {
+                subject: "the service",
+                name: service.to_owned(),
+                most: MAX_TOKEN_LENGTH,
+            });
+        }
+        let shared = Arc::clone(&bus.shared);
+        let subjects = &shared.subjects;
+        let group = service.to_owned();
+        let any = shared
+            .client
+            .queue_subscribe(subjects.service(service), group);
+        let any = any.await.map_err(|error| BusError::Unreachable {
+            servers: subjects.service(service),
+            reason: error.to_string(),
+        })?;
+        let directed = subjects.directed(service, &shared.instance);
+        let directed = shared.subscribe(directed).await?;
+        shared.confirm().await?;
+        Ok(Self {
+            announced: Arc::new(Announced {
+                service: service.to_owned(),
+                capacity,
+                in_flight: AtomicUsize::new(0),
+                draining: AtomicBool::new(false),
+            }),
+            shared,
+            _bus: bus.clone(),
+            any,
+            directed,
+        })
+    }
+
+    /// Handles requests until `stop` fires; then new ones are refused, and running ones may finish.
+    pub(super) async fn serve(
+        mut self,
+        handler: Handler,
+        options: ServeOptions,
+        stop: CancellationToken,
+    ) {
+        self.shared.introduce(&self.announced);
+        let mut running = JoinSet::new();
+        loop {
+            let (way, message) = tokio::select! {
+                message = next(&mut self.any) => (Way::Chosen, message),
+                message = next(&mut self.directed) => (Way::Directed, message),
+                () = stop.cancelled() => break,
+                Some(_) = running.join_next() => continue,
+            };
+            match message {
+                Some(message) => self.admit(way, message, &handler, &mut running),
+                // The connection has ended with the process.
+                None => return,
+            }
+        }
+        self.drain(&handler, options, &mut running).await;
+    }
+
+    /// Takes what the bus has already sent here, refuses everything else, and lets running requests
+    /// finish.
+    async fn drain(&mut self, handler: &Handler, options: ServeOptions, running: &mut JoinSet<()>) {
+        self.announced.draining.store(true, Ordering::Relaxed);
+        self.shared.announce(&self.announced);
+        let _ = self.any.drain().await;
+        let began = Instant::now();
+        let deadline = began + options.ending_time;
+        let late = began + LATE_TIME;
+        let mut may_come = true;
+        loop {
+            if running.is_empty() && !may_come && Instant::now() >= late {
+                break;
+            }
+            tokio::select! {
+                message = next(&mut self.any), if may_come => match message {
+                    Some(message) => self.admit(Way::Chosen, message, handler, running),
+                    None => may_come = false,
+                },
+                message = next(&mut self.directed) => match message {
+                    Some(message) => self.admit(Way::Directed, message, handler, running),
+                    None => return,
+                },
+                Some(_) = running.join_next() => {}
+                () = sleep_until(late), if Instant::now() < late => {}
+                () = sleep_until(deadline) => {
+                    if !running.is_empty() {
+                        options
+                            .log
+                            .warning(format_args!("abandoned running requests at shutdown"));
+                    }
+                    break;
+                }
+            }
+        }
+        running.shutdown().await;
+        self.shared.withdraw(&self.announced);
+        self.shared.flush().await;
+    }
+
+    fn admit(&self, way: Way, message: Message, handler: &Handler, running: &mut JoinSet<()>) {
+        let head = message.headers.as_ref().and_then(RequestHead::read);
+        let (Some(head), Some(reply)) = (head, message.reply) else {
+            return;
+        };
+        let too_long = match head.body {
+            Body::Here => message.payload.len() > self.shared.max_frame_bytes,
+            Body::Later { total } => total > self.shared.max_frame_bytes,
+        };
+        let in_flight = self.announced.begin();
+        let refusal = match &in_flight {
+            _ if way == Way::Directed && self.announced.is_draining() => Some(Refusal::Draining),
+            _ if too_long => Some(Refusal::TooLong),
+            None => Some(Refusal::Full),
+            Some(_) => None,
+        };
+        if let Some(refusal) = refusal {
+            let reason = refusal.name().to_owned();
+            let envelope = Envelope {
+                kind: Kind::Refuse { reason },
+                control: Some(self.shared.subjects.control()),
+            };
+            let headers = Some(envelope.write());
+            self.shared.post(reply.to_string(), headers, Bytes::new());
+            return;
+        }
+        let (sender, arrivals) = mpsc::channel(ARRIVAL_QUEUE_LENGTH);
+        let link = Link::new(head.key, End::Server, String::new(), sender);
+        link.set_other(reply.to_string());
+        link.raise_limit(head.window);
+        // The bus may have delivered it twice.
+        let Some(call) = Registered::new(&self.shared, link) else {
+            return;
+        };
+        let served = ServedCall::new(call, arrivals);
+        running.spawn(handle(
+            head,
+            message.payload,
+            served,
+            Arc::clone(handler),
+            in_flight,
+        ));
+    }
+}
+
+async fn handle(
+    head: RequestHead,
+    payload: Bytes,
+    mut served: ServedCall,
+    handler: Handler,
+    _in_flight: Option<InFlight>,
+) {
+    let link = served.link();
+    let work = async {
+        let request = match head.body {
+            Body::Here => Ok(Some(payload)),
+            Body::Later { .. } => served.receive_request().await,
+        };
+        if let Ok(Some(request)) = request
+            && served.wait_for_start().await.is_ok()
+        {
+            handler(request, served).await;
+        }
+    };
+    tokio::select! {
+        () = work => {}
+        () = link.failed() => {}
+    }
+}
