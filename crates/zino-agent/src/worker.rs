@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use zot_files::{Scratch, ScratchDirectory};
 use zot_rpc::Stop;
@@ -18,7 +19,7 @@ use crate::store::{Opening, SessionStore, StoreError, TakenSession};
 /// The longest session id that is looked up.
 ///
 /// Limit: there is no session with a longer id.
-const MAX_SESSION_ID_BYTES: usize = 64;
+const LONGEST_SESSION_ID: usize = 64;
 
 /// What a worker runs.
 pub struct WorkerOptions {
@@ -71,6 +72,8 @@ struct Shared {
     store: Arc<dyn SessionStore>,
     files: ScratchDirectory,
     state: Mutex<State>,
+    /// A session has ended.
+    closed: Notify,
 }
 
 #[derive(Default)]
@@ -90,6 +93,7 @@ impl Worker {
             store,
             files: ScratchDirectory::new(Scratch::Sessions)?,
             state: Mutex::default(),
+            closed: Notify::new(),
         })))
     }
 
@@ -155,10 +159,15 @@ impl Worker {
         state.open.values().for_each(Stop::now);
     }
 
-    /// Waits until all sessions have ended and their leases are released.
+    /// Waits until all sessions have ended and their leases are released. Cancel-safe.
     pub async fn closed(&self) {
-        let mut tasks = std::mem::take(&mut self.state().tasks);
-        while tasks.join_next().await.is_some() {}
+        loop {
+            let closed = self.0.closed.notified();
+            if self.sessions() == 0 {
+                return;
+            }
+            closed.await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -215,11 +224,12 @@ struct Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.worker.state().open.remove(&self.id);
+        self.worker.0.closed.notify_waiters();
     }
 }
 
 /// Returns whether `id` can be the id of a session: it becomes a file name and part of a subject.
 fn is_session_id(id: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    !id.is_empty() && id.len() <= MAX_SESSION_ID_BYTES && id.bytes().all(is_allowed)
+    !id.is_empty() && id.len() <= LONGEST_SESSION_ID && id.bytes().all(is_allowed)
 }

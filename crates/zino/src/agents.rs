@@ -1,5 +1,9 @@
-//! Agents on many machines: workers that run sessions of zot.
+//! Agents on many machines: workers that run sessions of zot for clients on the bus.
 
+pub mod profile;
+mod service;
 mod store;
+pub mod wire;
 
+pub use service::AgentService;
 pub use store::PostgresSessions;

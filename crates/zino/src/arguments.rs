@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::network::DEFAULT_NAMESPACE;
 use zino::kind::ServiceKind;
+use zino::program::attach::DEFAULT_WAIT;
 #[cfg(feature = "nats")]
 use zino::program::bus::{Process, Role};
 use zino::program::store::StoreCommand;
@@ -76,6 +77,11 @@ pub(crate) enum Command {
     #[cfg(feature = "nats")]
     #[command(subcommand)]
     Bus(Bus),
+    /// Run sessions of zot for clients on the bus
+    Agent(Agent),
+    /// Attach to a session that a worker runs: a program that speaks `zot rpc` on standard input and
+    /// output
+    Attach(Attach),
     /// Make and show certificates, for services on several machines
     #[command(subcommand)]
     Certs(Certs),
@@ -155,6 +161,30 @@ pub(crate) struct Up {
     /// Run exactly these services
     #[arg(long, value_name = "SERVICE,...", value_delimiter = ',', value_parser = parse_service)]
     pub(crate) only: Vec<ServiceKind>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct Agent {
+    /// Serve these profiles, [agents.NAME] in the configuration (default: all)
+    #[arg(long = "profile", value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) profiles: Vec<String>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct Attach {
+    /// Continue this session instead of a new one
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// The profile of the session (default: the only one of the configuration)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// How many seconds to wait for a worker, or for a session that another worker holds
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_WAIT.as_secs())]
+    pub(crate) wait: u64,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
 }

@@ -25,11 +25,18 @@ static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 /// service may serve at a time. Further ones wait: without a descriptor a request would fail halfway,
 /// without storing its history.
 pub(crate) fn connections() -> usize {
+    usize::try_from(raise_limit() / DESCRIPTORS_PER_CONNECTION)
+        .unwrap_or(MAX_SERVICE_CONNECTIONS)
+        .clamp(MIN_SERVICE_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
+}
+
+/// Raises the descriptor limit as far as the system allows, and returns it.
+pub(crate) fn raise_limit() -> u64 {
     let present = getrlimit(Resource::Nofile);
     let wanted = present
         .maximum
         .map_or(MAX_DESCRIPTORS, |most| most.min(MAX_DESCRIPTORS));
-    let limit = match present.current {
+    match present.current {
         Some(current) if current < wanted => {
             let raised = Rlimit {
                 current: Some(wanted),
@@ -45,10 +52,7 @@ pub(crate) fn connections() -> usize {
         }
         Some(current) => current,
         None => MAX_DESCRIPTORS,
-    };
-    usize::try_from(limit / DESCRIPTORS_PER_CONNECTION)
-        .unwrap_or(MAX_SERVICE_CONNECTIONS)
-        .clamp(MIN_SERVICE_CONNECTIONS, MAX_SERVICE_CONNECTIONS)
+    }
 }
 
 /// The descriptor limit we were started with, if it was raised. Programs get the original: some close

@@ -4,6 +4,7 @@ mod arguments;
 #[cfg(feature = "nats")]
 mod bus_files;
 mod certs;
+mod sessions;
 
 use std::env;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -80,6 +81,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Mem(mem) => serve(mem.config, Services::One(ServiceKind::Memory)),
         #[cfg(feature = "nats")]
         Command::Bus(arguments::Bus::Init(arguments)) => bus_files::execute(arguments),
+        Command::Agent(agent) => sessions::run_workers(agent),
+        Command::Attach(attach) => sessions::attach_client(attach),
         Command::Certs(command) => certs::execute(command),
         Command::Ctx(config) => serve(config, Services::One(ServiceKind::Context)),
     }

@@ -221,7 +221,7 @@ impl<R: Request> Peer<R> {
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
                 drop(request);
                 let call = BusCall::begin(bus, service, frame.into(), repeat).await?;
-                Ok(Inner::Bus(call))
+                Ok(Inner::Bus(Box::new(call)))
             }
         }
     }
@@ -256,7 +256,7 @@ enum Inner<T> {
     Local(LocalCall<T>),
     Socket(SocketCall),
     Kept(KeptCall),
-    Bus(BusCall),
+    Bus(Box<BusCall>),
 }
 
 struct LocalCall<T> {

@@ -1,5 +1,7 @@
 //! The subcommands of the `zino` binary.
 
+pub mod agent;
+pub mod attach;
 #[cfg(feature = "nats")]
 pub mod bus;
 pub mod certs;

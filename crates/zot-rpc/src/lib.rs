@@ -10,4 +10,4 @@ mod token;
 
 pub use connection::{Connection, Stop};
 pub use event_filter::{EventFilter, UnknownEvent};
-pub use server::{Exit, ServeOptions, UNANNOUNCED_CONFIRM_TIMEOUT, serve};
+pub use server::{Exit, ServeOptions, UNANNOUNCED_CONFIRM_TIMEOUT, UNREAD_TIME, serve};

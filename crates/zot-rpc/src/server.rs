@@ -33,7 +33,7 @@ use replies::{Replies, Reply};
 /// How long a reader may stall once standard input has ended.
 ///
 /// Limit: once its input is closed, `zot rpc` exits if its output is not read for this long.
-const UNREAD_TIME: Duration = Duration::from_secs(30);
+pub const UNREAD_TIME: Duration = Duration::from_secs(30);
 
 /// How often to check whether standard input was closed while it is not being read.
 ///

@@ -68,6 +68,10 @@ impl Bus {
         match self.0 {}
     }
 
+    pub fn host(&self) -> &str {
+        match self.0 {}
+    }
+
     pub async fn open(&self, _service: &str, _request: Bytes) -> Result<Duplex, CallError> {
         match self.0 {}
     }

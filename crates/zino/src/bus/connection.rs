@@ -172,6 +172,11 @@ impl Bus {
         &self.shared.instance
     }
 
+    /// The name of this machine.
+    pub fn host(&self) -> &str {
+        &self.shared.host
+    }
+
     /// Opens a call that carries frames in both directions. It is never repeated once an instance was
     /// told to begin.
     pub async fn open(&self, service: &str, request: Bytes) -> Result<Duplex, CallError> {

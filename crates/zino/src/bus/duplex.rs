@@ -23,13 +23,13 @@ pub struct Duplex {
 pub struct DuplexSender {
     call: Arc<Registered>,
     service: String,
-    outgoing: Outgoing,
+    outgoing: Box<Outgoing>,
 }
 
 /// Receives the frames of the other end.
 pub struct DuplexReceiver {
     service: String,
-    reading: Reading,
+    reading: Box<Reading>,
 }
 
 impl Duplex {
@@ -38,11 +38,11 @@ impl Duplex {
             sender: DuplexSender {
                 call: Arc::clone(&reading.call),
                 service: service.to_owned(),
-                outgoing,
+                outgoing: Box::new(outgoing),
             },
             receiver: DuplexReceiver {
                 service: service.to_owned(),
-                reading,
+                reading: Box::new(reading),
             },
         }
     }

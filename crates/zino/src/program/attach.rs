@@ -1,0 +1,277 @@
+//! `zino attach`: a session on whichever worker, for a program that speaks `zot rpc`.
+
+mod link;
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use zino_agent::{Attachment, LinkEnd};
+use zot_conversation::BoxFuture;
+use zot_process::{EndSignal, EndSignals};
+use zot_stdio::executor::IdleSignal;
+use zot_stdio::signals::FLUSH_TIME;
+use zot_stdio::{Input, Output};
+use zot_wire::Line;
+
+use crate::bus::{Bus, BusError};
+use crate::config::Config;
+use crate::logging::Log;
+
+use link::{Entrance, Link, LinkEvent, OpenFailure};
+
+/// The name in the log lines, and of this process on the bus.
+const CLIENT: &str = "client";
+
+/// How long a session that another worker still holds is waited for: its lease, if that worker is dead,
+/// and a while for the next one.
+pub const DEFAULT_WAIT: Duration = Duration::from_secs(12);
+
+/// The session to attach to.
+#[derive(Debug, Clone)]
+pub struct AttachRequest {
+    /// An existing session; a new one if `None`.
+    pub session: Option<String>,
+    /// The profile of its workers; the only one of the configuration if `None`.
+    pub profile: Option<String>,
+    /// How long to wait for a worker that opens the session.
+    pub wait: Duration,
+}
+
+/// Why the client could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    #[error(
+        "sessions are reached over the bus: set [bus] url, or ZINO_BUS_URL, to the address of a NATS server"
+    )]
+    NoBus,
+    #[error("which profile? name it with --profile{}", described(.0))]
+    NoProfile(Vec<String>),
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error("{}", .0.message)]
+    NotOpened(OpenFailure),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+fn described(profiles: &[String]) -> String {
+    match profiles {
+        [] => String::new(),
+        profiles => format!(" (there are {})", profiles.join(", ")),
+    }
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttachExit {
+    /// The input ended and all work is done.
+    Finished,
+    /// The input ended, and the worker was lost before all work was done.
+    WorkerLost,
+    /// The client closed the output before all work was done.
+    ReaderGone,
+    Signalled(EndSignal),
+}
+
+/// Serves one client on standard input and output until it is done.
+pub async fn attach(
+    config: &Config,
+    request: AttachRequest,
+    idle: IdleSignal,
+) -> Result<AttachExit, AttachError> {
+    let mut signals = EndSignals::new()?;
+    let profile = request.profile.map_or_else(|| only_profile(config), Ok)?;
+    let log = Log::new(CLIENT, config.log_level());
+    let bus = Bus::connect(config, &config.bus_identity(CLIENT), log).await?;
+    let mut entrance = Entrance {
+        bus: bus.ok_or(AttachError::NoBus)?,
+        profile,
+        session: request.session,
+        wait: request.wait,
+    };
+    let link = tokio::select! {
+        opened = entrance.open() => opened.map_err(AttachError::NotOpened)?,
+        signal = signals.next() => return Ok(AttachExit::Signalled(signal)),
+    };
+    // Standard error may be closed.
+    let _ = writeln!(zot_terminal::stderr(), "zino: session {}", link.session());
+    entrance.session = Some(link.session().to_owned());
+    let mut attachment = Attachment::default();
+    attachment.opened();
+    let client = Client {
+        entrance,
+        attachment,
+        link: Some(link),
+        opening: None,
+        input: Input::stdin()?,
+        output: Output::stdout(idle)?,
+        is_lost_at_end: false,
+    };
+    client.run(&mut signals).await
+}
+
+fn only_profile(config: &Config) -> Result<String, AttachError> {
+    let names: Vec<String> = config.agents.keys().cloned().collect();
+    match names.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(AttachError::NoProfile(names)),
+    }
+}
+
+/// The client of a session.
+struct Client {
+    entrance: Entrance,
+    attachment: Attachment,
+    link: Option<Link>,
+    opening: Option<BoxFuture<'static, Result<Link, OpenFailure>>>,
+    input: Input,
+    output: Output,
+    /// Whether the worker was lost after the input had ended.
+    is_lost_at_end: bool,
+}
+
+/// What woke the loop.
+enum Wakeup {
+    Read(io::Result<()>),
+    Worker(LinkEvent),
+    Opened(Result<Link, OpenFailure>),
+    Written(io::Result<()>),
+    Signal(EndSignal),
+}
+
+impl Client {
+    async fn run(mut self, signals: &mut EndSignals) -> Result<AttachExit, AttachError> {
+        loop {
+            self.take_commands();
+            self.pass_on();
+            if self.is_done() {
+                self.output.limit_waiting(Some(zot_rpc::UNREAD_TIME));
+                return Ok(match self.output.flush().await {
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        return Err(error.into());
+                    }
+                    _ if self.is_lost_at_end => AttachExit::WorkerLost,
+                    _ => AttachExit::Finished,
+                });
+            }
+            match self.next_wakeup(signals).await {
+                Wakeup::Read(read) => read?,
+                Wakeup::Worker(event) => self.worker_event(event),
+                Wakeup::Opened(opened) => self.opened(opened),
+                Wakeup::Written(Ok(())) => {}
+                Wakeup::Written(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return Ok(match self.attachment.is_idle() {
+                        true => AttachExit::Finished,
+                        false => AttachExit::ReaderGone,
+                    });
+                }
+                Wakeup::Written(Err(error)) => return Err(error.into()),
+                Wakeup::Signal(signal) => return Ok(self.signalled(signal).await),
+            }
+        }
+    }
+
+    fn take_commands(&mut self) {
+        while self.attachment.takes_commands()
+            && !self.output.is_overfull()
+            && let Some(line) = self.input.take_line()
+        {
+            match line {
+                Line::Complete(line) => self.attachment.command(line),
+                Line::TooLong => self.attachment.overlong_command(),
+            }
+        }
+    }
+
+    /// Hands over what the client and the worker are to read, and opens the session where a command
+    /// needs it.
+    fn pass_on(&mut self) {
+        let lines = self.attachment.take_for_client();
+        if !lines.is_empty() {
+            self.output.push_text(&String::from_utf8_lossy(&lines));
+        }
+        if let Some(link) = &mut self.link {
+            link.send(self.attachment.take_for_worker());
+            if self.input.has_ended() && self.attachment.takes_commands() {
+                link.finish();
+            }
+        } else if self.opening.is_none() && self.attachment.wants_worker() {
+            let entrance = self.entrance.clone();
+            self.opening = Some(Box::pin(async move { entrance.open().await }));
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.input.has_ended() && self.link.is_none() && self.opening.is_none()
+    }
+
+    async fn next_wakeup(&mut self, signals: &mut EndSignals) -> Wakeup {
+        let is_overfull = self.output.is_overfull();
+        let takes_input =
+            !self.input.has_ended() && !is_overfull && self.attachment.takes_commands();
+        let takes_output = !self.output.is_full();
+        let is_ended = self.input.has_ended();
+        self.output
+            .limit_waiting(is_ended.then_some(zot_rpc::UNREAD_TIME));
+        tokio::select! {
+            signal = signals.next() => Wakeup::Signal(signal),
+            read = self.input.read_more(), if takes_input => Wakeup::Read(read),
+            event = next_event(&mut self.link), if takes_output => Wakeup::Worker(event),
+            opened = opened(&mut self.opening) => Wakeup::Opened(opened),
+            written = self.output.drive() => Wakeup::Written(written),
+        }
+    }
+
+    fn worker_event(&mut self, event: LinkEvent) {
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        link.take_lines(|line| self.attachment.worker_line(line));
+        if let LinkEvent::Ended(end) = event {
+            self.link = None;
+            self.is_lost_at_end = self.input.has_ended() && end != LinkEnd::Finished;
+            self.attachment.ended(&end);
+        }
+    }
+
+    fn opened(&mut self, opened: Result<Link, OpenFailure>) {
+        self.opening = None;
+        match opened {
+            Ok(link) => {
+                self.link = Some(link);
+                self.attachment.opened();
+            }
+            Err(failure) => self.attachment.refused(&failure.code, &failure.message),
+        }
+    }
+
+    /// Ends what runs and shows how, as far as the client still reads.
+    async fn signalled(mut self, signal: EndSignal) -> AttachExit {
+        // Its worker aborts what runs.
+        self.link = None;
+        let reason = "zino attach was ended by a signal".to_owned();
+        self.attachment.ended(&LinkEnd::Lost(reason));
+        self.pass_on();
+        let _ = timeout(FLUSH_TIME, self.output.flush()).await;
+        AttachExit::Signalled(signal)
+    }
+}
+
+/// Waits for the worker, forever if there is none.
+async fn next_event(link: &mut Option<Link>) -> LinkEvent {
+    match link {
+        Some(link) => link.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for a session that is being opened, forever if none is.
+async fn opened(
+    opening: &mut Option<BoxFuture<'static, Result<Link, OpenFailure>>>,
+) -> Result<Link, OpenFailure> {
+    match opening {
+        Some(opening) => opening.await,
+        None => std::future::pending().await,
+    }
+}

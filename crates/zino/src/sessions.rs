@@ -1,0 +1,62 @@
+//! `zino agent` and `zino attach`.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use zino::config::{Config, ConfigError};
+use zino::program::agent;
+use zino::program::attach::{AttachError, AttachExit, AttachRequest, attach};
+use zino::program::run::config_path;
+use zot_stdio::executor;
+
+use crate::arguments::{Agent, Attach};
+use crate::{Failure, block_on, warn};
+
+/// The exit code when a session could not be opened.
+const NOT_STARTED: u8 = 2;
+
+/// Runs sessions for clients on the bus.
+pub(crate) fn run_workers(arguments: Agent) -> Result<ExitCode, Failure> {
+    let path = config_path(arguments.config.config);
+    let mut config = Config::load(&path)
+        .map(warn)
+        .map_err(|error| error.to_string())?;
+    agent::hide_addresses(&mut config);
+    block_on(agent::run(&config, &path, &arguments.profiles))?
+        .map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Attaches a program that speaks `zot rpc` to a session.
+pub(crate) fn attach_client(arguments: Attach) -> Result<ExitCode, Failure> {
+    // Variables can name the bus, and an argument the profile.
+    let config = match Config::load(&config_path(arguments.config.config)) {
+        Ok(loaded) => warn(loaded),
+        Err(ConfigError::Missing(_)) => Config::default(),
+        Err(error) => return Ok(not_started(&error.to_string())),
+    };
+    let request = AttachRequest {
+        session: arguments.session,
+        profile: arguments.profile,
+        wait: Duration::from_secs(arguments.wait),
+    };
+    let attached = executor::run(|idle| async move { attach(&config, request, idle).await })
+        .map_err(|error| error.to_string())?;
+    match attached {
+        Ok(AttachExit::Finished) => Ok(ExitCode::SUCCESS),
+        Ok(AttachExit::WorkerLost) => {
+            Err("the worker was lost before the work was done".to_owned())
+        }
+        Ok(AttachExit::ReaderGone) => Err("standard output was closed".to_owned()),
+        Ok(AttachExit::Signalled(signal)) => Ok(ExitCode::from(signal.exit_code())),
+        Err(AttachError::Io(error)) => Err(error.to_string()),
+        Err(error) => Ok(not_started(&error.to_string())),
+    }
+}
+
+fn not_started(problem: &str) -> ExitCode {
+    // Standard error may be closed.
+    let _ = writeln!(zot_terminal::stderr(), "zino: {problem}");
+    ExitCode::from(NOT_STARTED)
+}
