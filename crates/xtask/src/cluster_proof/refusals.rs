@@ -9,7 +9,7 @@ use crate::cluster::{Ending, Ledger, Node, Site, Turn, loopback_places, recommen
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let keys = Keys::new();
     let options = NatsOptions {
-        users: keys.users(Some(NO_AGENT_LOOP), None),
+        users: keys.users(Some(NO_CALLS), None),
         ..recommended_bus()
     };
     let mut site = Site::new(&stage.program)?.with_bus(options)?;
@@ -21,7 +21,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     for attempt in 0..3 {
         let ending = send(&front, &format!("say:1 forbidden {attempt}"), &ledger);
-        let told = "do not allow it to publish to \"zino.default.agr\"";
+        let told = "do not allow it to publish to \"zino.default.mem\"";
         let named = matches!(&ending, Ending::Failed { message, .. } if message.contains(told));
         report.must(
             &format!("a forbidden subject to publish to: {ending:?}"),
@@ -36,13 +36,13 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     report.figure("lines about it in the log of the caller", lines);
     // The server of the bus learns better.
     restart(&mut site, &keys, None, None)?;
-    let ending = eventually_saved(&front, &ledger);
+    let ending = eventually_saved(&front, "first", &ledger);
     report.must(
         &format!("after the right permissions: {ending:?}"),
         ending == Ending::Saved,
     );
     back[0].kill();
-    restart(&mut site, &keys, None, Some(NO_MEMORY))?;
+    restart(&mut site, &keys, None, Some(NO_SERVICE))?;
     let told = "do not allow it to subscribe to \"zino.default.mem\"";
     let said = back[0].refusal()?;
     report.must(
@@ -51,7 +51,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     );
     restart(&mut site, &keys, None, None)?;
     back[0].start()?;
-    let ending = eventually_saved(&front, &ledger);
+    let ending = eventually_saved(&front, "second", &ledger);
     report.must(
         &format!("after the right permissions: {ending:?}"),
         ending == Ending::Saved,
@@ -60,11 +60,11 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The caller may not call `agr`.
-const NO_AGENT_LOOP: &str = "publish: { deny: [\"zino.default.agr\", \"zino.default.agr.>\"] }";
+/// The caller may not call `mem`, without which it answers nobody.
+const NO_CALLS: &str = "publish: { deny: [\"zino.default.mem\", \"zino.default.mem.>\"] }";
 
 /// The server may not serve `mem`.
-const NO_MEMORY: &str = "subscribe: { deny: [\"zino.default.mem\", \"zino.default.mem.>\"] }";
+const NO_SERVICE: &str = "subscribe: { deny: [\"zino.default.mem\", \"zino.default.mem.>\"] }";
 
 struct Keys {
     front: Nkey,
@@ -144,10 +144,10 @@ fn send(front: &Node, message: &str, ledger: &Ledger) -> Ending {
 }
 
 /// Sends turns until one is saved: nodes need a moment to connect again.
-fn eventually_saved(front: &Node, ledger: &Ledger) -> Ending {
+fn eventually_saved(front: &Node, name: &str, ledger: &Ledger) -> Ending {
     let mut last = Ending::Lost;
     for attempt in 0..100 {
-        last = send(front, &format!("say:1 attempt {attempt}"), ledger);
+        last = send(front, &format!("say:1 {name} {attempt}"), ledger);
         if last == Ending::Saved {
             break;
         }

@@ -103,11 +103,11 @@ impl Client {
         let (mut frames, mut part) = (Frames::new(), Vec::new());
         let (mut units, mut control) = (0, None);
         loop {
-            while !self.has_message() {
+            let Some(message) = self.has_message().then(|| self.message()).flatten() else {
                 // Also a sign of life.
                 self.allow(control.as_deref(), units + WINDOW);
-            }
-            let message = self.message();
+                continue;
+            };
             assert_ne!(message.status, "503", "{kind:?}: nobody serves");
             control = control.or(message.header("zino-ctl"));
             if let Some(first) = message.header("zino-seq") {
@@ -190,24 +190,28 @@ impl Client {
         self.stream.get_ref().set_read_timeout(Some(limit)).unwrap();
     }
 
-    /// Returns the next message; answers the server's pings.
-    fn message(&mut self) -> Message {
-        loop {
-            let line = self.line();
-            let mut words = line.split(' ');
-            match words.next() {
-                Some("PING") => self.write(b"PONG\r\n"),
-                Some("HMSG") => {
-                    let numbers: Vec<&str> = words.collect();
-                    let [.., head, total] = numbers[..] else {
-                        panic!("{line}");
-                    };
-                    return self.body(head.parse().unwrap(), total.parse().unwrap());
-                }
-                Some("INFO" | "PONG") => {}
-                _ => panic!("unexpected {line}"),
+    /// Reads what has arrived; `None` if it is no message about the call.
+    fn message(&mut self) -> Option<Message> {
+        let line = self.line();
+        let mut words = line.split(' ');
+        match words.next() {
+            Some("PING") => self.write(b"PONG\r\n"),
+            Some("HMSG") => {
+                let numbers: Vec<&str> = words.collect();
+                let [.., head, total] = numbers[..] else {
+                    panic!("{line}");
+                };
+                return Some(self.body(head.parse().unwrap(), total.parse().unwrap()));
             }
+            // Without headers: signs that the service still works.
+            Some("MSG") => {
+                let length: usize = words.next_back().unwrap().parse().unwrap();
+                self.stream.read_exact(&mut vec![0; length + 2]).unwrap();
+            }
+            Some("INFO" | "PONG") => {}
+            _ => panic!("unexpected {line}"),
         }
+        None
     }
 
     fn body(&mut self, head: usize, total: usize) -> Message {
