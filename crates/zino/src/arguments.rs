@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Show which services respond
     Status(ConfigArgument),
+    /// Print what happens on the bus as records, for glasspane serve --run "zino events"
+    Events(ConfigArgument),
     /// Check the configuration and the environment
     Check(ConfigArgument),
     /// Manage the database of the memory service
@@ -179,7 +181,7 @@ pub(crate) struct Attach {
     /// Continue this session instead of a new one
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// The profile of the session (default: the only one of the configuration)
+    /// The profile of the session (default: the only one of the configuration, or `default`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// How many seconds to wait for a worker, or for a session that another worker holds

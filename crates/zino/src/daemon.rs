@@ -5,6 +5,7 @@ mod dispatch;
 mod hold;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use tokio::time::Instant;
 use zot_conversation::BoxFuture;
@@ -21,8 +22,11 @@ use crate::peer::Peer;
 use crate::service::{Responses, Service};
 use crate::unique_name::unique_name;
 
-use dispatch::Finished;
+use dispatch::{Finished, NoAnswer};
 use hold::ChannelHold;
+use watched::WatchedTurn;
+
+pub use watched::{CHANNEL_EVENTS, Publish, TurnEvent};
 
 /// The services the daemon calls.
 #[derive(Clone)]
@@ -38,33 +42,54 @@ pub struct DaemonService {
     config: Config,
     log: Log,
     peers: DaemonPeers,
+    publish: Option<Publish>,
 }
 
 impl DaemonService {
     pub fn new(config: Config, log: Log, peers: DaemonPeers) -> Self {
-        Self { config, log, peers }
+        Self {
+            config,
+            log,
+            peers,
+            publish: None,
+        }
+    }
+
+    /// Tells watchers what the turns are doing.
+    pub fn with_watchers(mut self, publish: Publish) -> Self {
+        self.publish = Some(publish);
+        self
     }
 
     async fn serve_client(&self, request: Request, responses: &Responses<Response>) {
-        let mut hold = match self.hold(&request).await {
-            Ok(hold) => hold,
-            Err(failure) => return responses.finish(Response::Error(failure)).await,
+        let mut watched = WatchedTurn::begin(self.publish.as_ref(), &request);
+        let last = match self.answer(&request, responses, &mut watched).await {
+            Ok(response) => response,
+            Err(NoAnswer::Failed(failure)) => Response::Error(failure),
+            Err(NoAnswer::HungUp) => return,
         };
+        watched.end(&last);
+        responses.finish(last).await;
+    }
+
+    /// Sends all frames of the response but the last, which it returns.
+    async fn answer(
+        &self,
+        request: &Request,
+        responses: &Responses<Response>,
+        watched: &mut WatchedTurn,
+    ) -> Result<Response, NoAnswer> {
+        let mut hold = self.hold(request).await.map_err(NoAnswer::Failed)?;
         let finished = {
-            let turn = self.turn(&request, responses);
+            let turn = self.turn(request, responses, watched);
             match &mut hold {
                 Some(hold) => tokio::select! {
                     biased;
-                    finished = turn => finished,
-                    failure = hold.taken_over() => {
-                        return responses.finish(Response::Error(failure)).await;
-                    }
+                    finished = turn => finished?,
+                    failure = hold.taken_over() => return Err(NoAnswer::Failed(failure)),
                 },
-                None => turn.await,
+                None => turn.await?,
             }
-        };
-        let Some(finished) = finished else {
-            return;
         };
         // Stored before the client reads the last frame, so that its next request finds this exchange
         // even if it hangs up right away. An empty text is not worth remembering.
@@ -87,7 +112,7 @@ impl DaemonService {
         if unsaved.is_some() {
             metrics::UNSAVED_TURNS.add_one();
         }
-        responses.finish(finished.into_response(unsaved)).await;
+        Ok(finished.into_response(unsaved))
     }
 
     /// Holds the request's channel, where several services may write to it.
@@ -99,8 +124,13 @@ impl DaemonService {
         ChannelHold::take(&self.peers.memory, self.log, channel).await
     }
 
-    /// Gets the answer; `None` after an error that the client knows.
-    async fn turn(&self, request: &Request, responses: &Responses<Response>) -> Option<Finished> {
+    /// Gets the answer.
+    async fn turn(
+        &self,
+        request: &Request,
+        responses: &Responses<Response>,
+        watched: &mut WatchedTurn,
+    ) -> Result<Finished, NoAnswer> {
         let (system, context) = tokio::join!(self.system_prompt(), self.context(request));
         let messages: Vec<Message> = system
             .map(|prompt| Message::new("system", prompt))
@@ -108,7 +138,8 @@ impl DaemonService {
             .chain(context)
             .chain([Message::new("user", request.message.as_str())])
             .collect();
-        self.dispatch(messages, request.stream, responses).await
+        self.dispatch(messages, request.stream, responses, watched)
+            .await
     }
 
     async fn system_prompt(&self) -> Option<String> {

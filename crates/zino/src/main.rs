@@ -23,11 +23,13 @@ use zino::network::identity::LiveIdentity;
 use zino::peer::Peer;
 use zino::program::check::{Finding, Verdict, check};
 use zino::program::client::{ClientError, ClientRequest, Printed, ask};
+use zino::program::events::events;
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
 use zino::program::status::{Health, Status, status};
 use zino::program::store;
 use zot_wire::MAX_FRAME_BYTES;
+use zot_wire::zino::daemon;
 
 /// How long to wait for piped input when there already is a message: a parent process often leaves the
 /// standard input of its children open without ever writing to it.
@@ -69,6 +71,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Init { directory } => write_files(&directory),
         Command::Up(up) => serve(up.config, Services::Here(up.only)),
         Command::Status(config) => show_status(config),
+        Command::Events(config) => print_events(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
         Command::Cli(cli) => ask_daemon(cli),
@@ -217,6 +220,13 @@ fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     })
 }
 
+fn print_events(argument: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(argument)?;
+    let printed = block_on(events(&config, &mut zot_terminal::json_stdout()))?;
+    printed.map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn show_check(argument: ConfigArgument) -> Result<ExitCode, Failure> {
     let loaded = load(argument)?;
     let findings = block_on(check(&loaded))?;
@@ -245,6 +255,23 @@ fn has_input_within(input: &io::Stdin, timeout: Timespec) -> bool {
     let mut descriptors = [PollFd::new(input, PollFlags::IN)];
     // Reading reports what is wrong with a stream that cannot be polled.
     poll(&mut descriptors, Some(&timeout)).map_or(true, |ready| ready > 0)
+}
+
+/// The daemon where the configuration says it is, and the bus if it is there.
+async fn reach_daemon(
+    config: &Config,
+    identity: Option<&LiveIdentity>,
+) -> Result<(Peer<daemon::Request>, Option<Bus>), Failure> {
+    let kind = ServiceKind::Daemon;
+    let log = Log::new("bus", config.log_level().max(Level::Warning));
+    let bus = match config.peer_addresses(kind) {
+        Some(_) => None,
+        None => Bus::connect(config, "client", log)
+            .await
+            .map_err(|error| error.to_string())?,
+    };
+    let peer = Peer::configured(config, kind, identity, bus.as_ref());
+    Ok((peer, bus))
 }
 
 fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
@@ -296,19 +323,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         stream: cli.stream,
     };
     let asked = async {
-        let log = Log::new("bus", config.log_level().max(Level::Warning));
-        let bus = match config.peer_addresses(ServiceKind::Daemon) {
-            Some(_) => None,
-            None => Bus::connect(&config, "client", log)
-                .await
-                .map_err(|error| error.to_string())?,
-        };
-        let daemon = Peer::configured(
-            &config,
-            ServiceKind::Daemon,
-            identity.as_ref(),
-            bus.as_ref(),
-        );
+        let (daemon, _bus) = reach_daemon(&config, identity.as_ref()).await?;
         Ok::<_, Failure>(ask(&daemon, request, &mut zot_terminal::stdout()).await)
     };
     match block_on(asked)?? {

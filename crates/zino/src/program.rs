@@ -7,6 +7,7 @@ pub mod bus;
 pub mod certs;
 pub mod check;
 pub mod client;
+pub mod events;
 pub mod init;
 pub mod notify;
 pub mod run;

@@ -418,7 +418,7 @@ impl Shared {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             in_flight: announced.in_flight.load(Ordering::Relaxed),
-            capacity: announced.capacity,
+            capacity: announced.announced_capacity.load(Ordering::Relaxed),
             draining: announced.is_draining(),
             ended: false,
             store_lag_ms: (microseconds > 0).then_some(lag),

@@ -2,9 +2,10 @@
 
 use zot_wire::zino::daemon::Response;
 use zot_wire::zino::router::{Inference, Sampling};
-use zot_wire::zino::{Failure, Message, Response as _, agent_loop, router};
+use zot_wire::zino::{Failure, Message, agent_loop, router};
 
 use super::DaemonService;
+use super::watched::WatchedTurn;
 use crate::peer::{Call, CallError};
 use crate::service::Responses;
 
@@ -40,6 +41,22 @@ impl Finished {
             },
             Self::Collected { content } => Response::Response { content, unsaved },
         }
+    }
+}
+
+/// Why there is no complete response.
+pub(super) enum NoAnswer {
+    Failed(Failure),
+    /// The client does not wait for it.
+    HungUp,
+}
+
+impl NoAnswer {
+    fn because(message: String) -> Self {
+        Self::Failed(Failure {
+            code: None,
+            message: Some(message),
+        })
     }
 }
 
@@ -95,7 +112,8 @@ impl DaemonService {
         messages: Vec<Message>,
         stream: bool,
         responses: &Responses<Response>,
-    ) -> Option<Finished> {
+        watched: &mut WatchedTurn,
+    ) -> Result<Finished, NoAnswer> {
         let request = agent_loop::Request::Run(agent_loop::Run {
             messages: messages.clone(),
             sampling: self.sampling(),
@@ -103,17 +121,13 @@ impl DaemonService {
             stream,
         });
         match self.peers.agent_loop.call(request).await {
-            Ok(call) => forward(call, "agr", responses).await,
+            Ok(call) => forward(call, "agr", responses, watched).await,
             Err(CallError::Unreachable(error)) => {
                 self.log
                     .warning(format_args!("agr: {error}: asking rtr instead"));
-                self.ask_router(messages, stream, responses).await
+                self.ask_router(messages, stream, responses, watched).await
             }
-            Err(error) => {
-                let error = Response::error(format!("agr dispatch error: {error}"));
-                responses.finish(error).await;
-                None
-            }
+            Err(error) => Err(NoAnswer::because(format!("agr dispatch error: {error}"))),
         }
     }
 
@@ -122,7 +136,8 @@ impl DaemonService {
         messages: Vec<Message>,
         stream: bool,
         responses: &Responses<Response>,
-    ) -> Option<Finished> {
+        watched: &mut WatchedTurn,
+    ) -> Result<Finished, NoAnswer> {
         let stream = stream && self.router_streams().await;
         let request = router::Request::Infer(Inference {
             messages,
@@ -130,11 +145,10 @@ impl DaemonService {
             stream,
         });
         match self.peers.router.call(request).await {
-            Ok(call) => forward(call, "rtr", responses).await,
+            Ok(call) => forward(call, "rtr", responses, watched).await,
             Err(error) => {
-                let error = Response::error(format!("Could not connect to rtr: {error}"));
-                responses.finish(error).await;
-                None
+                let message = format!("Could not connect to rtr: {error}");
+                Err(NoAnswer::because(message))
             }
         }
     }
@@ -165,25 +179,25 @@ async fn forward<T: zot_wire::zino::Response + Into<Progress>>(
     mut call: Call<T>,
     service: &str,
     responses: &Responses<Response>,
-) -> Option<Finished> {
+    watched: &mut WatchedTurn,
+) -> Result<Finished, NoAnswer> {
     loop {
-        let error = match call.next().await {
+        let error = match watched.during(call.next()).await {
             Ok(Some(frame)) => match frame.into() {
                 Progress::Delta(delta) => {
-                    responses.send(Response::Chunk(delta)).await.ok()?;
+                    watched.delta(&delta);
+                    let sent = responses.send(Response::Chunk(delta)).await;
+                    sent.map_err(|_| NoAnswer::HungUp)?;
                     continue;
                 }
-                Progress::Finished(finished) => return Some(finished),
-                Progress::Failed(failure) => {
-                    responses.finish(Response::Error(failure)).await;
-                    return None;
-                }
+                Progress::Finished(finished) => return Ok(finished),
+                Progress::Failed(failure) => return Err(NoAnswer::Failed(failure)),
                 Progress::Unknown => continue,
             },
-            Ok(None) => format!("{service} dispatch error: {}", CallError::EndedEarly),
-            Err(error) => format!("{service} dispatch error: {error}"),
+            Ok(None) => CallError::EndedEarly,
+            Err(error) => error,
         };
-        responses.finish(Response::error(error)).await;
-        return None;
+        let message = format!("{service} dispatch error: {error}");
+        return Err(NoAnswer::because(message));
     }
 }

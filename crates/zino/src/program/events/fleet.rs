@@ -1,0 +1,289 @@
+//! Everything on the bus as agents of Glasspane: nodes, their services, channels and sessions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use glasspane::attach::Feed;
+use glasspane::source::{Finding, SourceKind};
+use glasspane::{Attached, Detached, Event, Hub};
+use tokio::time::Instant;
+
+use super::card::{Card, Load};
+use crate::bus::Instance;
+use crate::daemon::{CHANNEL_EVENTS, TurnEvent};
+
+/// The kind of events that sessions of agents publish: lines of `zot rpc`.
+const SESSION_EVENTS: &str = "session";
+
+/// How long an instance counts as there after it has last announced itself, which it does every second.
+///
+/// Limit: an instance that is silent for longer is shown as failed.
+const ABSENCE_TIME: Duration = Duration::from_millis(3500);
+
+/// How many channels and sessions are followed; beyond that the one silent longest is left.
+///
+/// Limit: the channel or session that was silent longest is no longer followed.
+const MAX_FOLLOWED: usize = 5_000;
+
+pub(super) struct Fleet {
+    hub: Hub,
+    /// By the instance that a process has on the bus.
+    nodes: BTreeMap<String, Node>,
+    followed: HashMap<Subject, Followed>,
+}
+
+struct Node {
+    card: Card,
+    name: String,
+    version: String,
+    services: BTreeMap<String, Service>,
+}
+
+struct Service {
+    card: Card,
+    announced: Instance,
+    heard: Instant,
+}
+
+/// What events are about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Subject {
+    Channel(String),
+    /// A turn that belongs to no channel.
+    Turn(String),
+    Session(String),
+}
+
+struct Followed {
+    feed: Feed,
+    heard: Instant,
+}
+
+impl Fleet {
+    pub(super) fn new(hub: Hub) -> Self {
+        Self {
+            hub,
+            nodes: BTreeMap::new(),
+            followed: HashMap::new(),
+        }
+    }
+
+    pub(super) fn see_instance(&mut self, instance: Instance) {
+        if instance.ended {
+            return self.end_service(&instance);
+        }
+        let hub = &self.hub;
+        let id = instance.instance.clone();
+        let node = self.nodes.entry(id).or_insert_with(|| {
+            let name = format!("{}/{}", instance.host, instance.pid);
+            Node {
+                card: Card::new(hub, format!("node {name}"), None),
+                name,
+                version: instance.version.clone(),
+                services: BTreeMap::new(),
+            }
+        });
+        let service = node
+            .services
+            .entry(instance.service.clone())
+            .or_insert_with(|| Service {
+                card: Card::new(
+                    hub,
+                    format!("{} {}", instance.service, node.name),
+                    Some(node.card.id()),
+                ),
+                announced: Instance {
+                    draining: false,
+                    ..instance.clone()
+                },
+                heard: Instant::now(),
+            });
+        if instance.draining && !service.announced.draining {
+            service.card.notice("draining: it takes no new requests");
+        }
+        service.heard = Instant::now();
+        service.card.show(load(&instance), describe(&instance));
+        service.announced = instance;
+        node.show();
+    }
+
+    /// Shows instances as failed that were not heard of.
+    pub(super) fn note_absences(&mut self) {
+        let is_absent = |service: &Service| service.heard.elapsed() > ABSENCE_TIME;
+        let nodes = std::mem::take(&mut self.nodes);
+        for (id, mut node) in nodes {
+            let services = std::mem::take(&mut node.services);
+            let (absent, present): (BTreeMap<_, _>, _) = services
+                .into_iter()
+                .partition(|(_, service)| is_absent(service));
+            node.services = present;
+            let has_lost_any = !absent.is_empty();
+            for service in absent.into_values() {
+                service.card.lose(&absence());
+            }
+            if has_lost_any && node.services.is_empty() {
+                node.card.lose(&absence());
+                continue;
+            }
+            if has_lost_any {
+                node.show();
+            }
+            self.nodes.insert(id, node);
+        }
+    }
+
+    pub(super) fn see_event(&mut self, kind: &str, token: &str, payload: &[u8]) {
+        match kind {
+            CHANNEL_EVENTS => self.see_turn(payload),
+            SESSION_EVENTS => self.see_session(token, payload),
+            // Of a later version.
+            _ => {}
+        }
+    }
+
+    fn see_turn(&mut self, payload: &[u8]) {
+        let Ok(event) = serde_json::from_slice::<TurnEvent>(payload) else {
+            return;
+        };
+        let subject = match event.channel {
+            Some(channel) => Subject::Channel(channel),
+            None => Subject::Turn(event.turn),
+        };
+        let is_over = event.frame.as_ref().is_none_or(is_last);
+        let feed = self.follow(subject.clone());
+        match event.frame {
+            Some(frame) => feed.feed(format!("{frame}\n").as_bytes()),
+            None => feed.report_finding(Finding::Event(Event::aborted())),
+        }
+        if is_over && matches!(subject, Subject::Turn(_)) {
+            self.leave(&subject, "over");
+        }
+    }
+
+    fn see_session(&mut self, session: &str, line: &[u8]) {
+        let feed = self.follow(Subject::Session(session.to_owned()));
+        feed.feed(line);
+        if !line.ends_with(b"\n") {
+            feed.feed(b"\n");
+        }
+    }
+
+    /// Returns what reads the lines about a subject, which is an agent of its own.
+    fn follow(&mut self, subject: Subject) -> &mut Feed {
+        if self.followed.len() >= MAX_FOLLOWED && !self.followed.contains_key(&subject) {
+            let silent = self.followed.iter().min_by_key(|(_, known)| known.heard);
+            if let Some(silent) = silent.map(|(subject, _)| subject.clone()) {
+                self.leave(&silent, "no longer followed");
+            }
+        }
+        let hub = &self.hub;
+        let known = self.followed.entry(subject).or_insert_with_key(|subject| {
+            let attached = Attached {
+                label: subject.label(),
+                ..Attached::default()
+            };
+            let mut feed = Feed::new(hub, attached, Some(subject.source()));
+            feed.attach();
+            Followed {
+                feed,
+                heard: Instant::now(),
+            }
+        });
+        known.heard = Instant::now();
+        &mut known.feed
+    }
+
+    fn leave(&mut self, subject: &Subject, reason: &str) {
+        if let Some(followed) = self.followed.remove(subject) {
+            followed.feed.finish(Detached {
+                reason: reason.to_owned(),
+                ..Detached::default()
+            });
+        }
+    }
+
+    fn end_service(&mut self, instance: &Instance) {
+        let Some(node) = self.nodes.get_mut(&instance.instance) else {
+            return;
+        };
+        if let Some(service) = node.services.remove(&instance.service) {
+            service.card.end();
+        }
+        if !node.services.is_empty() {
+            return node.show();
+        }
+        if let Some(node) = self.nodes.remove(&instance.instance) {
+            node.card.end();
+        }
+    }
+}
+
+impl Node {
+    fn show(&mut self) {
+        let sum = |part: fn(&Instance) -> usize| {
+            let parts = self
+                .services
+                .values()
+                .map(|service| part(&service.announced));
+            parts.sum()
+        };
+        let load = Load {
+            in_flight: sum(|instance| instance.in_flight),
+            capacity: sum(|instance| instance.capacity),
+        };
+        let names: Vec<&str> = self.services.keys().map(String::as_str).collect();
+        let text = format!("zino {}: {}", self.version, names.join(", "));
+        self.card.show(load, text);
+    }
+}
+
+impl Subject {
+    fn label(&self) -> String {
+        match self {
+            Self::Channel(channel) => format!("channel {channel}"),
+            Self::Turn(_) => "turn without a channel".to_owned(),
+            Self::Session(session) => format!("session {session}"),
+        }
+    }
+
+    fn source(&self) -> SourceKind {
+        match self {
+            Self::Channel(_) | Self::Turn(_) => SourceKind::Zino,
+            Self::Session(_) => SourceKind::Zot,
+        }
+    }
+}
+
+fn load(instance: &Instance) -> Load {
+    Load {
+        in_flight: instance.in_flight,
+        capacity: instance.capacity,
+    }
+}
+
+/// What is shown of a service besides its load; the store's lag only roughly, since it always changes.
+fn describe(instance: &Instance) -> String {
+    let mut words = format!("{} at a time", instance.capacity);
+    if let Some(lag) = instance.store_lag_ms {
+        let step = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0]
+            .into_iter()
+            .find(|step| lag <= *step);
+        words.push_str(&match step {
+            Some(step) => format!(", the store takes up to {step} ms"),
+            None => ", the store takes more than 3 s".to_owned(),
+        });
+    }
+    if instance.draining {
+        words.push_str(", draining");
+    }
+    words
+}
+
+/// Whether a frame ends its turn.
+fn is_last(frame: &serde_json::Value) -> bool {
+    matches!(frame["type"].as_str(), Some("done" | "response" | "error"))
+}
+
+fn absence() -> String {
+    format!("not heard of for {:.1} s", ABSENCE_TIME.as_secs_f64())
+}
