@@ -145,7 +145,7 @@ impl ClusterBench {
         let load = |clients, channels, turns| {
             let load = Load {
                 name: "load".to_owned(),
-                directive: "say:1",
+                directive: "say:1 %NAME%",
                 channel_prefix: "load".to_owned(),
                 entrances: daemons(&nodes),
                 clients,

@@ -31,7 +31,7 @@ pub(crate) enum Entrance {
 pub(crate) struct Load {
     /// Distinguishes its turns from those of other loads.
     pub(crate) name: String,
-    /// What the model is told to do.
+    /// What the model is told to do; `%NAME%` is different in every turn.
     pub(crate) directive: &'static str,
     /// Turn by turn another one.
     pub(crate) entrances: Vec<Entrance>,
@@ -69,7 +69,9 @@ impl Load {
     fn send(&self, number: usize, ledger: &Ledger) -> Sample {
         let message = Turn {
             channel: format!("{}-{}", self.channel_prefix, number % self.channels),
-            message: format!("{} {} {number}", self.directive, self.name),
+            message: self
+                .directive
+                .replace("%NAME%", &format!("{} {number}", self.name)),
         };
         // The node changes from one turn of a channel to the next.
         let count = self.entrances.len();

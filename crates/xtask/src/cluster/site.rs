@@ -108,14 +108,24 @@ impl Site {
             let (certificate, key) = self.authority.issue_for(host.address().into())?;
             options.tls = Some(NatsTls { certificate, key });
         }
-        let bus = Nats::with(options);
+        self.bus = Some(Nats::with(options));
         // Clients and tools use the shared directory.
-        let lines = bus_lines(&bus.url(), "certs/ca.pem");
+        let lines = self.bus_lines()?;
         let path = self.path().join("ZINO.toml");
         let config = fs::read_to_string(&path)? + &lines;
         fs::write(path, config)?;
-        self.bus = Some(bus);
         Ok(self)
+    }
+
+    /// Returns the part of a configuration that names the bus.
+    pub(super) fn bus_lines(&self) -> anyhow::Result<String> {
+        let bus = self.bus.as_ref().context("the site has no bus")?;
+        let authority = self.certificates().join("ca.pem");
+        let authority = authority.display();
+        Ok(format!(
+            "[bus]\nurl = \"{}\"\nca = \"{authority}\"\n",
+            bus.url()
+        ))
     }
 
     /// Starts the server that this kind of link needs, with the settings that docs/cluster.md recommends.
@@ -234,8 +244,7 @@ impl Site {
     /// Returns the configuration that calls the shared services at these nodes.
     fn peers(&self, link: Link, nodes: &[Member]) -> anyhow::Result<String> {
         if link == Link::Nats {
-            let bus = self.bus.as_ref().context("the site has no bus")?;
-            return Ok(bus_lines(&bus.url(), "../certs/ca.pem"));
+            return self.bus_lines();
         }
         let lines = SHARED_SERVICES.map(|service| {
             let nodes = nodes.iter().filter(|node| node.services.contains(&service));
@@ -354,11 +363,6 @@ struct Member {
     name: String,
     services: &'static [&'static str],
     place: Place,
-}
-
-/// Returns the part of a configuration that names the bus.
-pub(super) fn bus_lines(url: &str, authority: &str) -> String {
-    format!("[bus]\nurl = \"{url}\"\nca = \"{authority}\"\n")
 }
 
 /// Returns the settings that docs/cluster.md recommends.

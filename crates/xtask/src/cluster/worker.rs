@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use testkit::{Wire, Zot, ZotCommand};
 
 use super::node::{Node, Place, Role};
-use super::site::{Site, bus_lines, health_address};
+use super::site::{Site, health_address};
 
 /// The profile of all sessions.
 const PROFILE: &str = "coder";
@@ -17,8 +17,8 @@ const SESSIONS: usize = 300;
 
 impl Site {
     /// Makes workers that share the database, the bus and the directory where sessions work.
-    pub(crate) fn workers(&mut self, places: &[Place]) -> anyhow::Result<Vec<Node>> {
-        let bus = bus_lines(&self.bus()?.url(), "../certs/ca.pem");
+    pub(crate) fn workers(&self, places: &[Place]) -> anyhow::Result<Vec<Node>> {
+        let bus = self.bus_lines()?;
         let work = self.work();
         fs::create_dir_all(&work)?;
         let mut nodes = Vec::new();

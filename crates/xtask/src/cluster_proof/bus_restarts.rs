@@ -37,7 +37,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        directive: "say:1",
+        directive: "say:1 %NAME%",
         channel_prefix: "load".to_owned(),
         entrances: daemons(&nodes),
         clients: stage.pick(4, 16),

@@ -61,7 +61,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         stop.store(false, Ordering::Relaxed);
         let load = Load {
             name: format!("cut-{number}"),
-            directive: "say:1",
+            directive: "say:1 %NAME%",
             channel_prefix: "load".to_owned(),
             entrances: vec![Entrance::Socket(front.socket("daemon"))],
             clients: 4,

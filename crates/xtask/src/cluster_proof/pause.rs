@@ -105,7 +105,7 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        directive: "say:1",
+        directive: "say:1 %NAME%",
         channel_prefix: "load".to_owned(),
         entrances: vec![Entrance::Socket(front.socket("daemon"))],
         clients: 8,

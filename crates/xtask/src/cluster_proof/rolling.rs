@@ -18,7 +18,7 @@ use crate::cluster::{
 const CHANNELS: usize = 100;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = stage.site()?;
+    let site = stage.site()?;
     let mut nodes = stage.equals(&site)?;
     nodes.extend(site.workers(&loopback_places(2))?);
     for node in &mut nodes {
@@ -90,8 +90,8 @@ fn loads(stage: &Stage, site: &Site) -> anyhow::Result<[Load; 2]> {
         turns: None,
     };
     Ok([
-        load("short", "say:1", CHANNELS),
-        load("long", "slow:20:50", CHANNELS),
+        load("short", "say:1 %NAME%", CHANNELS),
+        load("long", "think:%NAME%:slow:20:50", CHANNELS),
     ])
 }
 
@@ -116,11 +116,11 @@ fn restart_all(stage: &Stage, nodes: &mut [Node]) -> anyhow::Result<Samples> {
 fn talk(mut client: Zot, prompts: &AtomicUsize, stop: &AtomicBool) -> anyhow::Result<()> {
     while !stop.load(Ordering::Relaxed) {
         let number = prompts.fetch_add(1, Ordering::Relaxed);
-        let directive = match number % 2 {
-            0 => "say:3",
-            _ => "slow:10:50",
+        let message = match number % 2 {
+            0 => format!("say:3 prompt {number}"),
+            _ => format!("think:{number}:slow:10:50"),
         };
-        prompt(&mut client, &format!("{directive} prompt {number}"))?;
+        prompt(&mut client, &message)?;
         // The workers' restarts meet idle sessions, too.
         std::thread::sleep(Duration::from_millis(number as u64 % 5 * 100));
     }

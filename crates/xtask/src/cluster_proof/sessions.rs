@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MOST_WORDS: usize = 40;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = stage.site()?;
+    let site = stage.site()?;
     let mut workers = site.workers(&loopback_places(2))?;
     for worker in &mut workers {
         worker.start()?;

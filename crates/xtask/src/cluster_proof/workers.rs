@@ -27,7 +27,7 @@ const LOG: &str = "log";
 const COMMANDS: usize = 1_000;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = stage.site()?;
+    let site = stage.site()?;
     let mut workers = site.workers(&loopback_places(2))?;
     for worker in &mut workers {
         worker.start()?;
