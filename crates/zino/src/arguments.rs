@@ -50,8 +50,8 @@ pub(crate) enum Command {
     },
     /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
     Up(Up),
-    /// Show which services respond
-    Status(ConfigArgument),
+    /// Show which services respond, and the instances on the bus
+    Status(StatusArguments),
     /// Print what happens on the bus as records, for glasspane serve --run "zino events"
     Events(ConfigArgument),
     /// Check the configuration and the environment
@@ -187,6 +187,15 @@ pub(crate) struct Attach {
     /// How many seconds to wait for a worker, or for a session that another worker holds
     #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_WAIT.as_secs())]
     pub(crate) wait: u64,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct StatusArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
 }

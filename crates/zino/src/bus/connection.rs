@@ -27,7 +27,9 @@ use super::listener::BusListener;
 use super::presence::{ANNOUNCE_INTERVAL, Announced, Doubts, Presence};
 use super::subjects::{Subjects, is_token};
 use super::watch::Watch;
+use crate::agents::wire::AGENT_SERVICES;
 use crate::config::Config;
+use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::metrics;
 use crate::peer::CallError;
@@ -411,17 +413,23 @@ impl Shared {
     fn present(&self, announced: &Announced) -> Instance {
         let microseconds = metrics::STORE_LAG_MICROSECONDS.value();
         let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
+        let uses_store = announced.service == ServiceKind::Memory.name()
+            || announced.service.starts_with(AGENT_SERVICES);
+        let load = metrics::load_of(&announced.service);
         Instance {
             service: announced.service.clone(),
             instance: self.instance.clone(),
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            in_flight: announced.in_flight.load(Ordering::Relaxed),
-            capacity: announced.capacity,
+            // Requests of this process and over sockets count, too.
+            in_flight: load
+                .map_or(0, |load| load.in_flight)
+                .max(announced.in_flight.load(Ordering::Relaxed)),
+            capacity: load.map_or(announced.capacity, |load| load.capacity),
             draining: announced.is_draining(),
             ended: false,
-            store_lag_ms: (microseconds > 0).then_some(lag),
+            store_lag_ms: (uses_store && microseconds > 0).then_some(lag),
         }
     }
 

@@ -30,4 +30,5 @@ mod router;
 mod stack;
 mod store;
 mod transcript;
+mod watching;
 mod wire;
