@@ -181,7 +181,7 @@ pub(crate) struct Attach {
     /// Continue this session instead of a new one
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// The profile of the session (default: the only one of the configuration)
+    /// The profile of the session (default: the only one of the configuration, or `default`)
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
     /// How many seconds to wait for a worker, or for a session that another worker holds

@@ -29,6 +29,7 @@ use zino::program::run::{config_path, run};
 use zino::program::status::status;
 use zino::program::store;
 use zot_wire::MAX_FRAME_BYTES;
+use zot_wire::zino::daemon;
 
 /// How long to wait for piped input when there already is a message: a parent process often leaves the
 /// standard input of its children open without ever writing to it.
@@ -236,6 +237,23 @@ fn has_input_within(input: &io::Stdin, timeout: Timespec) -> bool {
     poll(&mut descriptors, Some(&timeout)).map_or(true, |ready| ready > 0)
 }
 
+/// The daemon where the configuration says it is, and the bus if it is there.
+async fn reach_daemon(
+    config: &Config,
+    identity: Option<&LiveIdentity>,
+) -> Result<(Peer<daemon::Request>, Option<Bus>), Failure> {
+    let kind = ServiceKind::Daemon;
+    let log = Log::new("bus", config.log_level().max(Level::Warning));
+    let bus = match config.peer_addresses(kind) {
+        Some(_) => None,
+        None => Bus::connect(config, "client", log)
+            .await
+            .map_err(|error| error.to_string())?,
+    };
+    let peer = Peer::configured(config, kind, identity, bus.as_ref());
+    Ok((peer, bus))
+}
+
 fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
     // Without a message, waits for piped input however long it takes.
     let (dashes, words): (Vec<_>, Vec<_>) = cli.words.into_iter().partition(|word| word == "-");
@@ -285,19 +303,7 @@ fn ask_daemon(cli: Cli) -> Result<ExitCode, Failure> {
         stream: cli.stream,
     };
     let asked = async {
-        let log = Log::new("bus", config.log_level().max(Level::Warning));
-        let bus = match config.peer_addresses(ServiceKind::Daemon) {
-            Some(_) => None,
-            None => Bus::connect(&config, "client", log)
-                .await
-                .map_err(|error| error.to_string())?,
-        };
-        let daemon = Peer::configured(
-            &config,
-            ServiceKind::Daemon,
-            identity.as_ref(),
-            bus.as_ref(),
-        );
+        let (daemon, _bus) = reach_daemon(&config, identity.as_ref()).await?;
         Ok::<_, Failure>(ask(&daemon, request, &mut zot_terminal::stdout()).await)
     };
     match block_on(asked)?? {

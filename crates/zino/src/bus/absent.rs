@@ -112,6 +112,10 @@ impl BusListener {
     pub async fn bind(bus: &Bus, _service: &str, _capacity: usize) -> Result<Self, BusError> {
         match bus.0 {}
     }
+
+    pub fn announcing(self, _capacity: usize) -> Self {
+        self
+    }
 }
 
 #[expect(clippy::unused_async, reason = "the signatures are those of a bus")]

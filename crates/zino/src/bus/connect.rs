@@ -35,7 +35,7 @@ const MAX_RECONNECT_DELAY: Duration = Duration::from_millis(500);
 /// How many events of the connection may wait to be handled.
 ///
 /// Limit: the connection's task waits.
-const EVENT_QUEUE_LENGTH: usize = 64;
+const BUS_EVENT_QUEUE_LENGTH: usize = 64;
 
 /// A connection, and what happens to it.
 pub(super) struct Connected {
@@ -54,7 +54,7 @@ struct Servers {
 
 pub(super) async fn connect(config: &Config, url: &str, name: &str) -> Result<Connected, BusError> {
     let servers = Servers::parse(url)?;
-    let (sender, events) = mpsc::channel(EVENT_QUEUE_LENGTH);
+    let (sender, events) = mpsc::channel(BUS_EVENT_QUEUE_LENGTH);
     let (options, key) = authenticated(config, &servers)?;
     let mut options = options
         .name(name)

@@ -415,18 +415,17 @@ impl Shared {
         let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
         let uses_store = announced.service == ServiceKind::Memory.name()
             || announced.service.starts_with(AGENT_SERVICES);
-        let load = metrics::load_of(&announced.service);
         Instance {
             service: announced.service.clone(),
             instance: self.instance.clone(),
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            // Requests of this process and over sockets count, too.
-            in_flight: load
+            // Requests over sockets and of this process count, too.
+            in_flight: metrics::load_of(&announced.service)
                 .map_or(0, |load| load.in_flight)
                 .max(announced.in_flight.load(Ordering::Relaxed)),
-            capacity: load.map_or(announced.capacity, |load| load.capacity),
+            capacity: announced.announced_capacity.load(Ordering::Relaxed),
             draining: announced.is_draining(),
             ended: false,
             store_lag_ms: (uses_store && microseconds > 0).then_some(lag),

@@ -73,6 +73,7 @@ impl BusListener {
             announced: Arc::new(Announced {
                 service: service.to_owned(),
                 capacity,
+                announced_capacity: AtomicUsize::new(capacity),
                 in_flight: AtomicUsize::new(0),
                 draining: AtomicBool::new(false),
             }),
@@ -81,6 +82,13 @@ impl BusListener {
             any,
             directed,
         })
+    }
+
+    /// Announces that fewer requests are handled at a time than are taken; the others wait.
+    pub fn announcing(self, capacity: usize) -> Self {
+        let announced = &self.announced.announced_capacity;
+        announced.store(capacity, Ordering::Relaxed);
+        self
     }
 
     /// Handles requests until `stop` fires; then new ones are refused, and running ones may finish.

@@ -146,7 +146,10 @@ fn ratio(in_flight: usize, capacity: usize) -> f64 {
 /// A service of this process, as it announces itself.
 pub(super) struct Announced {
     pub(super) service: String,
+    /// How many requests are taken.
     pub(super) capacity: usize,
+    /// How many requests are handled at a time.
+    pub(super) announced_capacity: AtomicUsize,
     pub(super) in_flight: AtomicUsize,
     pub(super) draining: AtomicBool,
 }

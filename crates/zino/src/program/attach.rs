@@ -16,7 +16,7 @@ use zot_wire::Line;
 
 use crate::bus::{Bus, BusError};
 use crate::config::Config;
-use crate::logging::Log;
+use crate::logging::{Level, Log};
 
 use link::{Entrance, Link, LinkEvent, OpenFailure};
 
@@ -32,7 +32,7 @@ pub const DEFAULT_WAIT: Duration = Duration::from_secs(12);
 pub struct AttachRequest {
     /// An existing session; a new one if `None`.
     pub session: Option<String>,
-    /// The profile of its workers; the only one of the configuration if `None`.
+    /// The profile of its workers; the only one of the configuration, or `default`, if `None`.
     pub profile: Option<String>,
     /// How long to wait for a worker that opens the session.
     pub wait: Duration,
@@ -45,7 +45,7 @@ pub enum AttachError {
         "sessions are reached over the bus: set [bus] url, or ZINO_BUS_URL, to the address of a NATS server"
     )]
     NoBus,
-    #[error("which profile? name it with --profile{}", described(.0))]
+    #[error("which profile? name it with --profile (there are {})", .0.join(", "))]
     NoProfile(Vec<String>),
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -53,13 +53,6 @@ pub enum AttachError {
     NotOpened(OpenFailure),
     #[error(transparent)]
     Io(#[from] io::Error),
-}
-
-fn described(profiles: &[String]) -> String {
-    match profiles {
-        [] => String::new(),
-        profiles => format!(" (there are {})", profiles.join(", ")),
-    }
 }
 
 /// How it ended.
@@ -82,7 +75,7 @@ pub async fn attach(
 ) -> Result<AttachExit, AttachError> {
     let mut signals = EndSignals::new()?;
     let profile = request.profile.map_or_else(|| only_profile(config), Ok)?;
-    let log = Log::new(CLIENT, config.log_level());
+    let log = Log::new(CLIENT, config.log_level().max(Level::Warning));
     let bus = Bus::connect(config, &config.bus_identity(CLIENT), log).await?;
     let mut entrance = Entrance {
         bus: bus.ok_or(AttachError::NoBus)?,
@@ -111,10 +104,15 @@ pub async fn attach(
     client.run(&mut signals).await
 }
 
+/// The profile when neither the command nor the configuration names one.
+const DEFAULT_PROFILE: &str = "default";
+
 fn only_profile(config: &Config) -> Result<String, AttachError> {
     let names: Vec<String> = config.agents.keys().cloned().collect();
     match names.as_slice() {
         [only] => Ok(only.clone()),
+        // The configuration of a client need not repeat that of the workers.
+        [] => Ok(DEFAULT_PROFILE.to_owned()),
         _ => Err(AttachError::NoProfile(names)),
     }
 }

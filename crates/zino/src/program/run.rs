@@ -71,52 +71,15 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         .map_err(RunError::Build)?;
     let stop = CancellationToken::new();
     // All sockets and addresses first: if one cannot be bound, none may be served.
-    let max_connections = descriptors::connections();
     let mut listeners = Vec::new();
     for service in &services {
-        let kind = service.kind();
-        let socket = Socket::bind(&config.socket(kind))?;
-        let network = NetworkListener::bind(config, kind, identity.as_ref()).await?;
-        let on_bus = match &bus {
-            Some(bus) => Some(BusListener::bind(bus, kind.name(), max_connections).await?),
-            None => None,
-        };
-        listeners.push((socket, network, on_bus));
+        let identity = identity.as_ref();
+        listeners.push(Listeners::bind(config, service.kind(), identity, bus.as_ref()).await?);
     }
     let monitor = Monitor::bind(config).await?;
     let mut serving = JoinSet::new();
-    for (service, (socket, network, on_bus)) in services.iter().zip(listeners) {
-        let log = Log::new(service.kind().name(), config.log_level());
-        log.info(format_args!("listening on {}", socket.path().display()));
-        let options = ServeOptions {
-            max_frame_bytes: config.wire.max_frame_bytes,
-            max_connections,
-            ending_time: config.drain_timeout(),
-            log,
-        };
-        metrics::of(service.kind()).set_capacity(match service.kind() {
-            ServiceKind::Executor => config.exc.concurrency,
-            _ => max_connections,
-        });
-        let socket = Listener::Socket(socket);
-        serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
-        if let Some(network) = network {
-            log.info(format_args!("listening on {}", network.address()));
-            let network = Listener::Network(network);
-            serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
-        }
-        if let Some(on_bus) = on_bus {
-            log.info(format_args!("listening on the bus"));
-            serving.spawn(Bus::serve(
-                on_bus,
-                Arc::clone(service),
-                options,
-                stop.clone(),
-            ));
-        }
-        let preparing = Arc::clone(service);
-        let stop = stop.clone();
-        serving.spawn_blocking(move || preparing.prepare(log, &stop));
+    for (service, listeners) in services.iter().zip(listeners) {
+        listeners.serve(service, config, &stop, &mut serving);
     }
     let checks = services.iter().map(check_of).collect();
     let monitoring = Monitoring::begin(monitor, checks, stop.clone());
@@ -133,6 +96,81 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
         _ = signals.interrupt.recv() => {}
     }
     Ok(())
+}
+
+/// Everywhere one service is served.
+struct Listeners {
+    socket: Socket,
+    network: Option<NetworkListener>,
+    on_bus: Option<BusListener>,
+}
+
+impl Listeners {
+    async fn bind(
+        config: &Config,
+        kind: ServiceKind,
+        identity: Option<&LiveIdentity>,
+        bus: Option<&Bus>,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            socket: Socket::bind(&config.socket(kind))?,
+            network: NetworkListener::bind(config, kind, identity).await?,
+            on_bus: match bus {
+                Some(bus) => {
+                    let most = descriptors::connections();
+                    let listener = BusListener::bind(bus, kind.name(), most).await?;
+                    Some(listener.announcing(capacity(config, kind)))
+                }
+                None => None,
+            },
+        })
+    }
+
+    /// Serves the service until `stop` fires.
+    fn serve(
+        self,
+        service: &Arc<dyn AnyService>,
+        config: &Config,
+        stop: &CancellationToken,
+        serving: &mut JoinSet<()>,
+    ) {
+        let kind = service.kind();
+        let log = Log::new(kind.name(), config.log_level());
+        let options = ServeOptions {
+            max_frame_bytes: config.wire.max_frame_bytes,
+            max_connections: descriptors::connections(),
+            ending_time: config.drain_timeout(),
+            log,
+        };
+        metrics::of(kind).set_capacity(capacity(config, kind));
+        log.info(format_args!(
+            "listening on {}",
+            self.socket.path().display()
+        ));
+        let socket = Listener::Socket(self.socket);
+        serving.spawn(serve(socket, Arc::clone(service), options, stop.clone()));
+        if let Some(network) = self.network {
+            log.info(format_args!("listening on {}", network.address()));
+            let network = Listener::Network(network);
+            serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
+        }
+        if let Some(on_bus) = self.on_bus {
+            log.info(format_args!("listening on the bus"));
+            let service = Arc::clone(service);
+            serving.spawn(Bus::serve(on_bus, service, options, stop.clone()));
+        }
+        let preparing = Arc::clone(service);
+        let stop = stop.clone();
+        serving.spawn_blocking(move || preparing.prepare(log, &stop));
+    }
+}
+
+/// How many requests a service handles at a time, as others see it; more wait.
+fn capacity(config: &Config, kind: ServiceKind) -> usize {
+    match kind {
+        ServiceKind::Executor => config.exc.concurrency,
+        _ => descriptors::connections(),
+    }
 }
 
 /// The name of this process in the permissions of the bus, unless the configuration has another.

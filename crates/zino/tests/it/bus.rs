@@ -1,5 +1,9 @@
 //! The bus against a real NATS server.
 
+mod calls;
+mod failures;
+mod worker;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,31 +12,9 @@ use testkit::nats::Nats;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zino::bus::{Bus, Duplex, DuplexService};
-use zino::config::Config;
-use zino::logging::{Level, Log};
-use zino::serve::ServeOptions;
 use zot_conversation::BoxFuture;
 
-const LOG: Log = Log::new("bus", Level::Error);
-
-fn config(nats: &Nats) -> Config {
-    let text = format!("[bus]\nurl = \"{}\"\n", nats.url());
-    Config::parse(&text).unwrap().config
-}
-
-async fn connect(nats: &Nats, identity: &str) -> Bus {
-    let bus = Bus::connect(&config(nats), identity, LOG).await.unwrap();
-    bus.unwrap()
-}
-
-fn options() -> ServeOptions {
-    ServeOptions {
-        max_frame_bytes: 100_000_000,
-        max_connections: 100,
-        ending_time: Duration::from_secs(5),
-        log: LOG,
-    }
-}
+use worker::{connect, options};
 
 /// Sends back every frame, and the request first.
 struct Echo;

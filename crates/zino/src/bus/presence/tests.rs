@@ -64,6 +64,7 @@ fn no_more_requests_than_the_capacity_begin() {
     let announced = Arc::new(Announced {
         service: "rtr".to_owned(),
         capacity: 1,
+        announced_capacity: AtomicUsize::new(1),
         in_flight: AtomicUsize::new(0),
         draining: AtomicBool::new(false),
     });
