@@ -1,5 +1,7 @@
 //! The command line of `zino`.
 
+mod attach;
+
 use std::ffi::OsString;
 #[cfg(feature = "nats")]
 use std::net::SocketAddr;
@@ -8,10 +10,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::network::DEFAULT_NAMESPACE;
 use zino::kind::ServiceKind;
-use zino::program::attach::DEFAULT_WAIT;
 #[cfg(feature = "nats")]
 use zino::program::bus::{Process, Role};
 use zino::program::store::StoreCommand;
+
+pub(crate) use attach::Attach;
 
 const DEFAULT_CERTS_DIRECTORY: &str = "certs";
 
@@ -172,21 +175,6 @@ pub(crate) struct Agent {
     /// Serve these profiles, [agents.NAME] in the configuration (default: all)
     #[arg(long = "profile", value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) profiles: Vec<String>,
-    #[command(flatten)]
-    pub(crate) config: ConfigArgument,
-}
-
-#[derive(Args)]
-pub(crate) struct Attach {
-    /// Continue this session instead of a new one
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// The profile of the session (default: the only one of the configuration, or `default`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// How many seconds to wait for a worker, or for a session that another worker holds
-    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_WAIT.as_secs())]
-    pub(crate) wait: u64,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
 }

@@ -9,7 +9,7 @@ use zino_agent::{Session, SessionEnd, Worker};
 use zot_conversation::BoxFuture;
 
 use super::watched::{OpenSession, SESSION_EVENTS};
-use super::wire::{CloseReason, OpenRequest, WorkerLine, service_name};
+use super::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, Duplex, DuplexReceiver, DuplexSender, DuplexService};
 use crate::logging::Log;
 use crate::metrics::{self, ErrorLabel};
@@ -26,6 +26,7 @@ const MAX_WATCHED_EVENT_BYTES: usize = 256 * 1024;
 /// Sessions of one profile, for clients on the bus.
 pub struct AgentService {
     pub profile: String,
+    pub facts: ProfileFacts,
     pub max_sessions: usize,
     pub worker: Worker,
     pub bus: Bus,
@@ -43,7 +44,7 @@ impl DuplexService for AgentService {
 
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()> {
         let (worker, bus, log) = (self.worker.clone(), self.bus.clone(), self.log);
-        let profile = self.profile.clone();
+        let (profile, facts) = (self.profile.clone(), self.facts.clone());
         let counted = metrics::of_named(&self.name());
         Box::pin(async move {
             let (mut sender, receiver) = duplex.split();
@@ -65,7 +66,7 @@ impl DuplexService for AgentService {
             }
             let id = session.id.clone();
             let _open = OpenSession::new(&bus, &id, &profile, counted);
-            match serve(session, sender, receiver, &bus).await {
+            match serve(session, facts, (sender, receiver), &bus).await {
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
@@ -107,8 +108,8 @@ async fn last(sender: &mut DuplexSender, line: &WorkerLine) -> Result<(), CallEr
 /// session then ends by itself.
 async fn serve(
     session: Session,
-    mut sender: DuplexSender,
-    receiver: DuplexReceiver,
+    facts: ProfileFacts,
+    (mut sender, receiver): (DuplexSender, DuplexReceiver),
     bus: &Bus,
 ) -> Result<SessionEnd, CallError> {
     let Session {
@@ -122,6 +123,7 @@ async fn serve(
     let opened = WorkerLine::Opened {
         session: id.clone(),
         resumed: resumed_messages,
+        profile: facts,
     };
     sender.send(opened.to_bytes()).await?;
     tokio::select! {

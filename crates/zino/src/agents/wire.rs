@@ -42,6 +42,8 @@ pub enum WorkerLine {
         session: String,
         /// How many messages the conversation began with.
         resumed: usize,
+        #[serde(default)]
+        profile: ProfileFacts,
     },
     Refused {
         /// `session_busy`, `no_session`, `store_unavailable`, `full`, `draining` or `failed`.
@@ -53,6 +55,15 @@ pub enum WorkerLine {
         #[serde(default)]
         message: String,
     },
+}
+
+/// What clients of a profile may rely on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProfileFacts {
+    /// `never`, `writes` or `always`.
+    pub approve: String,
+    pub jail: bool,
 }
 
 /// Why a session was closed.

@@ -13,7 +13,7 @@ use zino_agent::{SessionStore, Worker, WorkerOptions};
 use zot_process::{EndSignals, take_secret};
 
 use super::notify;
-use crate::agents::profile::{ProfileError, check_directory, profiles, session_config};
+use crate::agents::profile::{ProfileError, check_directory, facts, profiles, session_config};
 use crate::agents::{AgentService, PostgresSessions};
 use crate::bus::{Bus, BusError, DuplexService as _};
 use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
@@ -97,6 +97,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
         let worker = Worker::new(options, Arc::clone(&store)).map_err(AgentError::Files)?;
         let service = AgentService {
             profile: name.to_owned(),
+            facts: facts(profile),
             max_sessions: profile.sessions,
             worker: worker.clone(),
             bus: bus.clone(),

@@ -7,6 +7,7 @@
 )]
 
 mod agent_loop;
+mod agents;
 mod authority;
 mod bus;
 mod captures;
