@@ -27,7 +27,9 @@ use super::listener::{Abandon, BusListener, Handler};
 use super::presence::{ANNOUNCE_INTERVAL, Announced, Doubts, Presence};
 use super::subjects::{Subjects, is_token};
 use super::watch::Watch;
+use crate::agents::wire::AGENT_SERVICES;
 use crate::config::Config;
+use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::metrics;
 use crate::peer::CallError;
@@ -450,17 +452,22 @@ impl Shared {
     fn present(&self, announced: &Announced) -> Instance {
         let microseconds = metrics::STORE_LAG_MICROSECONDS.value();
         let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
+        let uses_store = announced.service == ServiceKind::Memory.name()
+            || announced.service.starts_with(AGENT_SERVICES);
         Instance {
             service: announced.service.clone(),
             instance: self.instance.clone(),
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            in_flight: announced.in_flight.load(Ordering::Relaxed),
+            // Requests over sockets and of this process count, too.
+            in_flight: metrics::load_of(&announced.service)
+                .map_or(0, |load| load.in_flight)
+                .max(announced.in_flight.load(Ordering::Relaxed)),
             capacity: announced.announced_capacity.load(Ordering::Relaxed),
             draining: announced.is_draining(),
             ended: false,
-            store_lag_ms: (microseconds > 0).then_some(lag),
+            store_lag_ms: (uses_store && microseconds > 0).then_some(lag),
         }
     }
 
