@@ -13,7 +13,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use serde::Serialize;
-use zot_wire::rpc::{Event, Response};
+use zot_wire::rpc::{Command, Event, Response};
 use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
 
 use command::{IfLost, Pending};
@@ -52,6 +52,15 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// Creates one whose client has already set something.
+    pub fn with_settings(settings: Vec<Command>) -> Self {
+        let mut attachment = Self::default();
+        for setting in settings {
+            attachment.settings.keep(setting);
+        }
+        attachment
+    }
+
     /// Takes a line of the client.
     pub fn command(&mut self, line: &[u8]) {
         if line.trim_ascii().is_empty() {

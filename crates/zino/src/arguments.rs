@@ -1,5 +1,7 @@
 //! The command line of `zino`.
 
+mod attach;
+
 use std::ffi::OsString;
 #[cfg(feature = "nats")]
 use std::net::SocketAddr;
@@ -8,10 +10,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use zino::config::network::DEFAULT_NAMESPACE;
 use zino::kind::ServiceKind;
-use zino::program::attach::DEFAULT_WAIT;
 #[cfg(feature = "nats")]
 use zino::program::bus::{Process, Role};
 use zino::program::store::StoreCommand;
+
+pub(crate) use attach::Attach;
 
 const DEFAULT_CERTS_DIRECTORY: &str = "certs";
 
@@ -50,8 +53,8 @@ pub(crate) enum Command {
     },
     /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
     Up(Up),
-    /// Show which services respond
-    Status(ConfigArgument),
+    /// Show which services respond, and the instances on the bus
+    Status(StatusArguments),
     /// Print what happens on the bus as records, for glasspane serve --run "zino events"
     Events(ConfigArgument),
     /// Check the configuration and the environment
@@ -177,16 +180,10 @@ pub(crate) struct Agent {
 }
 
 #[derive(Args)]
-pub(crate) struct Attach {
-    /// Continue this session instead of a new one
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// The profile of the session (default: the only one of the configuration, or `default`)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-    /// How many seconds to wait for a worker, or for a session that another worker holds
-    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_WAIT.as_secs())]
-    pub(crate) wait: u64,
+pub(crate) struct StatusArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
 }

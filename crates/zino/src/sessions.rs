@@ -2,11 +2,10 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use zino::config::{Config, ConfigError};
 use zino::program::agent;
-use zino::program::attach::{AttachError, AttachExit, AttachRequest, attach};
+use zino::program::attach::{AttachError, AttachExit, attach};
 use zino::program::run::config_path;
 use zot_stdio::executor;
 
@@ -31,16 +30,13 @@ pub(crate) fn run_workers(arguments: Agent) -> Result<ExitCode, Failure> {
 /// Attaches a program that speaks `zot rpc` to a session.
 pub(crate) fn attach_client(arguments: Attach) -> Result<ExitCode, Failure> {
     // Variables can name the bus, and an argument the profile.
-    let config = match Config::load(&config_path(arguments.config.config)) {
+    let path = config_path(arguments.config.config.clone());
+    let config = match Config::load(&path) {
         Ok(loaded) => warn(loaded),
         Err(ConfigError::Missing(_)) => Config::default(),
         Err(error) => return Ok(not_started(&error.to_string())),
     };
-    let request = AttachRequest {
-        session: arguments.session,
-        profile: arguments.profile,
-        wait: Duration::from_secs(arguments.wait),
-    };
+    let request = arguments.request();
     let attached = executor::run(|idle| async move { attach(&config, request, idle).await })
         .map_err(|error| error.to_string())?;
     match attached {

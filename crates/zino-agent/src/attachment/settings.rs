@@ -67,7 +67,7 @@ impl Settings {
         }
         let problem = answer.error.as_deref().unwrap_or("no reason given");
         Some(Some(format!(
-            "the session continues on another worker, which refused {name}: {problem}"
+            "the worker that runs this session now refused {name}: {problem}"
         )))
     }
 

@@ -10,11 +10,12 @@ use zot_sdk::{
     SystemPrompt, ToolChoice, ToolSelection,
 };
 
+use super::wire::ProfileFacts;
 use crate::config::Config;
 use crate::config::agents::Profile;
 
 /// The built-in tools that change something, which `approve = "writes"` covers.
-const WRITING_TOOLS: [&str; 3] = ["bash", "edit", "write"];
+pub const WRITING_TOOLS: [&str; 3] = ["bash", "edit", "write"];
 
 /// Why a profile cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -122,6 +123,14 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
         cwd: Some(profile.directory.clone()),
         ..zot_sdk::Config::default()
     })
+}
+
+/// Returns what clients may rely on.
+pub fn facts(profile: &Profile) -> ProfileFacts {
+    ProfileFacts {
+        approve: profile.approve.clone().unwrap_or("never".to_owned()),
+        jail: profile.jail,
+    }
 }
 
 /// Refuses a directory in which tools could read our configuration or our keys. `config_file` may hold

@@ -8,9 +8,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use zot_wire::write_line;
 
+/// How the names of agents' services begin.
+pub const AGENT_SERVICES: &str = "agent.";
+
 /// The service of a profile on the bus.
 pub fn service_name(profile: &str) -> String {
-    format!("agent.{profile}")
+    format!("{AGENT_SERVICES}{profile}")
 }
 
 /// Asks a worker for a session.
@@ -39,6 +42,8 @@ pub enum WorkerLine {
         session: String,
         /// How many messages the conversation began with.
         resumed: usize,
+        #[serde(default)]
+        profile: ProfileFacts,
     },
     Refused {
         /// `session_busy`, `no_session`, `store_unavailable`, `full`, `draining` or `failed`.
@@ -50,6 +55,15 @@ pub enum WorkerLine {
         #[serde(default)]
         message: String,
     },
+}
+
+/// What clients of a profile may rely on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProfileFacts {
+    /// `never`, `writes` or `always`.
+    pub approve: String,
+    pub jail: bool,
 }
 
 /// Why a session was closed.

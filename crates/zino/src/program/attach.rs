@@ -13,7 +13,10 @@ use zot_stdio::executor::IdleSignal;
 use zot_stdio::signals::FLUSH_TIME;
 use zot_stdio::{Input, Output};
 use zot_wire::Line;
+use zot_wire::rpc::Command;
 
+use crate::agents::profile::WRITING_TOOLS;
+use crate::agents::wire::ProfileFacts;
 use crate::bus::{Bus, BusError};
 use crate::config::Config;
 use crate::logging::{Level, Log};
@@ -36,6 +39,38 @@ pub struct AttachRequest {
     pub profile: Option<String>,
     /// How long to wait for a worker that opens the session.
     pub wait: Duration,
+    /// What is set before the client's first command.
+    pub settings: Vec<Command>,
+    pub demands: Demands,
+}
+
+/// What the client relies on, and only a profile can set.
+#[derive(Debug, Clone, Default)]
+pub struct Demands {
+    /// The tools whose calls it expects to confirm, or an empty list for all.
+    pub confirm: Option<Vec<String>>,
+    pub jail: bool,
+}
+
+impl Demands {
+    /// Returns what a profile lacks.
+    fn unmet(&self, profile: &ProfileFacts) -> Option<&'static str> {
+        let is_confirmed = match &self.confirm {
+            None => true,
+            Some(tools) => match profile.approve.as_str() {
+                "always" => true,
+                "writes" => {
+                    let is_writing = |tool: &String| WRITING_TOOLS.contains(&tool.as_str());
+                    !tools.is_empty() && tools.iter().all(is_writing)
+                }
+                _ => false,
+            },
+        };
+        if !is_confirmed {
+            return Some("--confirm: set approve = \"always\"");
+        }
+        (self.jail && !profile.jail).then_some("--jail: set jail = true")
+    }
 }
 
 /// Why the client could not be served.
@@ -51,6 +86,11 @@ pub enum AttachError {
     Bus(#[from] BusError),
     #[error("{}", .0.message)]
     NotOpened(OpenFailure),
+    #[error("{demand} in [agents.{profile}] of the workers")]
+    Unmet {
+        profile: String,
+        demand: &'static str,
+    },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -75,6 +115,7 @@ pub async fn attach(
 ) -> Result<AttachExit, AttachError> {
     let mut signals = EndSignals::new()?;
     let profile = request.profile.map_or_else(|| only_profile(config), Ok)?;
+    // Standard error is the client's, which shows it when something goes wrong.
     let log = Log::new(CLIENT, config.log_level().max(Level::Warning));
     let bus = Bus::connect(config, &config.bus_identity(CLIENT), log).await?;
     let mut entrance = Entrance {
@@ -87,10 +128,14 @@ pub async fn attach(
         opened = entrance.open() => opened.map_err(AttachError::NotOpened)?,
         signal = signals.next() => return Ok(AttachExit::Signalled(signal)),
     };
+    if let Some(demand) = request.demands.unmet(link.profile()) {
+        let profile = entrance.profile;
+        return Err(AttachError::Unmet { profile, demand });
+    }
     // Standard error may be closed.
     let _ = writeln!(zot_terminal::stderr(), "zino: session {}", link.session());
     entrance.session = Some(link.session().to_owned());
-    let mut attachment = Attachment::default();
+    let mut attachment = Attachment::with_settings(request.settings);
     attachment.opened();
     let client = Client {
         entrance,
@@ -133,7 +178,7 @@ struct Client {
 enum Wakeup {
     Read(io::Result<()>),
     Worker(LinkEvent),
-    Opened(Result<Link, OpenFailure>),
+    Opened(Box<Result<Link, OpenFailure>>),
     Written(io::Result<()>),
     Signal(EndSignal),
 }
@@ -156,7 +201,7 @@ impl Client {
             match self.next_wakeup(signals).await {
                 Wakeup::Read(read) => read?,
                 Wakeup::Worker(event) => self.worker_event(event),
-                Wakeup::Opened(opened) => self.opened(opened),
+                Wakeup::Opened(opened) => self.opened(*opened),
                 Wakeup::Written(Ok(())) => {}
                 Wakeup::Written(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                     return Ok(match self.attachment.is_idle() {
@@ -216,7 +261,7 @@ impl Client {
             signal = signals.next() => Wakeup::Signal(signal),
             read = self.input.read_more(), if takes_input => Wakeup::Read(read),
             event = next_event(&mut self.link), if takes_output => Wakeup::Worker(event),
-            opened = opened(&mut self.opening) => Wakeup::Opened(opened),
+            opened = opened(&mut self.opening) => Wakeup::Opened(Box::new(opened)),
             written = self.output.drive() => Wakeup::Written(written),
         }
     }

@@ -7,6 +7,7 @@
 )]
 
 mod agent_loop;
+mod agents;
 mod authority;
 mod bus;
 mod captures;
@@ -30,4 +31,5 @@ mod router;
 mod stack;
 mod store;
 mod transcript;
+mod watching;
 mod wire;

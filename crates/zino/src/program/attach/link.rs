@@ -9,8 +9,8 @@ use zino_agent::LinkEnd;
 use zot_conversation::BoxFuture;
 use zot_wire::{Line, LineDecoder};
 
-use crate::agents::wire::{CloseReason, OpenRequest, WorkerLine, service_name};
-use crate::bus::{Bus, BusCallError, BusFailure, DuplexReceiver, DuplexSender, Refusal};
+use crate::agents::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
+use crate::bus::{Bus, BusCallError, BusFailure, DuplexReceiver, DuplexSender};
 use crate::peer::{CallError, Unreachable};
 
 /// How long to wait before a session is asked for again.
@@ -80,6 +80,7 @@ impl Entrance {
         let (sender, receiver) = duplex.map_err(|error| call_failed(&error))?.split();
         let mut link = Link {
             session: String::new(),
+            profile: ProfileFacts::default(),
             sending: Sending::Idle(sender),
             unsent: Vec::new(),
             is_finishing: false,
@@ -87,7 +88,7 @@ impl Entrance {
             lines: LineDecoder::with_limit(MAX_WORKER_LINE_BYTES),
             closed: None,
         };
-        link.session = link.first_line().await?;
+        (link.session, link.profile) = link.first_line().await?;
         Ok(link)
     }
 }
@@ -102,6 +103,7 @@ pub(super) enum LinkEvent {
 /// An open session.
 pub(super) struct Link {
     session: String,
+    profile: ProfileFacts,
     sending: Sending,
     unsent: Vec<u8>,
     is_finishing: bool,
@@ -124,6 +126,11 @@ enum Sending {
 impl Link {
     pub(super) fn session(&self) -> &str {
         &self.session
+    }
+
+    /// What its profile is like, as its worker says.
+    pub(super) fn profile(&self) -> &ProfileFacts {
+        &self.profile
     }
 
     /// Sends lines as fast as the worker takes them.
@@ -220,7 +227,7 @@ impl Link {
     }
 
     /// Reads the first line, which says which session was opened.
-    async fn first_line(&mut self) -> Result<String, OpenFailure> {
+    async fn first_line(&mut self) -> Result<(String, ProfileFacts), OpenFailure> {
         loop {
             let unreadable = |message: &str| OpenFailure {
                 code: "failed".to_owned(),
@@ -230,7 +237,9 @@ impl Link {
             match self.lines.next_line() {
                 Some(Line::Complete(line)) => {
                     return match serde_json::from_slice(line) {
-                        Ok(WorkerLine::Opened { session, .. }) => Ok(session),
+                        Ok(WorkerLine::Opened {
+                            session, profile, ..
+                        }) => Ok((session, profile)),
                         Ok(WorkerLine::Refused { code, message }) => Err(refused(code, message)),
                         Ok(WorkerLine::Closed { message, .. }) => Err(unreadable(&message)),
                         Err(error) => Err(unreadable(&error.to_string())),
@@ -273,12 +282,7 @@ fn call_failed(error: &CallError) -> OpenFailure {
         CallError::Unreachable(Unreachable::Bus(BusCallError { failure, .. })) => Some(failure),
         _ => None,
     };
-    let is_final = matches!(
-        failure,
-        Some(
-            BusFailure::Forbidden(_) | BusFailure::Refused(Refusal::TooLong | Refusal::NotAllowed)
-        )
-    );
+    let is_final = matches!(failure, Some(BusFailure::Forbidden(_)));
     OpenFailure {
         code: "unavailable".to_owned(),
         message: error.to_string(),

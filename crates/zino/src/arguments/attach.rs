@@ -1,0 +1,93 @@
+//! The arguments of `zino attach`, among them those with which clients of `zot rpc` start it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use zino::program::attach::{AttachRequest, DEFAULT_WAIT, Demands};
+use zot_wire::rpc::Command;
+
+use super::ConfigArgument;
+
+#[derive(Args)]
+pub(crate) struct Attach {
+    /// Continue this session instead of a new one
+    #[arg(long, alias = "resume", value_name = "ID")]
+    session: Option<String>,
+    /// The profile of the session (default: the only one of the configuration, or `default`)
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// How many seconds to wait for a worker, or for a session that another worker holds
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_WAIT.as_secs())]
+    wait: u64,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+    #[command(flatten)]
+    flags: RpcFlags,
+}
+
+/// Flags of `zot rpc`: clients pass them to whatever program they start. Those that only a profile can
+/// set are not among them, and refused.
+#[derive(Args)]
+struct RpcFlags {
+    #[arg(hide = true, value_parser = ["rpc"])]
+    mode: Option<String>,
+    #[arg(long, hide = true)]
+    model: Option<String>,
+    #[arg(long, hide = true)]
+    system_prompt: Option<String>,
+    #[arg(long, hide = true)]
+    reasoning: Option<String>,
+    #[arg(long, hide = true, value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    #[arg(long, hide = true)]
+    no_tools: bool,
+    #[arg(
+        long,
+        hide = true,
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = ""
+    )]
+    confirm: Option<Vec<String>>,
+    #[arg(long, hide = true)]
+    jail: bool,
+    /// Extensions run on the worker: its profile says which.
+    #[arg(long, short, hide = true, value_name = "DIR")]
+    ext: Vec<PathBuf>,
+    #[arg(long, hide = true)]
+    no_ext: bool,
+}
+
+impl Attach {
+    pub(crate) fn request(self) -> AttachRequest {
+        let flags = self.flags;
+        let tools = match flags.no_tools {
+            true => Some(Vec::new()),
+            false => flags.tools,
+        };
+        let settings = [
+            flags.model.map(|model| Command::SetModel { model }),
+            flags.system_prompt.map(|prompt| Command::SetSystemPrompt {
+                prompt: Some(prompt),
+            }),
+            flags.reasoning.map(|effort| Command::SetReasoning {
+                effort: Some(effort),
+            }),
+            tools.map(|tools| Command::SetTools { tools: Some(tools) }),
+        ];
+        AttachRequest {
+            session: self.session,
+            profile: self.profile,
+            wait: Duration::from_secs(self.wait),
+            settings: settings.into_iter().flatten().collect(),
+            demands: Demands {
+                confirm: flags
+                    .confirm
+                    .map(|names| names.into_iter().filter(|name| !name.is_empty()).collect()),
+                jail: flags.jail,
+            },
+        }
+    }
+}
