@@ -8,7 +8,7 @@ use crate::agent_loop::AgentLoopService;
 use crate::bus::Bus;
 use crate::config::Config;
 use crate::context::ContextService;
-use crate::daemon::{DaemonPeers, DaemonService};
+use crate::daemon::{CHANNEL_EVENTS, DaemonPeers, DaemonService};
 use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -119,7 +119,13 @@ impl<'a> Stack<'a> {
                     router: self.peer(ServiceKind::Router, &built.router),
                     memory: self.peer(ServiceKind::Memory, &built.memory),
                 };
-                Arc::new(DaemonService::new(config, log, peers))
+                let service = DaemonService::new(config, log, peers);
+                Arc::new(match self.bus.cloned() {
+                    Some(bus) => service.with_watchers(Arc::new(move |turn, event| {
+                        bus.publish_event(CHANNEL_EVENTS, turn, event);
+                    })),
+                    None => service,
+                })
             }
         })
     }

@@ -8,10 +8,11 @@ use tokio::net::unix::pipe;
 use zino_agent::{Session, SessionEnd, Worker};
 use zot_conversation::BoxFuture;
 
+use super::watched::{OpenSession, SESSION_EVENTS};
 use super::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, Duplex, DuplexReceiver, DuplexSender, DuplexService};
 use crate::logging::Log;
-use crate::metrics;
+use crate::metrics::{self, ErrorLabel};
 use crate::peer::CallError;
 
 /// How much of a session's output goes into one frame.
@@ -21,9 +22,6 @@ const OUTPUT_FRAME_BYTES: usize = 64 * 1024;
 ///
 /// Limit: longer events of sessions are not shown to watchers.
 const MAX_WATCHED_EVENT_BYTES: usize = 256 * 1024;
-
-/// The kind of the events that watchers get.
-const WATCHED_KIND: &str = "session";
 
 /// Sessions of one profile, for clients on the bus.
 pub struct AgentService {
@@ -46,12 +44,14 @@ impl DuplexService for AgentService {
 
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()> {
         let (worker, bus, log) = (self.worker.clone(), self.bus.clone(), self.log);
-        let facts = self.facts.clone();
+        let (profile, facts) = (self.profile.clone(), self.facts.clone());
+        let counted = metrics::of_named(&self.name());
         Box::pin(async move {
             let (mut sender, receiver) = duplex.split();
             let session = match open(&worker, &request).await {
                 Ok(session) => session,
                 Err(refused) => {
+                    counted.begin().service().count_error(label(&refused));
                     log.info(format_args!("a session was not opened: {}", text(&refused)));
                     // A client that is gone needs no answer.
                     let _ = last(&mut sender, &refused).await;
@@ -61,16 +61,15 @@ impl DuplexService for AgentService {
             for warning in &session.warnings {
                 log.warning(format_args!("session {}: {warning}", session.id));
             }
-            metrics::SESSIONS_OPEN.raise();
             if session.resumed_messages > 0 {
                 metrics::SESSIONS_RESUMED.add_one();
             }
             let id = session.id.clone();
+            let _open = OpenSession::new(&bus, &id, &profile, counted);
             match serve(session, facts, (sender, receiver), &bus).await {
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
-            metrics::SESSIONS_OPEN.lower();
         })
     }
 }
@@ -84,6 +83,13 @@ async fn open(worker: &Worker, request: &[u8]) -> Result<Session, WorkerLine> {
         .map_err(|error| refused("failed", format!("the request cannot be read: {error}")))?;
     let opened = worker.open(request.session.as_deref()).await;
     opened.map_err(|error| refused(error.code(), error.to_string()))
+}
+
+fn label(line: &WorkerLine) -> ErrorLabel {
+    match line {
+        WorkerLine::Refused { code, .. } => ErrorLabel::of_code(code),
+        _ => ErrorLabel::Error,
+    }
 }
 
 fn text(line: &WorkerLine) -> String {
@@ -163,7 +169,7 @@ async fn send_output(
             return Ok(());
         }
         let frame = buffer.split().freeze();
-        watched.feed(&frame, |event| bus.publish_event(WATCHED_KIND, id, event));
+        watched.feed(&frame, |event| bus.publish_event(SESSION_EVENTS, id, event));
         sender.send(frame).await?;
     }
 }

@@ -129,6 +129,20 @@ impl PostgresSessions {
     }
 }
 
+impl PostgresSessions {
+    /// Tells whether the database answers and has the right tables; why not, if it does not.
+    pub fn check(&self) -> BoxFuture<'static, Result<(), String>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            let answer = shared.pool.query("select 1", &[], shared.efforts.read());
+            match answer.await {
+                Err(Refusal::Unavailable(error)) => Err(error.to_string()),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
 impl SessionStore for PostgresSessions {
     fn take<'a>(
         &'a self,

@@ -15,12 +15,12 @@ use zot_process::{EndSignals, take_secret};
 use super::notify;
 use crate::agents::profile::{ProfileError, check_directory, facts, profiles, session_config};
 use crate::agents::{AgentService, PostgresSessions};
-use crate::bus::{Bus, BusError};
+use crate::bus::{Bus, BusError, DuplexService as _};
 use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
 use crate::descriptors;
 use crate::logging::Log;
 use crate::metrics;
-use crate::monitor::{Monitor, MonitorError, Monitoring};
+use crate::monitor::{Check, Monitor, MonitorError, Monitoring};
 use crate::postgres::TargetError;
 use crate::serve::ServeOptions;
 
@@ -82,7 +82,8 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     let bus = bus.ok_or(AgentError::NoBus)?;
     let owner = format!("worker {} on {}", bus.instance(), bus.host());
     let store = PostgresSessions::new(config, &url, owner, Handle::current(), log)?;
-    let store: Arc<dyn SessionStore> = Arc::new(store);
+    let sessions = Arc::new(store);
+    let store: Arc<dyn SessionStore> = Arc::clone(&sessions) as _;
     let monitor = Monitor::bind(config).await?;
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();
@@ -108,6 +109,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
             ending_time: config.drain_timeout() + SESSION_ENDING_TIME,
             log,
         };
+        metrics::of_named(&service.name()).set_capacity(profile.sessions);
         serving.spawn(bus.serve_duplex(Arc::new(service), serve_options, stop.clone()));
         log.info(format_args!(
             "serving profile {name} in {}",
@@ -115,7 +117,8 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
         ));
         workers.push(worker);
     }
-    let monitoring = Monitoring::begin(monitor, Vec::new(), stop.clone());
+    let store_check: Check = Box::new(move || sessions.check());
+    let monitoring = Monitoring::begin(monitor, vec![store_check], stop.clone());
     notify::ready();
     let failed = tokio::select! {
         _ = signals.next() => None,
