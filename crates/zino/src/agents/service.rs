@@ -1,6 +1,7 @@
 //! The sessions of one profile as a service on the bus.
 
 use std::io;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,7 +12,7 @@ use zot_conversation::BoxFuture;
 use super::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, Duplex, DuplexReceiver, DuplexSender, DuplexService};
 use crate::logging::Log;
-use crate::metrics;
+use crate::metrics::{ErrorLabel, SESSIONS_OPEN, SESSIONS_RESUMED, ServiceMetrics};
 use crate::peer::CallError;
 
 /// How much of a session's output goes into one frame.
@@ -32,6 +33,7 @@ pub struct AgentService {
     pub max_sessions: usize,
     pub worker: Worker,
     pub bus: Bus,
+    pub metrics: &'static ServiceMetrics,
     pub log: Log,
 }
 
@@ -47,12 +49,16 @@ impl DuplexService for AgentService {
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()> {
         let (worker, bus, log) = (self.worker.clone(), self.bus.clone(), self.log);
         let facts = self.facts.clone();
+        let metrics = self.metrics;
         Box::pin(async move {
+            let _running = metrics.begin();
+            let began = Instant::now();
             let (mut sender, receiver) = duplex.split();
             let session = match open(&worker, &request).await {
                 Ok(session) => session,
                 Err(refused) => {
                     log.info(format_args!("a session was not opened: {}", text(&refused)));
+                    metrics.count_error(ErrorLabel::Error);
                     // A client that is gone needs no answer.
                     let _ = last(&mut sender, &refused).await;
                     return;
@@ -61,17 +67,33 @@ impl DuplexService for AgentService {
             for warning in &session.warnings {
                 log.warning(format_args!("session {}: {warning}", session.id));
             }
-            metrics::SESSIONS_OPEN.raise();
+            metrics.record_first_frame(began.elapsed());
+            let _counted = OpenSession::count();
             if session.resumed_messages > 0 {
-                metrics::SESSIONS_RESUMED.add_one();
+                SESSIONS_RESUMED.add_one();
             }
             let id = session.id.clone();
             match serve(session, facts, (sender, receiver), &bus).await {
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
-            metrics::SESSIONS_OPEN.lower();
         })
+    }
+}
+
+/// Counts a session until it is dropped, however it ends.
+struct OpenSession;
+
+impl OpenSession {
+    fn count() -> Self {
+        SESSIONS_OPEN.raise();
+        Self
+    }
+}
+
+impl Drop for OpenSession {
+    fn drop(&mut self) {
+        SESSIONS_OPEN.lower();
     }
 }
 

@@ -129,6 +129,15 @@ impl PostgresSessions {
     }
 }
 
+impl PostgresSessions {
+    /// Checks that the database answers and has the tables of sessions.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let statement = "select from zino_session limit 0";
+        let rows = self.0.query(statement, &[], self.0.efforts.read());
+        rows.await.map(|_| ())
+    }
+}
+
 impl SessionStore for PostgresSessions {
     fn take<'a>(
         &'a self,

@@ -14,13 +14,14 @@ use zot_process::{EndSignals, take_secret};
 
 use super::notify;
 use crate::agents::profile::{ProfileError, check_directory, facts, profiles, session_config};
+use crate::agents::wire::service_name;
 use crate::agents::{AgentService, PostgresSessions};
 use crate::bus::{Bus, BusError};
 use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
 use crate::descriptors;
 use crate::logging::Log;
 use crate::metrics;
-use crate::monitor::{Monitor, MonitorError, Monitoring};
+use crate::monitor::{Check, Monitor, MonitorError, Monitoring};
 use crate::postgres::TargetError;
 use crate::serve::ServeOptions;
 
@@ -82,7 +83,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     let bus = bus.ok_or(AgentError::NoBus)?;
     let owner = format!("worker {} on {}", bus.instance(), bus.host());
     let store = PostgresSessions::new(config, &url, owner, Handle::current(), log)?;
-    let store: Arc<dyn SessionStore> = Arc::new(store);
+    let store = Arc::new(store);
     let monitor = Monitor::bind(config).await?;
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();
@@ -93,13 +94,17 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
             config: session_config(name, profile)?,
             max_sessions: profile.sessions,
         };
-        let worker = Worker::new(options, Arc::clone(&store)).map_err(AgentError::Files)?;
+        let sessions = Arc::clone(&store) as Arc<dyn SessionStore>;
+        let worker = Worker::new(options, sessions).map_err(AgentError::Files)?;
+        let counted = metrics::of_named(&service_name(name));
+        counted.set_capacity(profile.sessions);
         let service = AgentService {
             profile: name.to_owned(),
             facts: facts(profile),
             max_sessions: profile.sessions,
             worker: worker.clone(),
             bus: bus.clone(),
+            metrics: counted,
             log,
         };
         let serve_options = ServeOptions {
@@ -115,7 +120,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
         ));
         workers.push(worker);
     }
-    let monitoring = Monitoring::begin(monitor, Vec::new(), stop.clone());
+    let monitoring = Monitoring::begin(monitor, checks(store), stop.clone());
     notify::ready();
     let failed = tokio::select! {
         _ = signals.next() => None,
@@ -128,6 +133,21 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     while serving.join_next().await.is_some() {}
     monitoring.end().await;
     failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// What clients need: the bus and the store.
+fn checks(store: Arc<PostgresSessions>) -> Vec<Check> {
+    let is_connected = || match metrics::BUS_CONNECTED.value() {
+        0 => Err("not connected to the bus".to_owned()),
+        _ => Ok(()),
+    };
+    vec![
+        Box::new(move || Box::pin(std::future::ready(is_connected()))),
+        Box::new(move || {
+            let store = Arc::clone(&store);
+            Box::pin(async move { store.check().await.map_err(|error| error.to_string()) })
+        }),
+    ]
 }
 
 /// Lets what runs finish for a while, then ends all sessions. Their clients go on elsewhere.
