@@ -24,7 +24,7 @@ use crate::service::{HungUp, Responses, Service};
 
 use blocks::{Blocks, Piece, response_block};
 use interrupt::Interrupt;
-use reading::{Reading, RuntimeError};
+use reading::{MAX_MODEL_CALL_REPEATS, Reading, RuntimeError};
 
 /// Asks `rtr`, has `exc` run the tool calls in the response, and asks again.
 pub struct AgentLoopService {
@@ -64,6 +64,8 @@ enum Mode {
 struct Turn {
     text: String,
     interrupted: bool,
+    /// Whether the client has seen a part of it, or a tool has run: it cannot begin anew.
+    was_passed_on: bool,
 }
 
 /// Why a run stopped early.
@@ -154,12 +156,37 @@ impl AgentLoopService {
         }
     }
 
-    /// Asks once and runs each tool call as soon as it is complete.
+    /// Has the model respond. A response that is lost before anything of it was passed on is asked for again.
     async fn run_turn(
         &self,
         run: &Run,
         responses: &Responses<Response>,
     ) -> Result<Turn, Unfinished> {
+        let mut repeats = 0;
+        loop {
+            let mut turn = Turn::default();
+            match self.read_turn(run, &mut turn, responses).await {
+                Err(Unfinished::Failed(error))
+                    if error.is_lost()
+                        && !turn.was_passed_on
+                        && repeats < MAX_MODEL_CALL_REPEATS =>
+                {
+                    self.log
+                        .warning(format_args!("rtr: {error}: asking the model again"));
+                    repeats += 1;
+                }
+                ended => return ended.map(|()| turn),
+            }
+        }
+    }
+
+    /// Asks once and runs each tool call as soon as it is complete.
+    async fn read_turn(
+        &self,
+        run: &Run,
+        turn: &mut Turn,
+        responses: &Responses<Response>,
+    ) -> Result<(), Unfinished> {
         let inference = Inference {
             messages: run.messages.clone(),
             sampling: run.sampling,
@@ -168,18 +195,17 @@ impl AgentLoopService {
         let mut reading =
             Reading::begin(&self.router, inference, self.config.wire.max_frame_bytes).await?;
         let mut blocks = Blocks::new();
-        let mut turn = Turn::default();
         while let Some(delta) = reading.next().await? {
             for piece in blocks.feed(delta) {
-                self.handle_piece(run, piece, &mut turn, &mut reading, responses)
+                self.handle_piece(run, piece, turn, &mut reading, responses)
                     .await?;
             }
         }
         for piece in blocks.finish() {
-            self.handle_piece(run, piece, &mut turn, &mut reading, responses)
+            self.handle_piece(run, piece, turn, &mut reading, responses)
                 .await?;
         }
-        Ok(turn)
+        Ok(())
     }
 
     async fn handle_piece(
@@ -194,6 +220,7 @@ impl AgentLoopService {
             Piece::Text(text) => text,
             Piece::Block { tag, body } => {
                 turn.interrupted = true;
+                turn.was_passed_on = true;
                 turn.text.push_str(&format!("<{tag}>{body}</{tag}>"));
                 let work = self.interrupt(run, tag, &body);
                 response_block(tag, &reading.alongside(work).await?)
@@ -201,6 +228,7 @@ impl AgentLoopService {
         };
         turn.text.push_str(&shown);
         if run.mode == Mode::Streaming {
+            turn.was_passed_on = true;
             responses.send(Response::Chunk(shown)).await?;
         }
         Ok(())

@@ -3,7 +3,9 @@
 pub mod profile;
 mod service;
 mod store;
+mod watched;
 pub mod wire;
 
 pub use service::AgentService;
 pub use store::PostgresSessions;
+pub use watched::{SESSION_EVENTS, SessionLine};

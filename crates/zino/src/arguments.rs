@@ -53,8 +53,8 @@ pub(crate) enum Command {
     },
     /// Run the services of this machine in one process: all that are in [listen] or not in [peers]
     Up(Up),
-    /// Show which services respond
-    Status(ConfigArgument),
+    /// Show which services respond, and the instances on the bus
+    Status(StatusArguments),
     /// Print what happens on the bus as records, for glasspane serve --run "zino events"
     Events(ConfigArgument),
     /// Check the configuration and the environment
@@ -176,6 +176,15 @@ pub(crate) struct Agent {
     /// Serve these profiles, [agents.NAME] in the configuration (default: all)
     #[arg(long = "profile", value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) profiles: Vec<String>,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgument,
+}
+
+#[derive(Args)]
+pub(crate) struct StatusArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgument,
 }

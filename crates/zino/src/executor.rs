@@ -1,5 +1,6 @@
 //! `exc`: runs code.
 
+mod claimed;
 mod code_file;
 mod confined;
 mod output;
@@ -18,16 +19,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 use zot_process::launch::ConfineError;
+use zot_wire::zino::claims;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
 use crate::config::{Config, STORE_URL_VARIABLE};
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
+use crate::peer::Peer;
 use crate::service::{Responses, Service};
 
+use claimed::{Asked, Claims};
 use code_file::CodeFile;
 pub use confined::SandboxError;
 use program::{Finished, Limits};
@@ -55,6 +60,7 @@ pub struct ExecutorService {
     executors: Mutex<Arc<Vec<ExecutorDefinition>>>,
     /// First come, first served.
     slots: Semaphore,
+    claims: Claims,
 }
 
 /// Why `exc` cannot be set up.
@@ -80,7 +86,12 @@ enum StartError {
 }
 
 impl ExecutorService {
-    pub fn new(config: Config, log: Log) -> Result<Self, ExecutorError> {
+    /// `claims` is where runs with a name are claimed, if a store is shared.
+    pub fn new(
+        config: Config,
+        log: Log,
+        claims: Option<Peer<claims::Request>>,
+    ) -> Result<Self, ExecutorError> {
         // Left behind by earlier runs that were killed.
         zot_files::sweep_scratch();
         let exc = &config.exc;
@@ -105,14 +116,23 @@ impl ExecutorService {
             directory,
             executors,
             slots,
+            claims: Claims::new(claims, log),
         })
     }
 
-    async fn execute(&self, code: &Code) -> Response {
-        Response::Result(match self.find(&code.executor) {
-            Some(executor) => self.run(&executor, &code.code).await,
-            None => not_run(format!("Unknown executor: {}", code.executor)),
-        })
+    async fn execute(&self, code: &Code, asked: Asked) -> Response {
+        let Some(executor) = self.find(&code.executor) else {
+            return Response::Result(not_run(format!("Unknown executor: {}", code.executor)));
+        };
+        let work = self.run(&executor, &code.code);
+        let result = match &code.call {
+            Some(call) => self.claims.run_once(call, asked, work).await,
+            None => Ok(work.await),
+        };
+        match result {
+            Ok(result) => Response::Result(result),
+            Err(failure) => Response::Error(failure),
+        }
     }
 
     async fn validate(&self, code: &Code) -> Response {
@@ -289,12 +309,23 @@ impl Service for ExecutorService {
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let response = match request {
-                Request::Execute(code) => self.execute(&code).await,
+                Request::Execute(code) => self.execute(&code, Asked::First).await,
+                Request::Outcome(code) => self.execute(&code, Asked::Again).await,
                 Request::Validate(code) => self.validate(&code).await,
                 Request::Capabilities => self.capabilities(),
             };
             responses.finish(response).await;
         })
+    }
+
+    fn prepare(&self, _log: Log, stop: &CancellationToken) {
+        // This is a thread for blocking work.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.block_on(async {
+                stop.cancelled().await;
+                self.claims.end(self.config.drain_timeout()).await;
+            });
+        }
     }
 
     fn reload(&self) -> Result<(), String> {

@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Cli, Command, ConfigArgument, Store, as_called};
+use arguments::{Arguments, Cli, Command, ConfigArgument, StatusArguments, Store, as_called};
 use clap::Parser as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zino::bus::Bus;
@@ -26,7 +26,7 @@ use zino::program::client::{ClientError, ClientRequest, Printed, ask};
 use zino::program::events::events;
 use zino::program::init::{Written, init};
 use zino::program::run::{config_path, run};
-use zino::program::status::{Health, Status, status};
+use zino::program::status::status;
 use zino::program::store;
 use zot_wire::MAX_FRAME_BYTES;
 use zot_wire::zino::daemon;
@@ -70,7 +70,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init { directory } => write_files(&directory),
         Command::Up(up) => serve(up.config, Services::Here(up.only)),
-        Command::Status(config) => show_status(config),
+        Command::Status(arguments) => show_status(arguments),
         Command::Events(config) => print_events(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
@@ -186,37 +186,17 @@ fn write_files(directory: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_status(argument: ConfigArgument) -> Result<ExitCode, Failure> {
-    let config = load_and_warn(argument)?;
+fn show_status(arguments: StatusArguments) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(arguments.config)?;
     let identity = load_identity(&config)?;
-    let found = block_on(status(&config, identity.as_ref()))?;
-    let mut output = zot_terminal::stdout();
-    let mut all_well = true;
-    for Status {
-        kind,
-        address,
-        health,
-    } in found
-    {
-        let text = match health {
-            Health::Responding { latency, version } => {
-                let version = version.unwrap_or_else(|| "version unknown".to_owned());
-                format!(
-                    "answers  {:>7.2} ms  {version}",
-                    latency.as_secs_f64() * 1000.0
-                )
-            }
-            Health::Unexpected(text) => format!("invalid  {text}"),
-            Health::Silent => "silent".to_owned(),
-            Health::Down(error) => format!("down     {error}"),
-        };
-        all_well &= text.starts_with("answers");
-        let _ = writeln!(output, "{:<7} {text}  {address}", kind.name());
-    }
-    Ok(if all_well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    let overview = block_on(status(&config, identity.as_ref()))?;
+    let _ = match arguments.json {
+        true => writeln!(zot_terminal::json_stdout(), "{}", overview.to_json()),
+        false => write!(zot_terminal::stdout(), "{overview}"),
+    };
+    Ok(match overview.is_good() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     })
 }
 

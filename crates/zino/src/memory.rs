@@ -1,5 +1,6 @@
 //! `mem`: histories of channels, hard memories that are searched, one soft memory.
 
+mod claims;
 mod element;
 mod error;
 mod files;
@@ -9,8 +10,10 @@ mod stored;
 mod tokens;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 use zot_wire::zino::memory::{Request, Response};
@@ -20,12 +23,13 @@ use crate::config::Config;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::postgres::TargetError;
-use crate::service::{HungUp, Responses, Service};
+use crate::service::{AnyService, HungUp, Responses, Service};
 
 use files::FileStore;
 use index::Wanted;
 use postgres::PostgresStore;
 
+pub use claims::ClaimsService;
 pub use error::StoreError;
 pub use files::TornFiles;
 pub use postgres::{Contents, Database, Present};
@@ -39,6 +43,9 @@ const FRAMES_AHEAD: usize = 4;
 ///
 /// Limit: more messages are read on a blocking thread.
 const MAX_INLINE_MESSAGES: usize = 1000;
+
+/// How often old claims are removed.
+const CLAIM_REMOVAL_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// How many memories a search finds unless the request says otherwise.
 const DEFAULT_TOP_K: i64 = 3;
@@ -120,6 +127,10 @@ impl Service for MemoryService {
         }
     }
 
+    fn also_on_bus(self: Arc<Self>) -> Option<(&'static str, Arc<dyn AnyService>)> {
+        Some((ClaimsService::NAME, Arc::new(ClaimsService::new(self))))
+    }
+
     fn handle(&self, request: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
         match &self.0 {
             Store::Files(store) => {
@@ -160,8 +171,24 @@ async fn serve_database(store: &PostgresStore, log: Log, stop: &CancellationToke
             log.error(format_args!("the store cannot be used: {error}"));
         },
     }
-    stop.cancelled().await;
+    remove_old_claims(store, log, stop).await;
     store.end_holds().await;
+}
+
+/// Removes old claims at once and then every hour, until `stop` fires.
+async fn remove_old_claims(store: &PostgresStore, log: Log, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        let removed = async {
+            if let Err(error) = store.remove_old_claims().await {
+                log.warning(format_args!("old claims are not removed: {error}"));
+            }
+            sleep(CLAIM_REMOVAL_INTERVAL).await;
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = removed => {}
+        }
+    }
 }
 
 async fn respond_from_files(

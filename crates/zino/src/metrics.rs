@@ -75,6 +75,29 @@ pub fn of_named(name: &str) -> &'static ServiceMetrics {
     metrics
 }
 
+/// How many requests a service handles, of how many at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    pub in_flight: usize,
+    pub capacity: usize,
+}
+
+/// The load of a service of this process.
+pub fn load_of(name: &str) -> Option<Load> {
+    let service = match ServiceKind::named(name) {
+        Some(kind) => of(kind),
+        None => {
+            let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+            others.iter().find(|(known, _)| known == name)?.1
+        }
+    };
+    let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    (service.capacity() > 0).then(|| Load {
+        in_flight: count(service.in_flight()),
+        capacity: count(service.capacity()),
+    })
+}
+
 /// The services of this process, by name.
 fn services() -> Vec<(String, &'static ServiceMetrics)> {
     let known = ServiceKind::ALL

@@ -58,6 +58,7 @@ pub type Check = Box<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send +
 /// What decides whether this process should get requests.
 struct Readiness {
     checks: Vec<Check>,
+    has_bus: bool,
     draining: CancellationToken,
 }
 
@@ -65,6 +66,9 @@ impl Readiness {
     async fn problem(&self) -> Option<String> {
         if self.draining.is_cancelled() {
             return Some("draining".to_owned());
+        }
+        if self.has_bus && metrics::BUS_CONNECTED.value() == 0 {
+            return Some("the bus is not connected".to_owned());
         }
         for check in &self.checks {
             match timeout(READINESS_TIME, check()).await {
@@ -81,7 +85,10 @@ impl Readiness {
 }
 
 /// The bound address of `[metrics] listen`.
-pub struct Monitor(TcpListener);
+pub struct Monitor {
+    listener: TcpListener,
+    has_bus: bool,
+}
 
 impl Monitor {
     /// Binds `[metrics] listen`, if it is given.
@@ -96,7 +103,10 @@ impl Monitor {
                 "listening on http://{}",
                 listener.local_addr()?
             ));
-            Ok(Some(Self(listener)))
+            Ok(Some(Self {
+                listener,
+                has_bus: config.bus_url().is_some(),
+            }))
         };
         bound
             .await
@@ -120,8 +130,12 @@ impl Monitoring {
     ) -> Self {
         let stop = CancellationToken::new();
         let mut server = JoinSet::new();
-        if let Some(Monitor(listener)) = monitor {
-            let readiness = Arc::new(Readiness { checks, draining });
+        if let Some(Monitor { listener, has_bus }) = monitor {
+            let readiness = Arc::new(Readiness {
+                checks,
+                has_bus,
+                draining,
+            });
             let handler = move |request: Request<Bytes>| {
                 let readiness = Arc::clone(&readiness);
                 async move { respond(&request, &readiness).await }

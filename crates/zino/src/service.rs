@@ -42,6 +42,11 @@ pub trait Service: Send + Sync + 'static {
         Ok(())
     }
 
+    /// What it serves on the bus under a further name, for callers with fewer rights.
+    fn also_on_bus(self: Arc<Self>) -> Option<(&'static str, Arc<dyn AnyService>)> {
+        None
+    }
+
     /// Tells whether what it needs elsewhere works now; why not, if it does not.
     fn check(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
@@ -81,6 +86,9 @@ pub trait AnyService: Send + Sync {
 
     /// See [`Service::reload`].
     fn reload(&self) -> Result<(), String>;
+
+    /// See [`Service::also_on_bus`].
+    fn also_on_bus(self: Arc<Self>) -> Option<(&'static str, Arc<dyn AnyService>)>;
 
     /// See [`Service::check`].
     fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), String>>;
@@ -124,6 +132,10 @@ impl<S: Service> AnyService for S {
 
     fn reload(&self) -> Result<(), String> {
         Service::reload(self)
+    }
+
+    fn also_on_bus(self: Arc<Self>) -> Option<(&'static str, Arc<dyn AnyService>)> {
+        Service::also_on_bus(self)
     }
 
     fn check(self: Arc<Self>) -> BoxFuture<'static, Result<(), String>> {

@@ -2,22 +2,33 @@
 
 use std::sync::Arc;
 
-use zot_wire::zino::Request;
+use zot_wire::zino::{Request, claims};
 
 use crate::agent_loop::AgentLoopService;
 use crate::bus::Bus;
 use crate::config::Config;
 use crate::context::ContextService;
-use crate::daemon::{DaemonPeers, DaemonService};
+use crate::daemon::{CHANNEL_EVENTS, DaemonPeers, DaemonService};
 use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::memory::MemoryService;
+use crate::memory::{ClaimsService, MemoryService};
 use crate::network::identity::LiveIdentity;
 use crate::peer::Peer;
 use crate::router::RouterService;
 use crate::service::{AnyService, Service};
 use crate::system_prompt::SystemPromptService;
+
+/// In this order, every service comes after those it calls.
+const BUILD_ORDER: [ServiceKind; ServiceKind::ALL.len()] = [
+    ServiceKind::Router,
+    ServiceKind::SystemPrompt,
+    ServiceKind::Memory,
+    ServiceKind::Executor,
+    ServiceKind::Context,
+    ServiceKind::AgentLoop,
+    ServiceKind::Daemon,
+];
 
 /// Builds services and connects them to each other.
 pub struct Stack<'a> {
@@ -60,10 +71,7 @@ impl<'a> Stack<'a> {
                 _ => format!("{}: {error}", kind.name()),
             })
         };
-        // In this order, every service comes after those it calls.
-        let kinds = ServiceKind::ALL
-            .into_iter()
-            .filter(|kind| kinds.contains(kind));
+        let kinds = BUILD_ORDER.into_iter().filter(|kind| kinds.contains(kind));
         kinds.map(build).collect()
     }
 
@@ -83,8 +91,8 @@ impl<'a> Stack<'a> {
                 keep(&mut self.built.system_prompt, service)
             }
             ServiceKind::Executor => {
-                let service =
-                    ExecutorService::new(config, log).map_err(|error| error.to_string())?;
+                let service = ExecutorService::new(config, log, self.claims())
+                    .map_err(|error| error.to_string())?;
                 keep(&mut self.built.executor, service)
             }
             ServiceKind::Memory => {
@@ -111,9 +119,30 @@ impl<'a> Stack<'a> {
                     router: self.peer(ServiceKind::Router, &built.router),
                     memory: self.peer(ServiceKind::Memory, &built.memory),
                 };
-                Arc::new(DaemonService::new(config, log, peers))
+                let service = DaemonService::new(config, log, peers);
+                Arc::new(match self.bus.cloned() {
+                    Some(bus) => service.with_watchers(Arc::new(move |turn, event| {
+                        bus.publish_event(CHANNEL_EVENTS, turn, event);
+                    })),
+                    None => service,
+                })
             }
         })
+    }
+
+    /// Where `exc` claims the code it runs; `None` when no store is shared.
+    fn claims(&self) -> Option<Peer<claims::Request>> {
+        let local = self.built.memory.as_ref();
+        let local = local.map(|memory| Arc::new(ClaimsService::new(Arc::clone(memory))));
+        let is_here = local.is_some() || self.config.peer_addresses(ServiceKind::Memory).is_some();
+        let peer = match self.bus {
+            // Under a name of its own, so that `exc` needs no right to read memories.
+            Some(bus) if !is_here => {
+                Peer::on_bus(bus, ClaimsService::NAME).within(self.config.answer_limit())
+            }
+            _ => self.peer(ServiceKind::Memory, &local),
+        };
+        self.config.holds_channels().then_some(peer)
     }
 
     pub fn log(&self, kind: ServiceKind) -> Log {

@@ -7,6 +7,7 @@
 
 pub mod agent_loop;
 pub mod any_service;
+pub mod claims;
 pub mod context;
 pub mod daemon;
 pub mod executor;
@@ -14,6 +15,7 @@ mod frame;
 pub mod lenient;
 pub mod memory;
 mod message;
+pub mod repeat;
 mod request;
 mod response;
 pub mod router;

@@ -15,6 +15,11 @@ use crate::peer::{Call, CallError, Peer, Unreachable};
 /// Limit: the model waits while a tool runs.
 const MAX_READ_AHEAD_BYTES: usize = 1024 * 1024;
 
+/// How often a model call is repeated that was lost before anything of its response was passed on.
+///
+/// Limit: the run fails.
+pub(super) const MAX_MODEL_CALL_REPEATS: u32 = 2;
+
 /// Why a run cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RuntimeError {
@@ -29,6 +34,13 @@ pub(super) enum RuntimeError {
     Unexpected(&'static str),
     #[error("the response of rtr is longer than {0} bytes")]
     TooLong(usize),
+}
+
+impl RuntimeError {
+    /// Whether `rtr` was lost on the way, so that another one may have better luck.
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self, Self::Call(error) if error.is_lost())
+    }
 }
 
 impl From<CallError> for RuntimeError {
@@ -159,6 +171,20 @@ pub(super) fn error_text(failure: Failure) -> String {
 
 /// Returns the whole text of a response.
 pub(super) async fn collect(
+    router: &Peer<Request>,
+    inference: Inference,
+    limit: usize,
+) -> Result<String, RuntimeError> {
+    let mut repeats = 0;
+    loop {
+        match collect_once(router, inference.clone(), limit).await {
+            Err(error) if error.is_lost() && repeats < MAX_MODEL_CALL_REPEATS => repeats += 1,
+            collected => return collected,
+        }
+    }
+}
+
+async fn collect_once(
     router: &Peer<Request>,
     inference: Inference,
     limit: usize,

@@ -7,17 +7,27 @@ use zot_wire::zino::router::Inference;
 use super::reading::{RuntimeError, collect, error_text};
 use super::{AgentLoopService, Run};
 use crate::definitions::Skill;
+use crate::peer::CallError;
+use crate::unique_name::unique_name;
 
 const DEFAULT_EXECUTOR: &str = "bash";
 
 impl AgentLoopService {
     /// Runs code and returns the report for the model.
     pub(super) async fn execute(&self, executor: &str, code: &str) -> Result<String, RuntimeError> {
-        let request = Request::Execute(Code {
+        let code = Code {
             executor: executor.to_owned(),
             code: code.to_owned(),
-        });
-        match self.executor.ask(request).await? {
+            // Without a shared store nobody could tell whether the code has run.
+            call: self.config.holds_channels().then(unique_name),
+        };
+        let response = match self.executor.ask(Request::Execute(code.clone())).await {
+            Err(error) if code.call.is_some() && error.is_outcome_unknown() => {
+                self.outcome(code, error).await?
+            }
+            response => response?,
+        };
+        match response {
             Response::Result(result) => Ok(report(&result)),
             // Reported to the model like a program that did not run.
             Response::Error(failure) => Ok(report(&ExecutionResult {
@@ -26,6 +36,18 @@ impl AgentLoopService {
                 stderr: error_text(failure),
             })),
             _ => Err(RuntimeError::Unexpected("exc")),
+        }
+    }
+
+    /// Asks once more for the result of code, after the first executor was lost.
+    async fn outcome(&self, code: Code, error: CallError) -> Result<Response, RuntimeError> {
+        self.log
+            .warning(format_args!("exc: {error}: asking for the outcome"));
+        match self.executor.ask(Request::Outcome(code)).await {
+            // An executor of an earlier version does not know the request.
+            Ok(Response::Error(_) | Response::Other(_)) => Err(error.into()),
+            Ok(response) => Ok(response),
+            Err(_) => Ok(Response::Result(ExecutionResult::interrupted())),
         }
     }
 

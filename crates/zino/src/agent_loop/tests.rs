@@ -1,3 +1,5 @@
+mod lost;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! The sessions of one profile as a service on the bus.
 
 use std::io;
-use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,10 +8,11 @@ use tokio::net::unix::pipe;
 use zino_agent::{Session, SessionEnd, Worker};
 use zot_conversation::BoxFuture;
 
+use super::watched::{OpenSession, SESSION_EVENTS};
 use super::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, Duplex, DuplexReceiver, DuplexSender, DuplexService};
 use crate::logging::Log;
-use crate::metrics::{ErrorLabel, SESSIONS_OPEN, SESSIONS_RESUMED, ServiceMetrics};
+use crate::metrics::{self, ErrorLabel};
 use crate::peer::CallError;
 
 /// How much of a session's output goes into one frame.
@@ -23,9 +23,6 @@ const OUTPUT_FRAME_BYTES: usize = 64 * 1024;
 /// Limit: longer events of sessions are not shown to watchers.
 const MAX_WATCHED_EVENT_BYTES: usize = 256 * 1024;
 
-/// The kind of the events that watchers get.
-const WATCHED_KIND: &str = "session";
-
 /// Sessions of one profile, for clients on the bus.
 pub struct AgentService {
     pub profile: String,
@@ -33,7 +30,6 @@ pub struct AgentService {
     pub max_sessions: usize,
     pub worker: Worker,
     pub bus: Bus,
-    pub metrics: &'static ServiceMetrics,
     pub log: Log,
 }
 
@@ -48,17 +44,15 @@ impl DuplexService for AgentService {
 
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()> {
         let (worker, bus, log) = (self.worker.clone(), self.bus.clone(), self.log);
-        let facts = self.facts.clone();
-        let metrics = self.metrics;
+        let (profile, facts) = (self.profile.clone(), self.facts.clone());
+        let counted = metrics::of_named(&self.name());
         Box::pin(async move {
-            let _running = metrics.begin();
-            let began = Instant::now();
             let (mut sender, receiver) = duplex.split();
             let session = match open(&worker, &request).await {
                 Ok(session) => session,
                 Err(refused) => {
+                    counted.begin().service().count_error(label(&refused));
                     log.info(format_args!("a session was not opened: {}", text(&refused)));
-                    metrics.count_error(ErrorLabel::Error);
                     // A client that is gone needs no answer.
                     let _ = last(&mut sender, &refused).await;
                     return;
@@ -67,33 +61,16 @@ impl DuplexService for AgentService {
             for warning in &session.warnings {
                 log.warning(format_args!("session {}: {warning}", session.id));
             }
-            metrics.record_first_frame(began.elapsed());
-            let _counted = OpenSession::count();
             if session.resumed_messages > 0 {
-                SESSIONS_RESUMED.add_one();
+                metrics::SESSIONS_RESUMED.add_one();
             }
             let id = session.id.clone();
+            let _open = OpenSession::new(&bus, &id, &profile, counted);
             match serve(session, facts, (sender, receiver), &bus).await {
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
         })
-    }
-}
-
-/// Counts a session until it is dropped, however it ends.
-struct OpenSession;
-
-impl OpenSession {
-    fn count() -> Self {
-        SESSIONS_OPEN.raise();
-        Self
-    }
-}
-
-impl Drop for OpenSession {
-    fn drop(&mut self) {
-        SESSIONS_OPEN.lower();
     }
 }
 
@@ -106,6 +83,13 @@ async fn open(worker: &Worker, request: &[u8]) -> Result<Session, WorkerLine> {
         .map_err(|error| refused("failed", format!("the request cannot be read: {error}")))?;
     let opened = worker.open(request.session.as_deref()).await;
     opened.map_err(|error| refused(error.code(), error.to_string()))
+}
+
+fn label(line: &WorkerLine) -> ErrorLabel {
+    match line {
+        WorkerLine::Refused { code, .. } => ErrorLabel::of_code(code),
+        _ => ErrorLabel::Error,
+    }
 }
 
 fn text(line: &WorkerLine) -> String {
@@ -185,7 +169,7 @@ async fn send_output(
             return Ok(());
         }
         let frame = buffer.split().freeze();
-        watched.feed(&frame, |event| bus.publish_event(WATCHED_KIND, id, event));
+        watched.feed(&frame, |event| bus.publish_event(SESSION_EVENTS, id, event));
         sender.send(frame).await?;
     }
 }

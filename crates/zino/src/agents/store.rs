@@ -130,11 +130,16 @@ impl PostgresSessions {
 }
 
 impl PostgresSessions {
-    /// Checks that the database answers and has the tables of sessions.
-    pub async fn check(&self) -> Result<(), StoreError> {
-        let statement = "select from zino_session limit 0";
-        let rows = self.0.query(statement, &[], self.0.efforts.read());
-        rows.await.map(|_| ())
+    /// Tells whether the database answers and has the right tables; why not, if it does not.
+    pub fn check(&self) -> BoxFuture<'static, Result<(), String>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            let answer = shared.pool.query("select 1", &[], shared.efforts.read());
+            match answer.await {
+                Err(Refusal::Unavailable(error)) => Err(error.to_string()),
+                _ => Ok(()),
+            }
+        })
     }
 }
 

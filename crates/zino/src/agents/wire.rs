@@ -8,9 +8,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use zot_wire::write_line;
 
+/// How the names of agents' services begin.
+pub const AGENT_SERVICES: &str = "agent.";
+
 /// The service of a profile on the bus.
 pub fn service_name(profile: &str) -> String {
-    format!("agent.{profile}")
+    format!("{AGENT_SERVICES}{profile}")
 }
 
 /// Asks a worker for a session.

@@ -54,12 +54,12 @@ impl Bus {
         _identity: &str,
         _log: Log,
     ) -> Result<Option<Self>, BusError> {
-        Self::check(config).map(|()| None)
+        Self::check(config).await.map(|_| None)
     }
 
-    pub fn check(config: &Config) -> Result<(), BusError> {
+    pub async fn check(config: &Config) -> Result<Option<String>, BusError> {
         match config.bus_url() {
-            None => Ok(()),
+            None => Ok(None),
             Some(_) => Err(BusError::NotBuilt),
         }
     }

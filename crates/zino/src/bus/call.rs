@@ -15,6 +15,7 @@ use super::outgoing::{Outgoing, Progress};
 use super::reading::Reading;
 use crate::metrics;
 use crate::peer::{CallError, LinkError, Unreachable};
+use crate::unique_name::random_fraction;
 
 /// How long an instance may take to accept a request.
 ///
@@ -200,7 +201,8 @@ impl Attempts {
         if self.tries == 0 && !self.shared.doubts.contains(&self.service) {
             return Some(any);
         }
-        match self.shared.presence.choose(&self.service, &self.tried) {
+        let known = &self.shared.presence;
+        match known.choose(&self.service, &self.tried, random_fraction) {
             Some(instance) => Some(Target {
                 subject: subjects.directed(&self.service, &instance),
                 instance: Some(instance),
@@ -311,10 +313,12 @@ impl Attempts {
                 if let Some(instance) = instance {
                     self.tried.push(instance.to_owned());
                 }
-                match Refusal::named(reason) {
-                    _ if !is_latest => Ok(None),
-                    refusal @ Refusal::TooLong => Err(Verdict::Final(BusFailure::Refused(refusal))),
-                    refusal => Err(Verdict::TryNext(BusFailure::Refused(refusal))),
+                match is_latest {
+                    true => {
+                        let refusal = Refusal::named(reason);
+                        Err(Verdict::TryNext(BusFailure::Refused(refusal)))
+                    }
+                    false => Ok(None),
                 }
             }
             ArrivalEvent::Message { control: None, .. } => Ok(None),

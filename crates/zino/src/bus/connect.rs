@@ -88,7 +88,8 @@ pub(super) async fn connect(config: &Config, url: &str, name: &str) -> Result<Co
 }
 
 /// Checks `[bus]` without connecting.
-pub(super) fn check(config: &Config, url: &str) -> Result<(), BusError> {
+#[cfg(test)]
+fn check(config: &Config, url: &str) -> Result<(), BusError> {
     let servers = Servers::parse(url)?;
     authenticated(config, &servers)?;
     encryption(config).map(drop)

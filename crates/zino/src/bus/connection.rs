@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,16 +18,18 @@ use zot_conversation::BoxFuture;
 
 use super::DuplexService;
 use super::call;
-use super::connect::{Connected, check, connect};
+use super::connect::{Connected, connect};
 use super::duplex::Duplex;
 use super::error::{BusError, BusFailure, Forbidden, ForbiddenAction};
 use super::instance::Instance;
 use super::link::{End, Links};
-use super::listener::BusListener;
+use super::listener::{Abandon, BusListener, Handler};
 use super::presence::{ANNOUNCE_INTERVAL, Announced, Doubts, Presence};
 use super::subjects::{Subjects, is_token};
 use super::watch::Watch;
+use crate::agents::wire::AGENT_SERVICES;
 use crate::config::Config;
+use crate::kind::ServiceKind;
 use crate::logging::Log;
 use crate::metrics;
 use crate::peer::CallError;
@@ -44,6 +46,11 @@ const ECHO_TIMEOUT: Duration = Duration::from_secs(3);
 ///
 /// Limit: further events are dropped; credits are sent again.
 const OUTBOX_LENGTH: usize = 4096;
+
+/// How many bytes may wait with them.
+///
+/// Limit: further events are dropped.
+const MAX_OUTBOX_BYTES: usize = 8 * 1024 * 1024;
 
 /// How many forbidden subjects are remembered, each of which is logged once.
 ///
@@ -98,6 +105,8 @@ pub(super) struct Shared {
     /// Counts the messages to ourselves that arrived.
     echoes: watch::Sender<u64>,
     outbox: mpsc::Sender<Posted>,
+    /// How many bytes wait there.
+    outbox_bytes: AtomicUsize,
     since: Instant,
 }
 
@@ -133,6 +142,7 @@ impl Bus {
             forbidden: watch::Sender::default(),
             echoes: watch::Sender::default(),
             outbox,
+            outbox_bytes: AtomicUsize::new(0),
             since: Instant::now(),
         });
         let mut tasks = JoinSet::new();
@@ -158,13 +168,24 @@ impl Bus {
         }))
     }
 
-    /// Checks the keys of `[bus]` and the files they name, without connecting.
-    pub fn check(config: &Config) -> Result<(), BusError> {
+    /// Checks the keys of `[bus]`, and whether the server lets us in; describes the server, if there is to
+    /// be one.
+    pub async fn check(config: &Config) -> Result<Option<String>, BusError> {
         let Some(url) = config.bus_url() else {
-            return Ok(());
+            return Ok(None);
         };
-        Subjects::new(config.bus_namespace(), "client", "check")?;
-        check(config, url.expose())
+        let identity = config.bus_identity("client");
+        Subjects::new(config.bus_namespace(), &identity, "check")?;
+        let Connected { client, .. } = connect(config, url.expose(), "zino check").await?;
+        let server = client.server_info();
+        Ok(Some(format!(
+            "NATS {} at {}:{}, namespace {}, messages up to {} bytes",
+            server.version,
+            server.host,
+            server.port,
+            config.bus_namespace(),
+            server.max_payload
+        )))
     }
 
     /// The name of this process on the bus.
@@ -199,7 +220,11 @@ impl Bus {
                 let duplex = Duplex::served(&name, call);
                 service.open(request, duplex)
             };
-            listener.serve(Arc::new(handler), options, stop).await;
+            let handler = Handler {
+                handle: Arc::new(handler),
+                abandon: Abandon::ByItself,
+            };
+            listener.serve(handler, options, stop).await;
             Ok(())
         })
     }
@@ -212,7 +237,11 @@ impl Bus {
         stop: CancellationToken,
     ) {
         let handler = move |request, call| Arc::clone(&service).serve_call(request, call, options);
-        listener.serve(Arc::new(handler), options, stop).await;
+        let handler = Handler {
+            handle: Arc::new(handler),
+            abandon: Abandon::AtOnce,
+        };
+        listener.serve(handler, options, stop).await;
     }
 
     /// Tells watchers that something happened, if any are there. Never waits: what does not fit is
@@ -322,15 +351,23 @@ impl Shared {
 
     /// Queues a small message without waiting. Without room for it, it is lost.
     pub(super) fn post(&self, subject: String, headers: Option<HeaderMap>, payload: Bytes) {
-        let _ = self.outbox.try_send(Posted {
+        let length = payload.len();
+        let waiting = self.outbox_bytes.fetch_add(length, Ordering::Relaxed);
+        let posted = Posted {
             subject,
             headers,
             payload,
-        });
+        };
+        let fits = waiting + length <= MAX_OUTBOX_BYTES && length <= self.longest_message();
+        if !fits || self.outbox.try_send(posted).is_err() {
+            self.outbox_bytes.fetch_sub(length, Ordering::Relaxed);
+        }
     }
 
     async fn send_queued(self: Arc<Self>, mut queued: mpsc::Receiver<Posted>) {
         while let Some(posted) = queued.recv().await {
+            let length = posted.payload.len();
+            self.outbox_bytes.fetch_sub(length, Ordering::Relaxed);
             if !self.is_connected() {
                 continue;
             }
@@ -364,6 +401,10 @@ impl Shared {
     async fn receive_presence(self: Arc<Self>, mut messages: Subscriber) {
         while let Some(message) = next(&mut messages).await {
             if let Ok(instance) = serde_json::from_slice::<Instance>(&message.payload) {
+                if instance.draining {
+                    // The bus goes on to choose it for a moment.
+                    self.doubts.add(&instance.service);
+                }
                 self.presence.note(instance);
             }
         }
@@ -411,17 +452,22 @@ impl Shared {
     fn present(&self, announced: &Announced) -> Instance {
         let microseconds = metrics::STORE_LAG_MICROSECONDS.value();
         let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
+        let uses_store = announced.service == ServiceKind::Memory.name()
+            || announced.service.starts_with(AGENT_SERVICES);
         Instance {
             service: announced.service.clone(),
             instance: self.instance.clone(),
             host: self.host.clone(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            in_flight: announced.in_flight.load(Ordering::Relaxed),
+            // Requests over sockets and of this process count, too.
+            in_flight: metrics::load_of(&announced.service)
+                .map_or(0, |load| load.in_flight)
+                .max(announced.in_flight.load(Ordering::Relaxed)),
             capacity: announced.announced_capacity.load(Ordering::Relaxed),
             draining: announced.is_draining(),
             ended: false,
-            store_lag_ms: (microseconds > 0).then_some(lag),
+            store_lag_ms: (uses_store && microseconds > 0).then_some(lag),
         }
     }
 

@@ -130,8 +130,6 @@ pub enum BusFailure {
 pub enum Refusal {
     Draining,
     Full,
-    TooLong,
-    NotAllowed,
     /// One of a later version.
     Other(String),
 }
@@ -141,8 +139,6 @@ impl Refusal {
         match self {
             Self::Draining => "draining",
             Self::Full => "full",
-            Self::TooLong => "too long",
-            Self::NotAllowed => "not allowed",
             Self::Other(name) => name,
         }
     }
@@ -151,8 +147,6 @@ impl Refusal {
         match name {
             "draining" => Self::Draining,
             "full" => Self::Full,
-            "too long" => Self::TooLong,
-            "not allowed" => Self::NotAllowed,
             other => Self::Other(other.to_owned()),
         }
     }
@@ -163,8 +157,6 @@ impl fmt::Display for Refusal {
         formatter.write_str(match self {
             Self::Draining => "it is about to end",
             Self::Full => "it handles as many requests as it can",
-            Self::TooLong => "the request is too long for it",
-            Self::NotAllowed => "it does not allow the request",
             Self::Other(name) => name,
         })
     }

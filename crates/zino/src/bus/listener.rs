@@ -22,10 +22,24 @@ use super::subjects::{MAX_TOKEN_LENGTH, is_service_name};
 use crate::serve::ServeOptions;
 
 /// What handles the calls of a service.
-pub(super) type Handler = Arc<dyn Fn(Bytes, ServedCall) -> BoxFuture<'static, ()> + Send + Sync>;
+#[derive(Clone)]
+pub(super) struct Handler {
+    pub(super) handle: Arc<dyn Fn(Bytes, ServedCall) -> BoxFuture<'static, ()> + Send + Sync>,
+    pub(super) abandon: Abandon,
+}
 
-/// How long a service has to take what was sent to it before others knew that it ends.
-const LATE_TIME: Duration = Duration::from_millis(100);
+/// What becomes of the work when its caller is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Abandon {
+    /// Its future is dropped.
+    AtOnce,
+    /// It notices by itself, and may need time to end.
+    ByItself,
+}
+
+/// How long requests to any instance are still taken: until callers know that this one ends, and choose
+/// another.
+const LATE_TIME: Duration = Duration::from_millis(200);
 
 /// A service that callers on the bus can reach.
 pub struct BusListener {
@@ -43,6 +57,16 @@ pub struct BusListener {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Chosen,
+    Directed,
+}
+
+/// Which requests an instance that ends still takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    All,
+    /// What the bus has sent before it knew.
+    Rest,
+    /// Those to this instance, to refuse them.
     Directed,
 }
 
@@ -116,31 +140,29 @@ impl BusListener {
         self.drain(&handler, options, &mut running).await;
     }
 
-    /// Takes what the bus has already sent here, refuses everything else, and lets running requests
-    /// finish.
+    /// Takes what the bus sends here until callers know that this instance ends, refuses everything else,
+    /// and lets running requests finish.
     async fn drain(&mut self, handler: &Handler, options: ServeOptions, running: &mut JoinSet<()>) {
         self.announced.draining.store(true, Ordering::Relaxed);
         self.shared.announce(&self.announced);
-        let _ = self.any.drain().await;
         let began = Instant::now();
-        let deadline = began + options.ending_time;
-        let late = began + LATE_TIME;
-        let mut may_come = true;
-        loop {
-            if running.is_empty() && !may_come && Instant::now() >= late {
-                break;
-            }
+        let (late, deadline) = (began + LATE_TIME, began + options.ending_time);
+        let mut taking = Taking::All;
+        while taking != Taking::Directed || !running.is_empty() {
             tokio::select! {
-                message = next(&mut self.any), if may_come => match message {
+                message = next(&mut self.any), if taking != Taking::Directed => match message {
                     Some(message) => self.admit(Way::Chosen, message, handler, running),
-                    None => may_come = false,
+                    None => taking = Taking::Directed,
                 },
                 message = next(&mut self.directed) => match message {
                     Some(message) => self.admit(Way::Directed, message, handler, running),
                     None => return,
                 },
                 Some(_) = running.join_next() => {}
-                () = sleep_until(late), if Instant::now() < late => {}
+                () = sleep_until(late), if taking == Taking::All => {
+                    taking = Taking::Rest;
+                    let _ = self.any.drain().await;
+                }
                 () = sleep_until(deadline) => {
                     if !running.is_empty() {
                         options
@@ -161,14 +183,9 @@ impl BusListener {
         let (Some(head), Some(reply)) = (head, message.reply) else {
             return;
         };
-        let too_long = match head.body {
-            Body::Here => message.payload.len() > self.shared.max_frame_bytes,
-            Body::Later { total } => total > self.shared.max_frame_bytes,
-        };
         let in_flight = self.announced.begin();
         let refusal = match &in_flight {
             _ if way == Way::Directed && self.announced.is_draining() => Some(Refusal::Draining),
-            _ if too_long => Some(Refusal::TooLong),
             None => Some(Refusal::Full),
             Some(_) => None,
         };
@@ -195,7 +212,7 @@ impl BusListener {
             head,
             message.payload,
             served,
-            Arc::clone(handler),
+            handler.clone(),
             in_flight,
         ));
     }
@@ -209,19 +226,35 @@ async fn handle(
     _in_flight: Option<InFlight>,
 ) {
     let link = served.link();
-    let work = async {
-        let request = match head.body {
-            Body::Here => Ok(Some(payload)),
-            Body::Later { .. } => served.receive_request().await,
+    let beginning = async {
+        let length = match head.body {
+            Body::Here => payload.len(),
+            Body::Later { total } => total,
         };
-        if let Ok(Some(request)) = request
-            && served.wait_for_start().await.is_ok()
-        {
-            handler(request, served).await;
+        if let Some(too_long) = served.too_long(length) {
+            served.refuse_long(too_long).await;
+            return None;
         }
+        let request = match head.body {
+            Body::Here => payload,
+            Body::Later { .. } => served.receive_request().await.ok()??,
+        };
+        served.wait_for_start().await.ok()?;
+        Some((request, served))
     };
-    tokio::select! {
-        () = work => {}
-        () = link.failed() => {}
+    let begun = tokio::select! {
+        begun = beginning => begun,
+        () = link.failed() => None,
+    };
+    let Some((request, served)) = begun else {
+        return;
+    };
+    let work = (handler.handle)(request, served);
+    match handler.abandon {
+        Abandon::ByItself => work.await,
+        Abandon::AtOnce => tokio::select! {
+            () = work => {}
+            () = link.failed() => {}
+        },
     }
 }

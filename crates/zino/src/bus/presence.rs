@@ -109,8 +109,15 @@ impl Presence {
         instances
     }
 
-    /// The best instance of a service to send a request to, other than those already tried.
-    pub(super) fn choose(&self, service: &str, tried: &[String]) -> Option<String> {
+    /// An instance of a service to send a request to, other than those already tried. The less it has to
+    /// do, the likelier it is chosen: if it were always the one with the least, all callers would choose
+    /// the same until its next announcement. `random` returns numbers from 0 to 1.
+    pub(super) fn choose(
+        &self,
+        service: &str,
+        tried: &[String],
+        mut random: impl FnMut() -> f64,
+    ) -> Option<String> {
         let now = Instant::now();
         let seen = self.seen();
         let candidates = seen.values().filter(|seen| {
@@ -119,19 +126,28 @@ impl Presence {
                 && now.duration_since(seen.at) < PRESENCE_TIME
                 && !tried.contains(&seen.instance.instance)
         });
-        let best = candidates.min_by(|left, right| left.rank(now).total_cmp(&right.rank(now)));
-        best.map(|seen| seen.instance.instance.clone())
+        let ranked = candidates.map(|seen| (seen.doubt(now) + seen.load() * random(), seen));
+        let best = ranked.min_by(|left, right| left.0.total_cmp(&right.0));
+        best.map(|(_, seen)| seen.instance.instance.clone())
     }
 }
 
 impl Seen {
-    /// The lower the better: those that may be dead last, then the least loaded first.
-    fn rank(&self, now: Instant) -> f64 {
+    /// Puts those that may be dead after all others.
+    fn doubt(&self, now: Instant) -> f64 {
         let is_suspected = self.suspected_until.is_some_and(|until| now < until);
         let is_overdue = now.duration_since(self.at) > FRESH_TIME;
-        let doubts = f64::from(u8::from(is_suspected)) * 2.0 + f64::from(u8::from(is_overdue));
-        let load = ratio(self.instance.in_flight, self.instance.capacity);
-        doubts * 1000.0 + load
+        match (is_suspected, is_overdue) {
+            (false, false) => 0.0,
+            (false, true) => 1e9,
+            (true, false) => 2e9,
+            (true, true) => 3e9,
+        }
+    }
+
+    /// How much it has to do, more than 0 also for one that has nothing to do.
+    fn load(&self) -> f64 {
+        ratio(self.instance.in_flight + 1, self.instance.capacity)
     }
 }
 
@@ -140,7 +156,7 @@ impl Seen {
     reason = "a load needs no more than a few digits"
 )]
 fn ratio(in_flight: usize, capacity: usize) -> f64 {
-    (in_flight as f64 / capacity.max(1) as f64).min(999.0)
+    (in_flight as f64 / capacity.max(1) as f64).min(1e6)
 }
 
 /// A service of this process, as it announces itself.

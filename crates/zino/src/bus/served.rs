@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
+use zot_wire::FrameTooLong;
 use zot_wire::zino::{Frame, Request as _, Response, any_service};
 
 use super::error::BusFailure;
@@ -46,6 +47,20 @@ impl ServedCall {
 
     pub(super) fn into_parts(self) -> (Reading, Outgoing) {
         (self.reading, self.outgoing)
+    }
+
+    /// Why a request of this length is not handled.
+    pub(super) fn too_long(&self, length: usize) -> Option<FrameTooLong> {
+        let limit = self.reading.call.shared.max_frame_bytes;
+        (length > limit).then_some(FrameTooLong { length, limit })
+    }
+
+    /// Answers as on a socket: no other instance would do better.
+    pub(super) async fn refuse_long(&mut self, too_long: FrameTooLong) {
+        if self.wait_for_start().await.is_ok() {
+            let refusal = any_service::Response::error(too_long.to_string());
+            self.send_whole(&refusal).await;
+        }
     }
 
     /// Accepts, and receives a request that was too long for one message.

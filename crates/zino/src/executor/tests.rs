@@ -4,7 +4,7 @@ use crate::logging::Level;
 #[test]
 fn keys_do_not_reach_programs() {
     let config = Config::parse("").unwrap().config;
-    let service = ExecutorService::new(config, Log::new("exc", Level::Error)).unwrap();
+    let service = ExecutorService::new(config, Log::new("exc", Level::Error), None).unwrap();
     let command = service.command("bash", Path::new("code.sh"));
     let removed: Vec<&OsStr> = command
         .get_envs()

@@ -41,6 +41,8 @@ pub enum StoreError {
         "the hold on the channel {0:?} has ended or was taken over: nothing was stored; send the message again"
     )]
     Moved(String),
+    #[error("the claim on the call {0:?} has ended: others were told that it was interrupted")]
+    ClaimEnded(String),
     #[error("the channel id has {length} bytes: the database stores {limit} at most")]
     LongChannel { length: usize, limit: usize },
 }
@@ -68,7 +70,7 @@ impl StoreError {
         match self {
             Self::Unavailable(_) | Self::Stopped => Some(ErrorCode::StoreUnavailable),
             Self::ChannelBusy(_) => Some(ErrorCode::ChannelBusy),
-            Self::Moved(_) => Some(ErrorCode::Moved),
+            Self::Moved(_) | Self::ClaimEnded(_) => Some(ErrorCode::Moved),
             _ => None,
         }
     }

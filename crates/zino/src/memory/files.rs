@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use zot_wire::zino::Response as _;
 use zot_wire::zino::memory::{ChannelEntry, FoundMemory, Request, Response};
 
+use super::claims::unshared_claim;
 use super::error::StoreError;
 use super::stored::NewMemory;
 use super::{MAX_INLINE_MESSAGES, RequestError, history_limit, wanted};
@@ -178,6 +179,7 @@ impl FileStore {
             },
             // Writers of files lock for the time of a write.
             Request::HoldChannel { .. } => Response::Held { fence: None },
+            Request::Claim(request) => unshared_claim(&request),
             Request::AppendHistory { .. } | Request::StoreHard { .. } => {
                 return Err(StoreError::NeedsDatabase.into());
             }

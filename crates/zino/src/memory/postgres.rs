@@ -4,6 +4,7 @@
 //! functions of the database (`postgres/001.sql`). Nothing depends on a connection.
 
 mod channels;
+mod claims;
 mod database;
 mod directory;
 mod hard;
@@ -140,6 +141,7 @@ impl PostgresStore {
             }
             Request::Export => self.export(responses).await?,
             Request::Import { items } => self.import(items, responses).await?,
+            Request::Claim(request) => self.claim(request).await?,
         })
     }
 

@@ -30,6 +30,18 @@ pub enum CallError {
     Lost(LinkError),
 }
 
+impl CallError {
+    /// Whether the request may have been handled.
+    pub fn is_outcome_unknown(&self) -> bool {
+        !matches!(self, Self::Unreachable(_))
+    }
+
+    /// Whether the service was lost on the way, rather than slow or wrong.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::OutcomeUnknown(_))
+    }
+}
+
 /// Where no service can be reached, and why.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {

@@ -14,9 +14,8 @@ use zot_process::{EndSignals, take_secret};
 
 use super::notify;
 use crate::agents::profile::{ProfileError, check_directory, facts, profiles, session_config};
-use crate::agents::wire::service_name;
 use crate::agents::{AgentService, PostgresSessions};
-use crate::bus::{Bus, BusError};
+use crate::bus::{Bus, BusError, DuplexService as _};
 use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
 use crate::descriptors;
 use crate::logging::Log;
@@ -83,7 +82,8 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     let bus = bus.ok_or(AgentError::NoBus)?;
     let owner = format!("worker {} on {}", bus.instance(), bus.host());
     let store = PostgresSessions::new(config, &url, owner, Handle::current(), log)?;
-    let store = Arc::new(store);
+    let sessions = Arc::new(store);
+    let store: Arc<dyn SessionStore> = Arc::clone(&sessions) as _;
     let monitor = Monitor::bind(config).await?;
     let stop = CancellationToken::new();
     let mut serving = JoinSet::new();
@@ -94,17 +94,13 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
             config: session_config(name, profile)?,
             max_sessions: profile.sessions,
         };
-        let sessions = Arc::clone(&store) as Arc<dyn SessionStore>;
-        let worker = Worker::new(options, sessions).map_err(AgentError::Files)?;
-        let counted = metrics::of_named(&service_name(name));
-        counted.set_capacity(profile.sessions);
+        let worker = Worker::new(options, Arc::clone(&store)).map_err(AgentError::Files)?;
         let service = AgentService {
             profile: name.to_owned(),
             facts: facts(profile),
             max_sessions: profile.sessions,
             worker: worker.clone(),
             bus: bus.clone(),
-            metrics: counted,
             log,
         };
         let serve_options = ServeOptions {
@@ -113,6 +109,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
             ending_time: config.drain_timeout() + SESSION_ENDING_TIME,
             log,
         };
+        metrics::of_named(&service.name()).set_capacity(profile.sessions);
         serving.spawn(bus.serve_duplex(Arc::new(service), serve_options, stop.clone()));
         log.info(format_args!(
             "serving profile {name} in {}",
@@ -120,7 +117,8 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
         ));
         workers.push(worker);
     }
-    let monitoring = Monitoring::begin(monitor, checks(store), stop.clone());
+    let store_check: Check = Box::new(move || sessions.check());
+    let monitoring = Monitoring::begin(monitor, vec![store_check], stop.clone());
     notify::ready();
     let failed = tokio::select! {
         _ = signals.next() => None,
@@ -133,21 +131,6 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     while serving.join_next().await.is_some() {}
     monitoring.end().await;
     failed.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// What clients need: the bus and the store.
-fn checks(store: Arc<PostgresSessions>) -> Vec<Check> {
-    let is_connected = || match metrics::BUS_CONNECTED.value() {
-        0 => Err("not connected to the bus".to_owned()),
-        _ => Ok(()),
-    };
-    vec![
-        Box::new(move || Box::pin(std::future::ready(is_connected()))),
-        Box::new(move || {
-            let store = Arc::clone(&store);
-            Box::pin(async move { store.check().await.map_err(|error| error.to_string()) })
-        }),
-    ]
 }
 
 /// Lets what runs finish for a while, then ends all sessions. Their clients go on elsewhere.

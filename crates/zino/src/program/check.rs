@@ -11,6 +11,7 @@ use zot_provider::network::{NetworkSettings, Plan, probe};
 use zot_provider::{Endpoint, HttpClient, Timeouts};
 
 use crate::agents::profile;
+use crate::bus::Bus;
 use crate::config::{Config, Loaded, STORE_URL_VARIABLE};
 use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
@@ -68,6 +69,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
     network::check(config, &mut findings);
+    check_bus(config, &mut findings).await;
     check_metrics(config, &mut findings);
     check_agents(config, &mut findings);
     if here.contains(&ServiceKind::Memory) {
@@ -170,6 +172,14 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
                 findings.add(Verdict::Bad, kind.name(), message);
             }
         }
+    }
+}
+
+async fn check_bus(config: &Config, findings: &mut Findings) {
+    match Bus::check(config).await {
+        Ok(None) => {}
+        Ok(Some(server)) => findings.add(Verdict::Good, "bus", server),
+        Err(error) => findings.add(Verdict::Bad, "bus", error.to_string()),
     }
 }
 

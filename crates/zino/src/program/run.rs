@@ -74,7 +74,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     let mut listeners = Vec::new();
     for service in &services {
         let identity = identity.as_ref();
-        listeners.push(Listeners::bind(config, service.kind(), identity, bus.as_ref()).await?);
+        listeners.push(Listeners::bind(config, service, identity, bus.as_ref()).await?);
     }
     let monitor = Monitor::bind(config).await?;
     let mut serving = JoinSet::new();
@@ -102,27 +102,32 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
 struct Listeners {
     socket: Socket,
     network: Option<NetworkListener>,
-    on_bus: Option<BusListener>,
+    /// Under each of its names.
+    on_bus: Vec<(BusListener, Arc<dyn AnyService>)>,
 }
 
 impl Listeners {
     async fn bind(
         config: &Config,
-        kind: ServiceKind,
+        service: &Arc<dyn AnyService>,
         identity: Option<&LiveIdentity>,
         bus: Option<&Bus>,
     ) -> Result<Self, RunError> {
+        let kind = service.kind();
+        let mut on_bus = Vec::new();
+        if let Some(bus) = bus {
+            let own = (kind.name(), Arc::clone(service));
+            let further = Arc::clone(service).also_on_bus();
+            for (name, service) in [own].into_iter().chain(further) {
+                let most = descriptors::connections();
+                let listener = BusListener::bind(bus, name, most).await?;
+                on_bus.push((listener.announcing(capacity(config, kind)), service));
+            }
+        }
         Ok(Self {
             socket: Socket::bind(&config.socket(kind))?,
             network: NetworkListener::bind(config, kind, identity).await?,
-            on_bus: match bus {
-                Some(bus) => {
-                    let most = descriptors::connections();
-                    let listener = BusListener::bind(bus, kind.name(), most).await?;
-                    Some(listener.announcing(capacity(config, kind)))
-                }
-                None => None,
-            },
+            on_bus,
         })
     }
 
@@ -154,10 +159,11 @@ impl Listeners {
             let network = Listener::Network(network);
             serving.spawn(serve(network, Arc::clone(service), options, stop.clone()));
         }
-        if let Some(on_bus) = self.on_bus {
+        if !self.on_bus.is_empty() {
             log.info(format_args!("listening on the bus"));
-            let service = Arc::clone(service);
-            serving.spawn(Bus::serve(on_bus, service, options, stop.clone()));
+        }
+        for (listener, service) in self.on_bus {
+            serving.spawn(Bus::serve(listener, service, options, stop.clone()));
         }
         let preparing = Arc::clone(service);
         let stop = stop.clone();

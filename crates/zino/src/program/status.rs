@@ -1,21 +1,43 @@
-//! `zino status`: shows which services respond.
+//! `zino status`: shows which services respond, and which instances are on the bus.
+
+mod report;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use zot_wire::zino::any_service::{Request, Response};
 
+use crate::bus::{Bus, BusError, Instance};
 use crate::config::Config;
 use crate::kind::ServiceKind;
+use crate::logging::{Level, Log};
 use crate::network::identity::LiveIdentity;
 use crate::peer::{CallError, Peer};
+
+/// The name of this process on the bus, unless the configuration has another.
+const CLIENT: &str = "client";
 
 /// How long a service may take to respond to a ping.
 ///
 /// Limit: the service is shown as `silent`.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The state of one service.
+/// How long to listen on the bus: instances announce themselves every second.
+///
+/// Limit: an instance that has not announced itself by then is not shown.
+const PRESENCE_WAIT: Duration = Duration::from_millis(1300);
+
+/// Everything that is known about the services.
+#[derive(Debug)]
+pub struct Overview {
+    pub services: Vec<Status>,
+    /// The instances on the bus; `None` without a bus.
+    pub instances: Option<Result<Vec<Instance>, BusError>>,
+}
+
+/// The state of one service at one address.
 #[derive(Debug)]
 pub struct Status {
     pub kind: ServiceKind,
@@ -37,8 +59,38 @@ pub enum Health {
     Down(String),
 }
 
-/// Asks every service of this machine at its socket, and every one of `[peers]` at each address.
-pub async fn status(config: &Config, identity: Option<&LiveIdentity>) -> Vec<Status> {
+/// Asks every service of this machine at its socket, every one of `[peers]` at each address, and listens
+/// for the instances on the bus.
+pub async fn status(config: &Config, identity: Option<&LiveIdentity>) -> Overview {
+    let (mut services, instances) = tokio::join!(ask_all(config, identity), listen(config));
+    if let Some(Ok(instances)) = &instances {
+        // Whoever has it on the bus need not have it on this machine.
+        let is_on_bus = |kind: ServiceKind| {
+            let mut found = instances.iter();
+            found.any(|instance| instance.service == kind.name())
+        };
+        services
+            .retain(|status| !matches!(status.health, Health::Down(_)) || !is_on_bus(status.kind));
+    }
+    Overview {
+        services,
+        instances,
+    }
+}
+
+async fn listen(config: &Config) -> Option<Result<Vec<Instance>, BusError>> {
+    config.bus_url()?;
+    // Nothing but the result is worth a line.
+    let log = Log::new("status", Level::Error);
+    let identity = config.bus_identity(CLIENT);
+    match Bus::connect(config, &identity, log).await {
+        Ok(Some(bus)) => Some(Ok(bus.instances(PRESENCE_WAIT).await)),
+        Ok(None) => None,
+        Err(error) => Some(Err(error)),
+    }
+}
+
+async fn ask_all(config: &Config, identity: Option<&LiveIdentity>) -> Vec<Status> {
     let here = config.services_here();
     let mut found = Vec::new();
     for kind in ServiceKind::ALL {

@@ -5,6 +5,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use zot_wire::zino::{Frame, any_service, claims};
+
 use crate::config::Config;
 use crate::kind::ServiceKind;
 
@@ -13,6 +15,8 @@ use crate::kind::ServiceKind;
 pub(crate) struct AllowTable {
     service: ServiceKind,
     callers: Vec<String>,
+    /// Who may also use the claims of `mem`, without a right to its other requests.
+    claimant: Option<String>,
     /// How the names of our namespace end.
     namespace_ending: String,
 }
@@ -22,6 +26,10 @@ impl AllowTable {
         Self {
             service,
             callers: config.callers(service),
+            claimant: (service == ServiceKind::Memory).then(|| {
+                let executor = ServiceKind::Executor.name();
+                config.tls.certificate_name(executor)
+            }),
             namespace_ending: config.tls.certificate_name(""),
         }
     }
@@ -44,7 +52,21 @@ pub(crate) enum Caller {
 pub(crate) enum Purpose {
     /// `ping` and `version`.
     Probe,
+    /// The running of code is claimed, see [`claims`].
+    Claim,
     Work,
+}
+
+impl Purpose {
+    pub(crate) fn of(frame: &Frame) -> Self {
+        if any_service::Request::of(frame).is_some() {
+            return Self::Probe;
+        }
+        match frame.type_name() {
+            Some(name) if claims::Request::is_named(name) => Self::Claim,
+            _ => Self::Work,
+        }
+    }
 }
 
 impl Caller {
@@ -54,6 +76,10 @@ impl Caller {
             return None;
         };
         if names.iter().any(|name| table.callers.contains(name)) {
+            return None;
+        }
+        let is_claimant = |name: &String| table.claimant.as_ref() == Some(name);
+        if purpose == Purpose::Claim && names.iter().any(is_claimant) {
             return None;
         }
         let is_ours = |name: &String| name.ends_with(&table.namespace_ending);

@@ -209,11 +209,8 @@ impl KeptConnection {
         line: &mut RequestLine,
     ) -> Outcome {
         let probe = any_service::Request::of(&frame);
-        let purpose = match probe {
-            Some(_) => Purpose::Probe,
-            None => Purpose::Work,
-        };
-        let immediate = match (self.caller.refusal(purpose), probe) {
+        let refusal = self.caller.refusal(Purpose::of(&frame));
+        let immediate = match (refusal, probe) {
             (Some(refusal), _) => {
                 options.log.warning(format_args!("refused: {refusal}"));
                 any_service::Response::error_with_code(ErrorCode::NotAllowed, refusal)

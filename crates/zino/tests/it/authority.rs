@@ -51,6 +51,11 @@ impl Authority {
         write_key(&installation.path("certs/own.key"), &key);
     }
 
+    /// Its own certificate, in PEM form.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
     /// A certificate and its key, in PEM form.
     pub(crate) fn issue(&self, names: Vec<String>, validity: Validity) -> (String, String) {
         let mut params = CertificateParams::new(names).unwrap();

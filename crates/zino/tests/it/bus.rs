@@ -2,6 +2,7 @@
 
 mod calls;
 mod failures;
+mod processes;
 mod worker;
 
 use std::sync::Arc;

@@ -42,6 +42,7 @@ async fn lose_the_caller(peer: Peer<Request>, host: &Host, file: &Path) -> CallE
             "echo $$ > {0}.new; mv {0}.new {0}; sleep 60",
             file.display()
         ),
+        ..Code::default()
     });
     let cut = async {
         while !file.exists() {

@@ -212,7 +212,7 @@ async fn invalid_requests_and_missing_programs_get_a_response() {
     let tools = stack.path("tools");
     fs::create_dir(&tools).unwrap();
     stack.config.tools.dir = Some(tools.clone());
-    let service = ExecutorService::new(stack.config.clone(), log(Executor)).unwrap();
+    let service = ExecutorService::new(stack.config.clone(), log(Executor), None).unwrap();
     let service = std::sync::Arc::new(service);
     stack.serve(std::sync::Arc::clone(&service) as std::sync::Arc<_>);
     let response = stack
@@ -255,7 +255,7 @@ async fn a_sandbox_confines_programs() {
     let outside = stack.path("outside");
     fs::write(&outside, "secret").unwrap();
     stack.config.exc.working_dir = Some(work.clone());
-    match ExecutorService::new(stack.config.clone(), log(Executor)) {
+    match ExecutorService::new(stack.config.clone(), log(Executor), None) {
         Err(ExecutorError::Sandbox(reason)) => {
             eprintln!("this system has no sandbox: {reason}");
             return;
@@ -280,11 +280,11 @@ async fn a_sandbox_confines_programs() {
 async fn an_invalid_configuration_is_rejected() {
     let mut stack = Stack::new("http://127.0.0.1:1/v1", "");
     stack.config.exc.timeout = -1.0;
-    let refused = ExecutorService::new(stack.config.clone(), log(Executor));
+    let refused = ExecutorService::new(stack.config.clone(), log(Executor), None);
     assert!(matches!(refused.err(), Some(ExecutorError::Timeout(_))));
     stack.config.exc.timeout = 1.0;
     stack.config.exc.working_dir = Some(PathBuf::from("/nowhere"));
-    let refused = ExecutorService::new(stack.config.clone(), log(Executor));
+    let refused = ExecutorService::new(stack.config.clone(), log(Executor), None);
     let error = refused.err().unwrap().to_string();
     assert!(error.contains("/nowhere"), "{error}");
 }

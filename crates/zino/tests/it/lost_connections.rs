@@ -59,6 +59,7 @@ fn bash(code: String) -> executor::Request {
     executor::Request::Execute(Code {
         executor: "bash".to_owned(),
         code,
+        ..Code::default()
     })
 }
 

@@ -31,4 +31,5 @@ mod router;
 mod stack;
 mod store;
 mod transcript;
+mod watching;
 mod wire;

@@ -19,13 +19,13 @@ use prometheus::Scrape;
 /// The offline model, and a monitor on a free port.
 const SETTINGS: &str = "api.provider = \"offline\"\nmetrics.listen = \"127.0.0.1:0\"\n";
 
-struct HttpResponse {
-    status: u16,
+pub(crate) struct HttpResponse {
+    pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
-fn get(address: SocketAddr, path: &str) -> HttpResponse {
+pub(crate) fn get(address: SocketAddr, path: &str) -> HttpResponse {
     request(
         address,
         &format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
@@ -48,7 +48,7 @@ fn request(address: SocketAddr, request: &str) -> HttpResponse {
 }
 
 /// The address that the process says it serves.
-fn monitor_of(process: &Process) -> SocketAddr {
+pub(crate) fn monitor_of(process: &Process) -> SocketAddr {
     let mut found = None;
     eventually("the monitor listens", || {
         let log = process.log();
@@ -61,7 +61,7 @@ fn monitor_of(process: &Process) -> SocketAddr {
     found.unwrap()
 }
 
-fn scrape(address: SocketAddr) -> Scrape {
+pub(crate) fn scrape(address: SocketAddr) -> Scrape {
     let response = get(address, "/metrics");
     assert_eq!(response.status, 200);
     assert!(

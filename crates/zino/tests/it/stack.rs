@@ -70,7 +70,7 @@ impl Stack {
     /// Serves `exc`.
     pub(crate) fn with_executor(mut self) -> Self {
         let log = log(ServiceKind::Executor);
-        let service = ExecutorService::new(self.config.clone(), log).unwrap();
+        let service = ExecutorService::new(self.config.clone(), log, None).unwrap();
         self.serve(Arc::new(service));
         self
     }

@@ -42,6 +42,8 @@ pub enum Response {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "agr";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         if frame.type_name() != Some("run") {
             return Err(frame.unknown_type());
@@ -57,13 +59,6 @@ impl super::Request for Request {
     fn type_name(&self) -> &'static str {
         match self {
             Self::Run(_) => "run",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            // It may have run programs.
-            Self::Run(_) => false,
         }
     }
 }

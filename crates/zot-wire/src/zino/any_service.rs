@@ -34,6 +34,8 @@ impl Request {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "any";
+
     fn read(frame: Frame) -> Result<Self, super::RequestError> {
         Self::of(&frame).ok_or_else(|| frame.unknown_type())
     }
@@ -42,12 +44,6 @@ impl super::Request for Request {
         match self {
             Self::Ping => "ping",
             Self::Version => "version",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Ping | Self::Version => true,
         }
     }
 }

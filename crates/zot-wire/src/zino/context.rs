@@ -24,6 +24,8 @@ pub enum Response {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "ctx";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         if frame.type_name() != Some("build") {
             return Err(frame.unknown_type());
@@ -37,12 +39,6 @@ impl super::Request for Request {
     fn type_name(&self) -> &'static str {
         match self {
             Self::Build { .. } => "build",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Build { .. } => true,
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Response {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "daemon";
+
     fn read(frame: Frame) -> Result<Self, RequestError> {
         let message = match frame.field("message") {
             None | Some(Value::Null) => "",
@@ -59,11 +61,6 @@ impl super::Request for Request {
             true => "stream",
             false => "request",
         }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        // It may have run programs.
-        false
     }
 
     fn channel_id(&self) -> Option<&str> {

@@ -6,12 +6,16 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::lenient::Plain;
+use super::memory::{CALL_NAME, call};
 use super::response::{failure_variant, write_fields};
 use super::{Failure, Frame, RequestError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     Execute(Code),
+    /// Ours: asks again for the result of an execution with a name, whose answer was lost. The code runs
+    /// only if it certainly has not.
+    Outcome(Code),
     /// Checks the code with the executor's validator, without running it.
     Validate(Code),
     Capabilities,
@@ -22,6 +26,8 @@ pub enum Request {
 pub struct Code {
     pub executor: String,
     pub code: String,
+    /// Ours: names the run, so that the code runs once.
+    pub call: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -76,16 +82,59 @@ impl Code {
         Ok(Self {
             executor: executor.ok_or(RequestError::wrong("executor", "a string"))?,
             code: code.ok_or(RequestError::wrong("code", "a string"))?,
+            call: call(frame)?,
         })
+    }
+}
+
+impl ExecutionResult {
+    /// The result of code whose executor is gone.
+    pub fn interrupted() -> Self {
+        Self {
+            exit_code: -1,
+            stdout: String::new(),
+            stderr: "interrupted, outcome unknown".to_owned(),
+        }
+    }
+
+    /// Decodes a stored result; `None` if it is not an object.
+    pub fn read(mut value: Value) -> Option<Self> {
+        let fields = value.as_object_mut()?;
+        let mut text = |field| match fields.get_mut(field).map(Value::take) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let (stdout, stderr) = (text("stdout"), text("stderr"));
+        let exit_code = fields.get("exit_code").and_then(Value::as_i64);
+        Some(Self {
+            exit_code: exit_code.unwrap_or(0),
+            stdout,
+            stderr,
+        })
+    }
+}
+
+impl Serialize for ExecutionResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write_fields!(
+            serializer,
+            "exit_code": &self.exit_code, "stderr": &self.stderr, "stdout": &self.stdout,
+        )
     }
 }
 
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "exc";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         match frame.type_name() {
             Some("execute") => Code::read(&mut frame).map(Self::Execute),
+            Some("outcome") => match Code::read(&mut frame)? {
+                code if code.call.is_some() => Ok(Self::Outcome(code)),
+                _ => Err(RequestError::wrong("call", CALL_NAME)),
+            },
             Some("validate") => Code::read(&mut frame).map(Self::Validate),
             Some("capabilities") => Ok(Self::Capabilities),
             _ => Err(frame.unknown_type()),
@@ -95,15 +144,9 @@ impl super::Request for Request {
     fn type_name(&self) -> &'static str {
         match self {
             Self::Execute(_) => "execute",
+            Self::Outcome(_) => "outcome",
             Self::Validate(_) => "validate",
             Self::Capabilities => "capabilities",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Execute(_) => false,
-            Self::Validate(_) | Self::Capabilities => true,
         }
     }
 }
@@ -112,9 +155,26 @@ impl Serialize for Request {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = super::Request::type_name(self);
         match self {
-            Self::Execute(Code { executor, code }) | Self::Validate(Code { executor, code }) => {
+            Self::Execute(Code {
+                executor,
+                code,
+                call: None,
+            })
+            | Self::Validate(Code { executor, code, .. }) => {
                 write_fields!(serializer, "code": code, "executor": executor, "type": name)
             }
+            Self::Execute(Code {
+                executor,
+                code,
+                call,
+            })
+            | Self::Outcome(Code {
+                executor,
+                code,
+                call,
+            }) => write_fields!(
+                serializer, "call": call, "code": code, "executor": executor, "type": name,
+            ),
             Self::Capabilities => write_fields!(serializer, "type": name),
         }
     }

@@ -5,6 +5,7 @@ mod item;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::claims::{self, Claim};
 use super::lenient::Plain;
 use super::response::{failure_variant, write_fields};
 use super::{Failure, Frame, Message, Messages, RequestError};
@@ -59,6 +60,8 @@ pub enum Request {
     Import {
         items: Vec<ImportedItem>,
     },
+    /// Ours: claims on the running of code.
+    Claim(claims::Request),
 }
 
 /// The right to write to a channel: every new owner gets a higher fence.
@@ -108,6 +111,7 @@ pub enum Response {
     Imported {
         items: usize,
     },
+    Claim(Claim),
     Error(Failure),
     Other(Value),
 }
@@ -129,6 +133,8 @@ pub struct FoundMemory {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "mem";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         let Some(name) = frame.type_name() else {
             return Err(frame.unknown_type());
@@ -146,7 +152,7 @@ impl super::Request for Request {
             },
             "hold_channel" => Self::HoldChannel {
                 channel_id: required_channel(&frame)?,
-                owner: short_text(&frame, "owner")?.ok_or(RequestError::wrong("owner", NAME))?,
+                owner: required_name(&frame, "owner")?,
                 fence: frame.integer("fence")?,
             },
             "clear_history" => Self::ClearHistory {
@@ -176,6 +182,7 @@ impl super::Request for Request {
             "import" => Self::Import {
                 items: item::read_all(frame.take("items"))?,
             },
+            name if claims::Request::is_named(name) => Self::Claim(super::Request::read(frame)?),
             _ => return Err(frame.unknown_type()),
         })
     }
@@ -194,6 +201,7 @@ impl super::Request for Request {
             Self::SetSoft { .. } => "set_soft",
             Self::Export => "export",
             Self::Import { .. } => "import",
+            Self::Claim(request) => super::Request::type_name(request),
         }
     }
 
@@ -207,20 +215,10 @@ impl super::Request for Request {
         }
     }
 
-    fn is_repeatable(&self) -> bool {
+    fn call_name(&self) -> Option<&str> {
         match self {
-            Self::GetHistory { .. }
-            | Self::HoldChannel { .. }
-            | Self::ListChannels
-            | Self::SearchHard { .. }
-            | Self::GetSoft
-            | Self::Export => true,
-            Self::AppendHistory { call, .. } | Self::StoreHard { call, .. } => call.is_some(),
-            // Again, these would undo what others did in between.
-            Self::ClearHistory { .. }
-            | Self::DeleteHard { .. }
-            | Self::SetSoft { .. }
-            | Self::Import { .. } => false,
+            Self::AppendHistory { call, .. } | Self::StoreHard { call, .. } => call.as_deref(),
+            _ => None,
         }
     }
 }
@@ -230,7 +228,7 @@ impl super::Request for Request {
 /// Limit: a longer `call` or `owner` is refused.
 const MAX_CALL_NAME_BYTES: usize = 200;
 
-const NAME: &str = "a string of 1 to 200 bytes";
+pub(super) const CALL_NAME: &str = "a string of 1 to 200 bytes";
 
 fn short_text(frame: &Frame, field: &'static str) -> Result<Option<String>, RequestError> {
     match frame.field(field) {
@@ -238,11 +236,16 @@ fn short_text(frame: &Frame, field: &'static str) -> Result<Option<String>, Requ
         Some(Value::String(name)) if (1..=MAX_CALL_NAME_BYTES).contains(&name.len()) => {
             Ok(Some(name.clone()))
         }
-        Some(_) => Err(RequestError::wrong(field, NAME)),
+        Some(_) => Err(RequestError::wrong(field, CALL_NAME)),
     }
 }
 
-fn call(frame: &Frame) -> Result<Option<String>, RequestError> {
+pub(super) fn required_name(frame: &Frame, field: &'static str) -> Result<String, RequestError> {
+    short_text(frame, field)?.ok_or(RequestError::wrong(field, CALL_NAME))
+}
+
+/// Decodes the name of a call.
+pub(super) fn call(frame: &Frame) -> Result<Option<String>, RequestError> {
     short_text(frame, "call")
 }
 
@@ -351,6 +354,7 @@ impl Serialize for Request {
                 write_fields!(serializer, "content": content, "type": name)
             }
             Self::Import { items } => write_fields!(serializer, "items": items, "type": name),
+            Self::Claim(request) => request.serialize(serializer),
             Self::ListChannels | Self::GetSoft | Self::Export => {
                 write_fields!(serializer, "type": name)
             }
@@ -374,6 +378,10 @@ impl super::Response for Response {
                     results: results.into_iter().map(FoundMemory::read).collect(),
                 },
                 _ => Self::Other(frame.into()),
+            },
+            Some("claim") => match Claim::read(&mut frame) {
+                Some(claim) => Self::Claim(claim),
+                None => Self::Other(frame.into()),
             },
             Some("error") => Self::Error(Failure::read(frame)),
             _ => Self::Other(frame.into()),
@@ -421,6 +429,7 @@ impl Serialize for Response {
                 write_fields!(serializer, "done": done, "total": total, "type": "progress")
             }
             Self::Imported { items } => write_fields!(serializer, "items": items, "type": "ok"),
+            Self::Claim(claim) => claim.serialize(serializer),
             Self::Error(failure) => failure.serialize(serializer),
             Self::Other(value) => value.serialize(serializer),
         }

@@ -2,11 +2,15 @@
 
 use serde::Serialize;
 
+use super::repeat::Repeat;
 use super::{Frame, Response};
 
 /// A request to one service.
 pub trait Request: Serialize + Sized + Send + 'static {
     type Response: Response;
+
+    /// The name of the service.
+    const SERVICE: &'static str;
 
     /// Decodes a frame, with the leniency of the original. Unknown fields are ignored.
     fn read(frame: Frame) -> Result<Self, RequestError>;
@@ -18,9 +22,20 @@ pub trait Request: Serialize + Sized + Send + 'static {
         None
     }
 
-    /// Whether a request whose fate is unknown may be sent again, to the same service or another: having
-    /// it handled twice changes nothing more than having it handled once.
-    fn is_repeatable(&self) -> bool;
+    /// The name under which the request is stored once, however often it is sent.
+    fn call_name(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a request whose fate is unknown may be sent again, to the same service or another, as long
+    /// as no frame of its response was used.
+    fn is_repeatable(&self) -> bool {
+        match Repeat::of(Self::SERVICE, self.type_name()) {
+            Repeat::Always | Repeat::BeforeFirstFrame => true,
+            Repeat::Named => self.call_name().is_some(),
+            Repeat::Claimed | Repeat::Never => false,
+        }
+    }
 }
 
 /// Why a frame is not a request; the text is the `message` of the error response.

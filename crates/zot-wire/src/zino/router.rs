@@ -59,6 +59,8 @@ impl Sampling {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "rtr";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         match frame.type_name() {
             Some("capabilities") => Ok(Self::Capabilities),
@@ -75,12 +77,6 @@ impl super::Request for Request {
         match self {
             Self::Capabilities => "capabilities",
             Self::Infer(_) => "infer",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Capabilities | Self::Infer(_) => true,
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum Response {
 impl super::Request for Request {
     type Response = Response;
 
+    const SERVICE: &'static str = "sys";
+
     fn read(mut frame: Frame) -> Result<Self, RequestError> {
         match frame.type_name() {
             Some("get") => Ok(Self::Get),
@@ -46,14 +48,6 @@ impl super::Request for Request {
             Self::Get => "get",
             Self::Reload => "reload",
             Self::SetSoftMemory { .. } => "set_soft_memory",
-        }
-    }
-
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::Get | Self::Reload => true,
-            // Again, it would undo what another caller has set in between.
-            Self::SetSoftMemory { .. } => false,
         }
     }
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::claims::Claim;
 use super::executor::{Code, ExecutionResult, ExecutorEntry, Seconds};
 use super::memory::{ChannelEntry, ExportedItem, FoundMemory, ImportedItem};
 use super::router::{Inference, Sampling};
@@ -233,6 +234,7 @@ fn executor_frames() {
     let code = Code {
         executor: "bash".to_owned(),
         code: "true".to_owned(),
+        ..Code::default()
     };
     request(
         Request::Execute(code.clone()),
@@ -540,4 +542,103 @@ fn the_last_field_with_a_name_wins() {
         ..Inference::default()
     };
     assert_eq!(request, Ok(router::Request::Infer(expected)));
+}
+
+#[test]
+fn named_execution_frames() {
+    use executor::Request;
+    let code = |call: Option<&str>| Code {
+        executor: "bash".to_owned(),
+        code: "true".to_owned(),
+        call: call.map(str::to_owned),
+    };
+    request(
+        Request::Execute(code(Some("1"))),
+        r#"{"call":"1","code":"true","executor":"bash","type":"execute"}"#,
+    );
+    request(
+        Request::Outcome(code(Some("1"))),
+        r#"{"call":"1","code":"true","executor":"bash","type":"outcome"}"#,
+    );
+    for call in [json!(null), json!(""), json!(7), json!("x".repeat(201))] {
+        let outcome = json!({ "type": "outcome", "call": call });
+        rejected::<Request>(outcome, "call must be a string of 1 to 200 bytes");
+    }
+}
+
+#[test]
+fn claim_frames() {
+    use claims::{Request, Response};
+    let (call, owner) = (|| "1".to_owned(), || "me".to_owned());
+    let result = || ExecutionResult {
+        exit_code: 2,
+        stdout: "out".to_owned(),
+        stderr: "err".to_owned(),
+    };
+    let finish = |result| Request::Finish {
+        call: call(),
+        owner: owner(),
+        result,
+    };
+    for (claim, expected) in [
+        (
+            Request::Take {
+                call: call(),
+                owner: owner(),
+            },
+            r#"{"call":"1","owner":"me","type":"claim"}"#,
+        ),
+        (
+            Request::Renew {
+                call: call(),
+                owner: owner(),
+            },
+            r#"{"call":"1","owner":"me","type":"renew_claim"}"#,
+        ),
+        (
+            finish(None),
+            r#"{"call":"1","owner":"me","type":"finish_claim"}"#,
+        ),
+        (
+            finish(Some(result())),
+            r#"{"call":"1","owner":"me","result":{"exit_code":2,"stderr":"err","stdout":"out"},"type":"finish_claim"}"#,
+        ),
+    ] {
+        request(claim.clone(), expected);
+        request(memory::Request::Claim(claim), expected);
+    }
+    for (claim, expected) in [
+        (Claim::Taken, r#"{"state":"taken","type":"claim"}"#),
+        (Claim::Running, r#"{"state":"running","type":"claim"}"#),
+        (
+            Claim::Interrupted,
+            r#"{"state":"interrupted","type":"claim"}"#,
+        ),
+        (Claim::Unshared, r#"{"state":"unshared","type":"claim"}"#),
+        (
+            Claim::Finished(result()),
+            r#"{"result":{"exit_code":2,"stderr":"err","stdout":"out"},"state":"finished","type":"claim"}"#,
+        ),
+    ] {
+        response(Response::Claim(claim.clone()), expected);
+        response(memory::Response::Claim(claim), expected);
+    }
+    response(Response::Done, r#"{"type":"ok"}"#);
+    response(Response::error("no"), r#"{"message":"no","type":"error"}"#);
+    response(
+        Response::Other(json!({ "type": "claim", "state": "later" })),
+        r#"{"state":"later","type":"claim"}"#,
+    );
+    rejected::<Request>(
+        json!({ "type": "claim", "owner": "me" }),
+        "call must be a string of 1 to 200 bytes",
+    );
+    rejected::<Request>(
+        json!({ "type": "claim", "call": "1" }),
+        "owner must be a string of 1 to 200 bytes",
+    );
+    rejected::<Request>(
+        json!({ "type": "get_soft" }),
+        "Unknown message type: get_soft",
+    );
 }

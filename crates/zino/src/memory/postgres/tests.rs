@@ -1,3 +1,4 @@
+mod claims;
 mod directories;
 mod holds;
 mod outages;

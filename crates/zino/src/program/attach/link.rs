@@ -10,7 +10,7 @@ use zot_conversation::BoxFuture;
 use zot_wire::{Line, LineDecoder};
 
 use crate::agents::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
-use crate::bus::{Bus, BusCallError, BusFailure, DuplexReceiver, DuplexSender, Refusal};
+use crate::bus::{Bus, BusCallError, BusFailure, DuplexReceiver, DuplexSender};
 use crate::peer::{CallError, Unreachable};
 
 /// How long to wait before a session is asked for again.
@@ -282,12 +282,7 @@ fn call_failed(error: &CallError) -> OpenFailure {
         CallError::Unreachable(Unreachable::Bus(BusCallError { failure, .. })) => Some(failure),
         _ => None,
     };
-    let is_final = matches!(
-        failure,
-        Some(
-            BusFailure::Forbidden(_) | BusFailure::Refused(Refusal::TooLong | Refusal::NotAllowed)
-        )
-    );
+    let is_final = matches!(failure, Some(BusFailure::Forbidden(_)));
     OpenFailure {
         code: "unavailable".to_owned(),
         message: error.to_string(),

@@ -3,6 +3,8 @@
 use glasspane::{AgentHandle, Attached, Detached, Event, Hub, Kind};
 use serde_json::json;
 
+use crate::metrics::Load;
+
 /// The tool that a busy one runs.
 const LOAD: &str = "load";
 
@@ -12,13 +14,6 @@ pub(super) struct Card {
     load: Load,
     text: String,
     is_busy: bool,
-}
-
-/// How many requests are handled, of how many at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Load {
-    pub(super) in_flight: usize,
-    pub(super) capacity: usize,
 }
 
 impl Card {
@@ -32,7 +27,10 @@ impl Card {
         handle.event(Event::new(Kind::AgentStart));
         Self {
             handle,
-            load: Load::default(),
+            load: Load {
+                in_flight: 0,
+                capacity: 0,
+            },
             text: String::new(),
             is_busy: false,
         }

@@ -8,12 +8,11 @@ use glasspane::source::{Finding, SourceKind};
 use glasspane::{Attached, Detached, Event, Hub};
 use tokio::time::Instant;
 
-use super::card::{Card, Load};
+use super::card::Card;
+use crate::agents::{SESSION_EVENTS, SessionLine};
 use crate::bus::Instance;
 use crate::daemon::{CHANNEL_EVENTS, TurnEvent};
-
-/// The kind of events that sessions of agents publish: lines of `zot rpc`.
-const SESSION_EVENTS: &str = "session";
+use crate::metrics::Load;
 
 /// How long an instance counts as there after it has last announced itself, which it does every second.
 ///
@@ -57,6 +56,8 @@ enum Subject {
 struct Followed {
     feed: Feed,
     heard: Instant,
+    /// The instance of the worker that runs the session.
+    worker: Option<String>,
 }
 
 impl Fleet {
@@ -123,6 +124,7 @@ impl Fleet {
             }
             if has_lost_any && node.services.is_empty() {
                 node.card.lose(&absence());
+                self.lose_worker(&id);
                 continue;
             }
             if has_lost_any {
@@ -150,7 +152,7 @@ impl Fleet {
             None => Subject::Turn(event.turn),
         };
         let is_over = event.frame.as_ref().is_none_or(is_last);
-        let feed = self.follow(subject.clone());
+        let feed = &mut self.follow(subject.clone()).feed;
         match event.frame {
             Some(frame) => feed.feed(format!("{frame}\n").as_bytes()),
             None => feed.report_finding(Finding::Event(Event::aborted())),
@@ -161,15 +163,38 @@ impl Fleet {
     }
 
     fn see_session(&mut self, session: &str, line: &[u8]) {
-        let feed = self.follow(Subject::Session(session.to_owned()));
-        feed.feed(line);
-        if !line.ends_with(b"\n") {
-            feed.feed(b"\n");
+        let hub = self.hub.clone();
+        let subject = Subject::Session(session.to_owned());
+        let known = self.follow(subject);
+        match serde_json::from_slice(line) {
+            Ok(SessionLine::Opened { profile, worker }) => {
+                let notice = format!("opened by worker {worker}, profile {profile}");
+                known.note(&notice);
+                known.worker = Some(worker);
+            }
+            Ok(SessionLine::Closed) => {
+                known.worker = None;
+                known.interrupt(&hub, "closed");
+            }
+            // A line of zot.
+            Err(_) => {
+                known.feed.feed(line);
+                known.feed.feed(b"\n");
+            }
+        }
+    }
+
+    /// Shows that what the sessions of a worker were doing has broken off.
+    fn lose_worker(&mut self, worker: &str) {
+        let lost = self.followed.values_mut();
+        for session in lost.filter(|known| known.worker.as_deref() == Some(worker)) {
+            session.worker = None;
+            session.interrupt(&self.hub, "its worker is gone");
         }
     }
 
     /// Returns what reads the lines about a subject, which is an agent of its own.
-    fn follow(&mut self, subject: Subject) -> &mut Feed {
+    fn follow(&mut self, subject: Subject) -> &mut Followed {
         if self.followed.len() >= MAX_FOLLOWED && !self.followed.contains_key(&subject) {
             let silent = self.followed.iter().min_by_key(|(_, known)| known.heard);
             if let Some(silent) = silent.map(|(subject, _)| subject.clone()) {
@@ -187,10 +212,11 @@ impl Fleet {
             Followed {
                 feed,
                 heard: Instant::now(),
+                worker: None,
             }
         });
         known.heard = Instant::now();
-        &mut known.feed
+        known
     }
 
     fn leave(&mut self, subject: &Subject, reason: &str) {
@@ -214,6 +240,23 @@ impl Fleet {
         }
         if let Some(node) = self.nodes.remove(&instance.instance) {
             node.card.end();
+            self.lose_worker(&instance.instance);
+        }
+    }
+}
+
+impl Followed {
+    fn note(&mut self, message: &str) {
+        self.feed
+            .report_finding(Finding::Event(Event::notice(message)));
+    }
+
+    /// Shows that what was going on has broken off.
+    fn interrupt(&mut self, hub: &Hub, reason: &str) {
+        self.note(reason);
+        let state = self.feed.id().and_then(|id| hub.agent(id));
+        if state.is_some_and(|state| state.status.is_working()) {
+            self.feed.report_finding(Finding::Event(Event::aborted()));
         }
     }
 }

@@ -211,6 +211,52 @@ async fn a_session_is_read_like_zot_rpc() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_is_interrupted_when_its_worker_is_gone() {
+    let mut watched = Watched::new();
+    watched.announce(instance("agent.coder", 2));
+    let opened = json!({"type": "session_opened", "profile": "coder", "worker": "1f2e"});
+    for session in ["busy", "over", "closed"] {
+        watched.event("session", session, &opened);
+        watched.event(
+            "session",
+            session,
+            &json!({"type": "turn_start", "step": 1}),
+        );
+    }
+    watched.event(
+        "session",
+        "over",
+        &json!({"type": "turn_end", "stop": "end"}),
+    );
+    watched.event("session", "over", &json!({"type": "done"}));
+    watched.event("session", "closed", &json!({"type": "session_closed"}));
+    let status = |watched: &Watched, name: &str| watched.agent(&format!("session {name}")).status;
+    assert_eq!(status(&watched, "busy"), Status::Thinking);
+    assert_eq!(status(&watched, "closed"), Status::Interrupted);
+    advance(Duration::from_secs(4)).await;
+    watched.fleet.note_absences();
+    assert_eq!(status(&watched, "busy"), Status::Interrupted);
+    assert_eq!(status(&watched, "over"), Status::Done);
+    // Another worker goes on with it.
+    watched.event(
+        "session",
+        "busy",
+        &json!({"type": "session_opened", "profile": "coder", "worker": "2"}),
+    );
+    watched.event(
+        "session",
+        "busy",
+        &json!({"type": "user_message", "text": "go on"}),
+    );
+    watched.event("session", "busy", &json!({"type": "turn_start", "step": 1}));
+    assert_eq!(status(&watched, "busy"), Status::Thinking);
+    assert_eq!(
+        watched.agent("session busy").violations,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_not_understood_is_ignored_and_records_are_lines() {
     let mut watched = Watched::new();
     let mut records = watched.hub.subscribe(0);

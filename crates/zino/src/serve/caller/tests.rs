@@ -69,3 +69,26 @@ fn allow_replaces_the_table() {
         Some("web.default.zino may not call mem: [allow] mem is empty")
     );
 }
+
+#[test]
+fn exc_may_claim_at_mem_and_nothing_else() {
+    let executor = &["exc.default.zino"][..];
+    let memory = ServiceKind::Memory;
+    assert_eq!(refusal("", memory, executor, Purpose::Claim), None);
+    assert_eq!(
+        refusal("allow.mem = []\n", memory, executor, Purpose::Claim),
+        None
+    );
+    assert!(refusal("", memory, executor, Purpose::Work).is_some());
+    for (service, names) in [
+        (ServiceKind::Context, executor),
+        (memory, &["exc.prod.zino"]),
+        (memory, &["agr.default.zino"]),
+    ] {
+        assert!(refusal("", service, names, Purpose::Claim).is_some());
+    }
+    let purpose = |text: &str| Purpose::of(&Frame::parse(text.as_bytes()).unwrap());
+    assert_eq!(purpose(r#"{"type":"renew_claim"}"#), Purpose::Claim);
+    assert_eq!(purpose(r#"{"type":"get_soft"}"#), Purpose::Work);
+    assert_eq!(purpose(r#"{"type":"ping"}"#), Purpose::Probe);
+}

@@ -170,8 +170,17 @@ pub(super) fn validate(code: &str) -> Request {
     request("validate", code)
 }
 
+/// A request to run code, which is never repeated.
+pub(super) fn request_for(executor: &str, code: &str) -> Request {
+    read(&[("type", "execute"), ("executor", executor), ("code", code)])
+}
+
 fn request(kind: &str, code: &str) -> Request {
-    let fields = HashMap::from([("type", kind), ("code", code)]);
+    read(&[("type", kind), ("code", code)])
+}
+
+fn read(fields: &[(&str, &str)]) -> Request {
+    let fields: HashMap<_, _> = fields.iter().copied().collect();
     let text = serde_json::to_vec(&fields).unwrap();
     Request::read(Frame::parse(&text).unwrap()).unwrap()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 type Labels = BTreeMap<String, String>;
 
-pub(super) struct Scrape {
+pub(crate) struct Scrape {
     samples: BTreeMap<(String, Labels), f64>,
 }
 
@@ -15,7 +15,7 @@ struct Family {
 }
 
 impl Scrape {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line must end");
         let mut families: Vec<Family> = Vec::new();
         let mut help = None;
@@ -56,7 +56,7 @@ impl Scrape {
         scrape
     }
 
-    pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+    pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let key = (name.to_owned(), labels.iter().map(owned).collect());
         *self
@@ -66,7 +66,7 @@ impl Scrape {
     }
 
     /// All values of a label, in order.
-    pub(super) fn labels(&self, name: &str, label: &str) -> Vec<String> {
+    pub(crate) fn labels(&self, name: &str, label: &str) -> Vec<String> {
         let of_name = self.samples.keys().filter(|(known, _)| known == name);
         of_name.map(|(_, labels)| labels[label].clone()).collect()
     }

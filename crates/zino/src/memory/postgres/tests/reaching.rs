@@ -35,9 +35,9 @@ async fn tables_of_another_version_are_not_used() {
     let mem = start(&config);
     ask(&mem, json!({ "type": "get_soft" })).await;
     let first = store.migrate().await.unwrap();
-    assert_eq!((first.from, first.to), (0, 1));
+    assert_eq!((first.from, first.to), (0, 2));
     let second = store.migrate().await.unwrap();
-    assert_eq!((second.from, second.to), (1, 1));
+    assert_eq!((second.from, second.to), (2, 2));
     // A service that was running needs no help.
     let response = ask(&mem, json!({ "type": "get_soft" })).await;
     assert_eq!(response["content"], "");
@@ -46,7 +46,7 @@ async fn tables_of_another_version_are_not_used() {
     postgres.sql(&database_of_test.name, newer);
     let message = refusal(&config).await;
     assert!(
-        message.contains("version 7, this zino knows 1"),
+        message.contains("version 7, this zino knows 2"),
         "{message}"
     );
     assert!(message.ends_with("install a newer zino"), "{message}");
@@ -71,7 +71,7 @@ async fn two_processes_may_migrate_at_the_same_time() {
     let config = config(&postgres.database().url);
     let (first, second) = (database(&config), database(&config));
     let (first, second) = tokio::join!(first.migrate(), second.migrate());
-    assert_eq!(first.unwrap().from + second.unwrap().from, 1);
+    assert_eq!(first.unwrap().from + second.unwrap().from, 2);
 }
 
 #[tokio::test]
