@@ -19,10 +19,18 @@ use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
 
 use command::{IfLost, Pending};
 use progress::{Answer, Progress, type_of};
-use settings::Settings;
+use settings::{Repetition, Settings};
 
 /// The code of responses and errors when the worker is gone.
 const WORKER_LOST: &str = "worker_lost";
+
+/// The code of responses to commands that a worker without the client's settings must not carry out.
+const SETTING_REFUSED: &str = "setting_refused";
+
+/// How many workers may be lost before a command fails: it may be what kills them.
+///
+/// Limit: a command without a response fails when as many workers were lost since it was sent.
+const MAX_LOSSES: u32 = 2;
 
 const OUTCOME_UNKNOWN: &str = "whether it carried the command out is unknown";
 
@@ -50,6 +58,8 @@ pub struct Attachment {
     pending_bytes: usize,
     settings: Settings,
     progress: Progress,
+    /// Whether a worker has accepted what the client set before its first command.
+    is_begun: bool,
     /// The id of our own question what was recorded, while the commands wait for the answer.
     question: Option<RequestId>,
     to_client: Vec<u8>,
@@ -74,9 +84,7 @@ impl Attachment {
         let pending = Pending::new(line);
         self.pending_bytes += pending.line.len();
         self.pending.push_back(pending);
-        if self.is_open && self.question.is_none() {
-            self.send_pending();
-        }
+        self.send_pending();
     }
 
     /// Refuses a line of the client that was too long to be read.
@@ -100,16 +108,26 @@ impl Attachment {
         self.pending.is_empty() && !self.progress.is_running()
     }
 
-    /// A worker has opened the session: it gets the settings, and then the commands that wait.
+    /// Returns whether commands wait although the session is open.
+    pub fn holds_commands(&self) -> bool {
+        self.settings.is_repeating() || self.pending.back().is_some_and(|pending| !pending.is_sent)
+    }
+
+    /// Returns why a worker refused what the client had set before its first command.
+    pub fn refused_argument(&self) -> Option<String> {
+        let (name, problem) = self.settings.refused().filter(|_| !self.is_begun)?;
+        Some(format!("{name}: {problem}"))
+    }
+
+    /// A worker has opened the session: it gets the settings, and once it has accepted them the commands
+    /// that wait.
     pub fn opened(&mut self) {
         self.is_open = true;
         self.settings.repeat(&mut self.to_worker);
         if self.pending.iter().any(|pending| pending.is_doubtful) {
             self.question = recorded::ask(&mut self.to_worker);
         }
-        if self.question.is_none() {
-            self.send_pending();
-        }
+        self.send_pending();
     }
 
     /// No worker opened the session: the commands that wait are refused.
@@ -133,18 +151,39 @@ impl Attachment {
                 self.send_pending();
                 return;
             }
-            if let Some(problem) = self.settings.take_repeated(&answer) {
-                if let Some(message) = problem {
-                    self.notify(message);
-                }
+            let repetition = self.settings.take_repeated(&answer, &mut self.to_worker);
+            if let Some(repetition) = repetition {
+                self.repeated(&repetition);
                 return;
             }
+            self.pass_on(line);
             self.answered(&answer);
         } else {
             self.progress.observe(kind, line);
+            self.pass_on(line);
         }
+    }
+
+    fn pass_on(&mut self, line: &[u8]) {
         self.to_client.extend_from_slice(line);
         self.to_client.push(b'\n');
+    }
+
+    fn repeated(&mut self, repetition: &Repetition) {
+        if let Repetition::Refused = repetition
+            && self.is_begun
+            && let Some(problem) = self.setting_problem()
+        {
+            self.notify(problem);
+        }
+        self.send_pending();
+    }
+
+    fn setting_problem(&self) -> Option<String> {
+        let (name, problem) = self.settings.refused()?;
+        Some(format!(
+            "the worker that runs this session now refused {name}: {problem}"
+        ))
     }
 
     /// The connection to the worker is over.
@@ -152,7 +191,7 @@ impl Attachment {
         self.is_open = false;
         self.to_worker.clear();
         self.question = None;
-        self.settings.forget_repeated();
+        self.settings.forget_worker();
         match end {
             LinkEnd::Finished => {
                 for event in self.progress.finished() {
@@ -176,12 +215,52 @@ impl Attachment {
         std::mem::take(&mut self.to_worker)
     }
 
+    /// Sends the commands that wait, unless the worker is still to be prepared for them.
     fn send_pending(&mut self) {
-        for pending in self.pending.iter_mut().filter(|pending| !pending.is_sent) {
+        if !self.is_open || self.question.is_some() || self.settings.is_repeating() {
+            return;
+        }
+        if let Some(problem) = self.setting_problem() {
+            if !self.is_begun {
+                return;
+            }
+            self.refuse_work(&problem);
+        }
+        self.is_begun = true;
+        let unsent = self.pending.partition_point(|pending| pending.is_sent);
+        for pending in self.pending.range_mut(unsent..) {
+            if pending.begins_work && self.settings.refused().is_some() {
+                // Until it is known whether what the client has set instead is accepted.
+                break;
+            }
             pending.is_sent = true;
             self.to_worker.extend_from_slice(&pending.line);
             self.to_worker.push(b'\n');
         }
+    }
+
+    /// Refuses what must not run without, say, a restriction of its tools, unless the client has sent that
+    /// again.
+    fn refuse_work(&mut self, problem: &str) {
+        let name = self.settings.refused().map_or("", |(name, _)| name);
+        let problem = format!("{problem}; send {name} again");
+        for pending in std::mem::take(&mut self.pending) {
+            if pending.is_sent || !pending.begins_work || self.is_replacing_setting() {
+                self.pending.push_back(pending);
+            } else {
+                self.pending_bytes -= pending.line.len();
+                self.fail(&pending, SETTING_REFUSED, &problem);
+            }
+        }
+    }
+
+    /// Returns whether a setting is on its way in place of one that the worker does not accept.
+    fn is_replacing_setting(&self) -> bool {
+        let mut settings = self
+            .pending
+            .iter()
+            .filter_map(|pending| pending.setting.as_ref());
+        settings.any(|setting| self.settings.is_replacement(setting))
     }
 
     fn answered(&mut self, answer: &Answer) {
@@ -199,6 +278,9 @@ impl Attachment {
                 self.settings.keep(setting);
             }
         }
+        if self.pending.back().is_some_and(|pending| !pending.is_sent) {
+            self.send_pending();
+        }
     }
 
     fn lose(&mut self, reason: &str) {
@@ -207,9 +289,11 @@ impl Attachment {
         }
         let problem = format!("the worker was lost ({reason}); {OUTCOME_UNKNOWN}");
         for mut pending in std::mem::take(&mut self.pending) {
+            pending.losses += 1;
+            let may_wait = pending.losses < MAX_LOSSES;
             match pending.if_lost {
-                _ if !pending.is_sent => self.pending.push_back(pending),
-                IfLost::Repeat | IfLost::RepeatUnlessRecorded => {
+                _ if !pending.is_sent && may_wait => self.pending.push_back(pending),
+                IfLost::Repeat | IfLost::RepeatUnlessRecorded if may_wait => {
                     pending.is_doubtful = pending.if_lost == IfLost::RepeatUnlessRecorded;
                     pending.is_sent = false;
                     self.pending.push_back(pending);
@@ -218,7 +302,7 @@ impl Attachment {
                     let response = Response::acknowledged(pending.id.clone(), &pending.command);
                     self.tell(&response);
                 }
-                IfLost::Fail => self.fail(&pending, WORKER_LOST, &problem),
+                _ => self.fail(&pending, WORKER_LOST, &problem),
             }
         }
         self.pending_bytes = self.pending.iter().map(|pending| pending.line.len()).sum();

@@ -55,8 +55,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Asks the server to end once nothing runs: every command that it read is then answered, and no
-    /// other was read.
+    /// Asks the server to end once nothing runs: every command that has no response by then was not begun.
     pub fn when_idle(&self) {
         self.finish.cancel();
     }

@@ -153,7 +153,10 @@ impl Server {
                     return Ok(exit);
                 }
             }
-            self.start_next()?;
+            // What has not begun goes to the next server: without a response, its client sends it there.
+            if !ending.is_finishing() {
+                self.start_next()?;
+            }
             if input.has_ended() {
                 if self.running.is_none() && self.replies.is_empty() {
                     return Ok(Exit::Finished);
@@ -247,9 +250,9 @@ impl Server {
         }
     }
 
-    /// Returns whether every command so far was answered and nothing runs.
+    /// Returns whether every command so far was answered, except those in the queue, and nothing runs.
     fn is_idle(&self) -> bool {
-        self.running.is_none() && self.queue.is_empty() && self.replies.is_empty()
+        self.running.is_none() && self.replies.is_empty()
     }
 
     fn work_ended(&mut self) {
@@ -380,7 +383,7 @@ impl Server {
             self.runtime.cancel();
             self.replies.abandon();
             let ending = async {
-                self.read_to_end().await;
+                self.read_to_end(exit).await;
                 self.close_extensions().await;
             };
             let _ = timeout(SIGNAL_GRACE, ending).await;
@@ -423,13 +426,29 @@ impl Server {
     }
 
     /// Forwards the remaining events of the running job.
-    async fn read_to_end(&mut self) {
+    async fn read_to_end(&mut self, exit: Exit) {
         if let Some(mut stream) = self.running.take() {
             while let Some(event) = stream.next().await {
                 // Only a bug in serialisation can fail here, and the server ends anyway.
+                if exit == Exit::Stopped && matches!(event, AgentEvent::Done) {
+                    let _ = self.send(stopped_by_worker());
+                }
                 let _ = self.report(event);
             }
         }
+    }
+}
+
+/// Returns the event by which a client knows that its prompt was not finished, although it did not abort
+/// it.
+fn stopped_by_worker() -> Event {
+    Event::Error {
+        message: "the worker was stopped before the prompt was done; what it recorded is kept"
+            .to_owned(),
+        code: Some("worker_lost".to_owned()),
+        retry_after_ms: None,
+        provider: None,
+        alternatives: Vec::new(),
     }
 }
 

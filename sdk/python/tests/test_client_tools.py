@@ -152,6 +152,22 @@ class Tools(ScriptedTest):
         self.assertLess(time.monotonic() - begun, 5)
         self.assertEqual(self.left_behind(), [])
 
+    def test_sessions_on_workers_have_no_tools_of_this_process(self):
+        def weather() -> str:
+            """The weather."""
+            return "sunny"
+
+        for program in ("zino", "/opt/bin/zino-attach"):
+            with self.assertRaisesRegex(zot.StartFailed, "cannot be tools"):
+                zot.Client(program=program, tools=[weather])
+            client = zot.Client(program=program, extensions=["guard"])
+            with self.assertRaisesRegex(zot.StartFailed, "cannot be tools"):
+                client.tool(weather)
+            # What the user demands is passed on, for zino to refuse it; what nobody needs is not.
+            arguments = client._options.arguments("/private")
+            self.assertEqual(arguments, ["rpc", "--ext", os.path.abspath("guard")])
+        self.assertIn("/private", zot.Client(program="zot")._options.arguments("/private"))
+
     def test_the_directory_and_the_socket_are_private(self):
         with zot.Client(**self.options(tools=[noop])) as client:
             (name,) = self.left_behind()

@@ -134,11 +134,19 @@ class ClientBase(Generic[Approve]):
         self._hello: Optional[Hello] = None
         self._tools = Tools(self._set_up())
         for function in tools:
-            self._tools.add(function)
+            self._add_tool(function)
 
     def _set_up(self) -> Spawn:
         """Creates what only this kind of client needs; returns the function that runs coroutines of tools."""
         raise NotImplementedError
+
+    def _add_tool(self, function: Callable[..., Any], *details: Any) -> None:
+        if self._options.runs_elsewhere:
+            raise StartFailed(
+                "functions of this program cannot be tools of a session on a worker of zino: "
+                "start zot here, or add an extension to the worker's profile"
+            )
+        self._tools.add(function, *details)
 
     @overload
     def tool(self, function: Function) -> Function: ...
@@ -160,11 +168,11 @@ class ClientBase(Generic[Approve]):
         arguments as one dict. An exception becomes an error that the model reads. zot waits 60 s. A tool
         added while the client runs takes effect with the next prompt, before which zot reloads its extensions."""
         if function is not None:
-            self._tools.add(function)
+            self._add_tool(function)
             return function
 
         def register(function: Function) -> Function:
-            self._tools.add(function, name, description, schema)
+            self._add_tool(function, name, description, schema)
             return function
 
         return register

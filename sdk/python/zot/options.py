@@ -92,6 +92,11 @@ class Options:
     def token(self) -> Optional[str]:
         return self.environment().get(TOKEN_VARIABLE) or None
 
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the program is `zino`, whose sessions and extensions run on workers."""
+        return os.path.basename(os.fspath(self.program or "")).startswith("zino")
+
     def arguments(self, private_extension: str) -> List[str]:
         arguments = ["rpc"]
         plain: Dict[str, object] = {
@@ -132,7 +137,8 @@ class Options:
                 arguments.append(flag)
         if not self.installed_extensions:
             arguments.append("--no-ext")
-        for directory in [*self.extensions, private_extension]:
+        private = [] if self.runs_elsewhere else [private_extension]
+        for directory in [*self.extensions, *private]:
             arguments += ["--ext", os.path.abspath(directory)]
         return [*arguments, *self.args]
 

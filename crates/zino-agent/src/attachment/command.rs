@@ -7,6 +7,9 @@ use zot_wire::rpc::{
 
 use super::progress::Answer;
 
+/// The code of a command that this version does not know.
+const UNKNOWN_COMMAND: &str = "unknown_command";
+
 /// A command that has no response yet.
 pub(super) struct Pending {
     pub(super) id: Option<RequestId>,
@@ -21,6 +24,10 @@ pub(super) struct Pending {
     pub(super) steering: Option<Vec<ContentBlock>>,
     /// Whether a worker that was lost may have begun it.
     pub(super) is_doubtful: bool,
+    /// Whether the model or a tool may run because of it.
+    pub(super) begins_work: bool,
+    /// How many workers were lost since the client sent it.
+    pub(super) losses: u32,
     prompt: Option<PromptText>,
 }
 
@@ -46,12 +53,20 @@ pub(super) enum IfLost {
 
 impl Pending {
     pub(super) fn new(line: &[u8]) -> Self {
-        let (id, command, parsed) = match CommandFrame::parse(line) {
-            Ok(CommandFrame { id, command }) => (id, command.name().to_owned(), Some(command)),
-            // The worker refuses it in these words.
-            Err(rejected) => (rejected.id, rejected.command, None),
+        let (id, command, parsed, if_lost) = match CommandFrame::parse(line) {
+            Ok(CommandFrame { id, command }) => {
+                let if_lost = if_lost(&command);
+                (id, command.name().to_owned(), Some(command), if_lost)
+            }
+            // The worker refuses it in these words, unless it is newer and knows the command.
+            Err(rejected) => {
+                let if_lost = match rejected.code {
+                    UNKNOWN_COMMAND => IfLost::Fail,
+                    _ => IfLost::Repeat,
+                };
+                (rejected.id, rejected.command, None, if_lost)
+            }
         };
-        let if_lost = parsed.as_ref().map_or(IfLost::Repeat, if_lost);
         let steering = match &parsed {
             Some(Command::Steer(SteerCommand {
                 message, images, ..
@@ -77,6 +92,8 @@ impl Pending {
             line: line.to_vec(),
             is_sent: false,
             is_doubtful: false,
+            begins_work: parsed.as_ref().is_some_and(begins_work),
+            losses: 0,
             prompt,
             if_lost,
             setting: parsed.filter(is_setting),
@@ -94,6 +111,13 @@ impl Pending {
     pub(super) fn is_answered_by(&self, answer: &Answer) -> bool {
         self.command == answer.command && self.id == answer.id
     }
+}
+
+fn begins_work(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Prompt(_) | Command::Compact | Command::InvokeCommand { .. }
+    )
 }
 
 fn is_setting(command: &Command) -> bool {
@@ -122,16 +146,16 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::SetModel { .. }
         | Command::SetReasoning { .. }
         | Command::SetTools { .. }
-        | Command::SetSystemPrompt { .. }
-        | Command::Clear
-        | Command::SetMessages { append: false, .. } => IfLost::Repeat,
+        | Command::SetSystemPrompt { .. } => IfLost::Repeat,
         Command::Abort => IfLost::Acknowledge,
         Command::Prompt(prompt) if !prompt.message.is_empty() => IfLost::RepeatUnlessRecorded,
         Command::Prompt(_)
         | Command::Compact
         | Command::Steer(_)
         | Command::Confirm(_)
-        | Command::SetMessages { append: true, .. }
+        // Repeated, these would remove what later commands have recorded.
+        | Command::Clear
+        | Command::SetMessages { .. }
         | Command::InvokeCommand { .. }
         | Command::ReloadExt
         | Command::PanelKey { .. }

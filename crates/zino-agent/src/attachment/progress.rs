@@ -16,6 +16,8 @@ pub(super) struct Answer {
     pub(super) success: bool,
     #[serde(default)]
     pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) code: Option<String>,
     #[serde(skip)]
     data: AnswerData,
 }

@@ -1,5 +1,7 @@
 use serde_json::{Value, json};
 
+use zot_wire::rpc::Command;
+
 use super::{Attachment, LinkEnd};
 
 /// A client and whatever worker it has, seen from both ends.
@@ -157,19 +159,20 @@ fn settings_are_repeated_and_their_responses_kept_from_the_client() {
         "set_tools",
         "set_system_prompt",
         "set_reasoning",
-        "ping",
     ];
     assert_eq!(types(&sent), expected);
     assert_eq!(sent[0]["capabilities"], json!(["confirm"]));
     assert_eq!(sent[2]["model"], "second");
     assert_eq!(sent[3]["tools"], json!([]));
-    for command in &sent[..6] {
+    for command in &sent {
+        assert_eq!(ends.at_worker(), Vec::<Value>::new(), "the ping waits");
         let response = format!(
             r#"{{"type":"response","id":{},"command":{},"success":true,"data":{{}}}}"#,
             command["id"], command["type"]
         );
         assert!(ends.worker(&response).is_empty());
     }
+    assert_eq!(types(&ends.at_worker()), ["ping"]);
     assert_eq!(ends.succeed(9, "ping", &json!({"pong": true})).len(), 1);
 }
 
@@ -403,11 +406,153 @@ fn a_lost_prompt_fails_when_nobody_knows_what_was_recorded() {
 }
 
 #[test]
-fn a_prompt_stays_in_doubt_when_the_next_worker_is_lost_as_well() {
+fn a_command_that_two_workers_did_not_survive_fails() {
+    for (command, asked) in [
+        (
+            json!({"id": 1, "type": "prompt", "message": "m"}),
+            "get_messages",
+        ),
+        (json!({"id": 1, "type": "get_state"}), "get_state"),
+    ] {
+        let mut ends = Ends::open();
+        ends.client(&command);
+        assert!(ends.lose().is_empty());
+        assert_eq!(types(&ends.reopen()), [asked]);
+        let told = ends.lose();
+        assert_eq!(told[0]["code"], "worker_lost", "{told:?}");
+        assert!(!ends.0.wants_worker());
+    }
+}
+
+#[test]
+fn commands_that_could_destroy_or_are_unknown_are_not_repeated() {
+    for command in [
+        json!({"id": 1, "type": "clear"}),
+        json!({"id": 1, "type": "set_messages", "messages": []}),
+        json!({"id": 1, "type": "of_the_future"}),
+    ] {
+        let mut ends = Ends::open();
+        ends.client(&command);
+        let told = ends.lose();
+        assert_eq!(told.len(), 1, "{command}");
+        assert_eq!(told[0]["code"], "worker_lost", "{told:?}");
+        assert!(!ends.0.wants_worker());
+    }
+    // The next worker refuses it as well.
     let mut ends = Ends::open();
-    ends.client(&json!({"id": 1, "type": "prompt", "message": "m"}));
-    ends.lose();
-    assert_eq!(types(&ends.reopen()), ["get_messages"]);
+    ends.0.command(b"no command");
     assert!(ends.lose().is_empty());
-    assert_eq!(types(&ends.reopen()), ["get_messages"]);
+    assert!(ends.0.wants_worker());
+}
+
+impl Ends {
+    /// A client whose choice of tools was accepted by a worker that is gone.
+    fn with_tools() -> Self {
+        let mut ends = Self::open();
+        ends.client(&json!({"id": 1, "type": "set_tools", "tools": ["read", "greet"]}));
+        ends.succeed(1, "set_tools", &json!({}));
+        ends.finish();
+        ends
+    }
+
+    fn refuse(&mut self, command: &Value, code: &str) -> Vec<Value> {
+        self.worker(&format!(
+            r#"{{"type":"response","id":{},"command":{},"success":false,"error":"no","code":"{code}"}}"#,
+            command["id"], command["type"]
+        ))
+    }
+
+    fn accept(&mut self, command: &Value) -> Vec<Value> {
+        self.worker(&format!(
+            r#"{{"type":"response","id":{},"command":{},"success":true,"data":{{}}}}"#,
+            command["id"], command["type"]
+        ))
+    }
+}
+
+#[test]
+fn nothing_runs_before_the_settings_are_accepted() {
+    let mut ends = Ends::with_tools();
+    ends.client(&json!({"id": 2, "type": "prompt", "message": "m"}));
+    let sent = ends.reopen();
+    assert_eq!(types(&sent), ["set_tools"]);
+    assert!(ends.0.holds_commands());
+    assert!(ends.accept(&sent[0]).is_empty());
+    assert_eq!(types(&ends.at_worker()), ["prompt"]);
+    assert!(!ends.0.holds_commands());
+}
+
+#[test]
+fn tools_of_extensions_are_chosen_once_these_have_started() {
+    let mut ends = Ends::with_tools();
+    ends.client(&json!({"id": 2, "type": "prompt", "message": "m"}));
+    let sent = ends.reopen();
+    assert!(ends.refuse(&sent[0], "unknown_tool").is_empty());
+    let sent = ends.at_worker();
+    assert_eq!(types(&sent), ["get_commands"]);
+    assert!(ends.accept(&sent[0]).is_empty());
+    let sent = ends.at_worker();
+    assert_eq!(types(&sent), ["set_tools"]);
+    assert_eq!(sent[0]["tools"], json!(["read", "greet"]));
+    assert!(ends.accept(&sent[0]).is_empty());
+    assert_eq!(types(&ends.at_worker()), ["prompt"]);
+}
+
+/// A client whose choice of tools the next worker refuses for good.
+fn without_tools() -> (Ends, Vec<Value>) {
+    let mut ends = Ends::with_tools();
+    ends.client(&json!({"id": 2, "type": "prompt", "message": "m"}));
+    ends.client(&json!({"id": 3, "type": "get_state"}));
+    let sent = ends.reopen();
+    ends.refuse(&sent[0], "unknown_tool");
+    let sent = ends.at_worker();
+    ends.accept(&sent[0]);
+    let sent = ends.at_worker();
+    let told = ends.refuse(&sent[0], "unknown_tool");
+    (ends, told)
+}
+
+#[test]
+fn nothing_runs_without_a_setting_that_is_refused() {
+    let (mut ends, told) = without_tools();
+    assert_eq!(types(&told), ["ext_notify", "response"]);
+    assert_eq!(told[1]["id"], 2);
+    assert_eq!(told[1]["code"], "setting_refused");
+    assert_eq!(types(&ends.at_worker()), ["get_state"], "it is harmless");
+    ends.succeed(3, "get_state", &json!({}));
+    assert!(ends.client(&json!({"id": 4, "type": "compact"})).is_empty());
+    assert_eq!(ends.at_client()[0]["code"], "setting_refused");
+    assert!(!ends.0.holds_commands());
+
+    // A prompt that follows another choice waits for its response.
+    ends.client(&json!({"id": 5, "type": "set_tools", "tools": ["no"]}));
+    ends.client(&json!({"id": 6, "type": "prompt", "message": "m"}));
+    assert!(ends.0.holds_commands());
+    let told = ends.refuse(&json!({"id": 5, "type": "set_tools"}), "unknown_tool");
+    assert_eq!(types(&told), ["response", "response"]);
+    assert_eq!(told[1]["code"], "setting_refused");
+    ends.client(&json!({"id": 7, "type": "set_tools", "tools": ["read"]}));
+    assert!(
+        ends.client(&json!({"id": 8, "type": "prompt", "message": "m"}))
+            .is_empty()
+    );
+    ends.succeed(7, "set_tools", &json!({}));
+    assert_eq!(types(&ends.at_worker()), ["prompt"]);
+}
+
+#[test]
+fn an_argument_that_is_refused_is_known_before_anything_runs() {
+    let model = Command::SetModel {
+        model: "nosuch".to_owned(),
+    };
+    let mut ends = Ends(Attachment::with_settings(vec![model]));
+    let sent = ends.reopen();
+    assert!(
+        ends.client(&json!({"id": 1, "type": "prompt", "message": "m"}))
+            .is_empty()
+    );
+    assert_eq!(ends.0.refused_argument(), None);
+    assert!(ends.refuse(&sent[0], "unknown_model").is_empty());
+    assert_eq!(ends.0.refused_argument().as_deref(), Some("set_model: no"));
+    assert!(ends.at_worker().is_empty());
 }

@@ -453,6 +453,26 @@ async fn draining_ends_idle_sessions_and_lets_work_finish() {
 }
 
 #[tokio::test]
+async fn draining_leaves_queued_prompts_to_the_next_worker() {
+    let fixture = Fixture::new();
+    let worker = fixture.worker("first");
+    let mut client = Client::open(&worker, None).await;
+    let ran = fixture.work().join("ran");
+    let slow = format!("run: echo ran >> {}; sleep 1", ran.display());
+    client.prompt(&slow).await;
+    wait_for_line(&ran).await;
+    client.prompt("queued").await;
+    client.send(r#"{"type":"ping"}"#).await;
+    while client.until("response").await.last().unwrap()["command"] != "ping" {}
+    worker.drain();
+    client.until("done").await;
+    assert_eq!(client.next().await, None, "no response to what was queued");
+    let id = client.id.clone();
+    assert_eq!(client.end().await, SessionEnd::Finished);
+    assert_eq!(user_texts(&fixture.store.text(&id)), [slow]);
+}
+
+#[tokio::test]
 async fn stopping_aborts_what_runs_and_releases_everything() {
     let fixture = Fixture::new();
     let worker = fixture.worker("first");
@@ -462,6 +482,9 @@ async fn stopping_aborts_what_runs_and_releases_everything() {
     worker.stop();
     timeout(PATIENCE, worker.closed()).await.unwrap();
     assert!(fixture.store.is_free(&client.id));
+    let frames = client.until("done").await;
+    let error = &frames[frames.len() - 2];
+    assert_eq!(error["code"], "worker_lost", "{frames:?}");
     assert_eq!(client.end().await, SessionEnd::Stopped);
 }
 

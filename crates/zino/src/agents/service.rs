@@ -67,6 +67,12 @@ impl DuplexService for AgentService {
             let id = session.id.clone();
             let _open = OpenSession::new(&bus, &id, &profile, counted);
             match serve(session, facts, (sender, receiver), &bus).await {
+                Ok(SessionEnd::Moved) => {
+                    log.warning(format_args!("session {id} was lost: its lease ended"));
+                }
+                Ok(SessionEnd::Failed(problem)) => {
+                    log.warning(format_args!("session {id} failed: {problem}"));
+                }
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }

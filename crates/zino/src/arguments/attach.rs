@@ -1,6 +1,9 @@
 //! The arguments of `zino attach`, among them those with which clients of `zot rpc` start it.
 
-use std::path::PathBuf;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
 use std::time::Duration;
 
 use clap::Args;
@@ -38,7 +41,7 @@ struct RpcFlags {
     system_prompt: Option<String>,
     #[arg(long, hide = true)]
     reasoning: Option<String>,
-    #[arg(long, hide = true, value_delimiter = ',')]
+    #[arg(long, hide = true, value_delimiter = ',', allow_hyphen_values = true, value_parser = tool_name)]
     tools: Option<Vec<String>>,
     #[arg(long, hide = true)]
     no_tools: bool,
@@ -53,9 +56,9 @@ struct RpcFlags {
     confirm: Option<Vec<String>>,
     #[arg(long, hide = true)]
     jail: bool,
-    /// Extensions run on the worker: its profile says which.
-    #[arg(long, short, hide = true, value_name = "DIR")]
-    ext: Vec<PathBuf>,
+    /// Refused, because a client may rely on its extension.
+    #[arg(long, short, hide = true, value_name = "DIR", value_parser = refused_extension)]
+    ext: Option<Infallible>,
     #[arg(long, hide = true)]
     no_ext: bool,
 }
@@ -90,4 +93,18 @@ impl Attach {
             },
         }
     }
+}
+
+/// Takes a tool to allow. To leave one out, the tools of the worker would have to be known.
+fn tool_name(name: &str) -> Result<String, &'static str> {
+    match name.starts_with('-') {
+        true => Err("name the tools to allow: only the profile of the workers can leave out some"),
+        false => Ok(name.to_owned()),
+    }
+}
+
+fn refused_extension(_directory: &str) -> Result<Infallible, &'static str> {
+    Err(
+        "extensions run on the workers: install it there, and set extensions = true in their profile",
+    )
 }

@@ -1,6 +1,7 @@
 //! `zino attach`: a session on whichever worker, for a program that speaks `zot rpc`.
 
 mod link;
+mod worker_lines;
 
 use std::io::{self, Write as _};
 use std::time::Duration;
@@ -91,6 +92,8 @@ pub enum AttachError {
         profile: String,
         demand: &'static str,
     },
+    #[error("the worker refused an argument: {0}")]
+    Refused(String),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -187,6 +190,9 @@ impl Client {
     async fn run(mut self, signals: &mut EndSignals) -> Result<AttachExit, AttachError> {
         loop {
             self.take_commands();
+            if let Some(problem) = self.attachment.refused_argument() {
+                return Err(AttachError::Refused(problem));
+            }
             self.pass_on();
             if self.is_done() {
                 self.output.limit_waiting(Some(zot_rpc::UNREAD_TIME));
@@ -236,7 +242,8 @@ impl Client {
         }
         if let Some(link) = &mut self.link {
             link.send(self.attachment.take_for_worker());
-            if self.input.has_ended() && self.attachment.takes_commands() {
+            let has_all = self.input.has_ended() && self.attachment.takes_commands();
+            if has_all && !self.attachment.holds_commands() {
                 link.finish();
             }
         } else if self.opening.is_none() && self.attachment.wants_worker() {
@@ -260,7 +267,7 @@ impl Client {
         tokio::select! {
             signal = signals.next() => Wakeup::Signal(signal),
             read = self.input.read_more(), if takes_input => Wakeup::Read(read),
-            event = next_event(&mut self.link), if takes_output => Wakeup::Worker(event),
+            event = next_event(&mut self.link, takes_output) => Wakeup::Worker(event),
             opened = opened(&mut self.opening) => Wakeup::Opened(Box::new(opened)),
             written = self.output.drive() => Wakeup::Written(written),
         }
@@ -270,10 +277,14 @@ impl Client {
         let Some(link) = &mut self.link else {
             return;
         };
-        link.take_lines(|line| self.attachment.worker_line(line));
-        if let LinkEvent::Ended(end) = event {
+        let broken = link.take_lines(|line| self.attachment.worker_line(line));
+        let end = match event {
+            LinkEvent::Ended(end) => Some(broken.unwrap_or(end)),
+            LinkEvent::Progress => broken,
+        };
+        if let Some(end) = end {
             self.link = None;
-            self.is_lost_at_end = self.input.has_ended() && end != LinkEnd::Finished;
+            self.is_lost_at_end |= self.input.has_ended() && end != LinkEnd::Finished;
             self.attachment.ended(&end);
         }
     }
@@ -285,7 +296,10 @@ impl Client {
                 self.link = Some(link);
                 self.attachment.opened();
             }
-            Err(failure) => self.attachment.refused(&failure.code, &failure.message),
+            Err(failure) => {
+                self.is_lost_at_end |= self.input.has_ended();
+                self.attachment.refused(&failure.code, &failure.message);
+            }
         }
     }
 
@@ -301,10 +315,11 @@ impl Client {
     }
 }
 
-/// Waits for the worker, forever if there is none.
-async fn next_event(link: &mut Option<Link>) -> LinkEvent {
+/// Waits for the worker, forever if there is none. A client that reads nothing can still send an abort.
+async fn next_event(link: &mut Option<Link>, takes_output: bool) -> LinkEvent {
     match link {
-        Some(link) => link.next().await,
+        Some(link) if takes_output => link.next().await,
+        Some(link) => link.next_sent().await,
         None => std::future::pending().await,
     }
 }

@@ -7,11 +7,13 @@ use bytes::Bytes;
 use tokio::time::sleep;
 use zino_agent::LinkEnd;
 use zot_conversation::BoxFuture;
-use zot_wire::{Line, LineDecoder};
+use zot_wire::Line;
 
-use crate::agents::wire::{CloseReason, OpenRequest, ProfileFacts, WorkerLine, service_name};
+use crate::agents::wire::{OpenRequest, ProfileFacts, WorkerLine, service_name};
 use crate::bus::{Bus, BusCallError, BusFailure, DuplexReceiver, DuplexSender};
 use crate::peer::{CallError, Unreachable};
+
+use super::worker_lines::WorkerLines;
 
 /// How long to wait before a session is asked for again.
 ///
@@ -20,11 +22,6 @@ const OPEN_PAUSE: Duration = Duration::from_millis(300);
 
 /// When the user is told that a session is waited for.
 const PATIENT_TIME: Duration = Duration::from_secs(1);
-
-/// The longest line of a worker: a whole conversation is one line.
-///
-/// Limit: a worker that sends a longer line counts as lost.
-const MAX_WORKER_LINE_BYTES: usize = 512 * 1024 * 1024;
 
 /// How much of the client's lines goes into one frame.
 const INPUT_FRAME_BYTES: usize = 64 * 1024;
@@ -85,8 +82,7 @@ impl Entrance {
             unsent: Vec::new(),
             is_finishing: false,
             receiver,
-            lines: LineDecoder::with_limit(MAX_WORKER_LINE_BYTES),
-            closed: None,
+            lines: WorkerLines::default(),
         };
         (link.session, link.profile) = link.first_line().await?;
         Ok(link)
@@ -108,9 +104,7 @@ pub(super) struct Link {
     unsent: Vec<u8>,
     is_finishing: bool,
     receiver: DuplexReceiver,
-    lines: LineDecoder,
-    /// What the worker said before it closed the session.
-    closed: Option<(CloseReason, String)>,
+    lines: WorkerLines,
 }
 
 enum Sending {
@@ -146,6 +140,13 @@ impl Link {
         self.is_finishing = true;
     }
 
+    /// Waits until lines were sent, and receives nothing. Cancel-safe.
+    pub(super) async fn next_sent(&mut self) -> LinkEvent {
+        self.begin_sending();
+        sent(&mut self.sending).await;
+        LinkEvent::Progress
+    }
+
     /// Waits until something happens. Cancel-safe.
     pub(super) async fn next(&mut self) -> LinkEvent {
         // They may have come together with the first one.
@@ -160,29 +161,16 @@ impl Link {
                     self.lines.feed(&frame);
                     LinkEvent::Progress
                 }
-                Ok(None) => LinkEvent::Ended(self.end()),
-                Err(error) => LinkEvent::Ended(match &self.closed {
-                    Some(_) => self.end(),
-                    None => LinkEnd::Lost(error.to_string()),
-                }),
+                Ok(None) => LinkEvent::Ended(self.lines.end("it ended without a reason")),
+                Err(error) => LinkEvent::Ended(self.lines.end(&error.to_string())),
             },
         }
     }
 
-    /// Takes the lines that arrived, except those that are for us.
-    pub(super) fn take_lines(&mut self, mut take: impl FnMut(&[u8])) {
-        while let Some(line) = self.lines.next_line() {
-            match line {
-                Line::Complete(line) => match WorkerLine::closed(line) {
-                    Some(closed) => self.closed = Some(closed),
-                    None => take(line),
-                },
-                Line::TooLong => {
-                    let message = "it sent a line that is too long".to_owned();
-                    self.closed = Some((CloseReason::Failed, message));
-                }
-            }
-        }
+    /// Takes the lines that arrived, except those that are for us. Returns how the link ended if there can
+    /// be no others.
+    pub(super) fn take_lines(&mut self, take: impl FnMut(&[u8])) -> Option<LinkEnd> {
+        self.lines.take(take)
     }
 
     fn begin_sending(&mut self) {
@@ -216,14 +204,6 @@ impl Link {
             }
             Sending::Idle(sender)
         }));
-    }
-
-    fn end(&self) -> LinkEnd {
-        match &self.closed {
-            Some((CloseReason::Finished, _)) => LinkEnd::Finished,
-            Some((_, message)) => LinkEnd::Lost(message.clone()),
-            None => LinkEnd::Lost("it ended without a reason".to_owned()),
-        }
     }
 
     /// Reads the first line, which says which session was opened.

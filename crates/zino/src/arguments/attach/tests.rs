@@ -1,0 +1,34 @@
+use clap::{Args as _, Command as Program, FromArgMatches as _};
+use zot_wire::rpc::Command;
+
+use super::Attach;
+
+fn parse(arguments: &[&str]) -> Result<Attach, clap::Error> {
+    let program = Attach::augment_args(Program::new("attach").no_binary_name(true));
+    Attach::from_arg_matches(&program.try_get_matches_from(arguments)?)
+}
+
+#[test]
+fn tools_are_chosen_by_name() {
+    let request = parse(&["--tools", "read,grep"]).ok().unwrap().request();
+    let [Command::SetTools { tools: Some(tools) }] = request.settings.as_slice() else {
+        panic!("{:?}", request.settings);
+    };
+    assert_eq!(tools, &["read", "grep"]);
+}
+
+#[test]
+fn what_only_a_profile_can_set_is_refused() {
+    for arguments in [
+        ["--tools=-bash"].as_slice(),
+        &["--tools", "-bash"],
+        &["--tools", "read,-bash"],
+    ] {
+        let error = parse(arguments).err().unwrap().to_string();
+        assert!(error.contains("only the profile"), "{error}");
+    }
+    for arguments in [["--ext", "guard"], ["-e", "guard"]] {
+        let error = parse(&arguments).err().unwrap().to_string();
+        assert!(error.contains("extensions run on the workers"), "{error}");
+    }
+}
