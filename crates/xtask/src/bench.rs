@@ -131,7 +131,7 @@ pub(crate) fn zino(effort: Effort) -> anyhow::Result<()> {
     bench.hard_memories(print)
 }
 
-/// Measures nodes of zino that call each other over TLS. The clients run in this process.
+/// Measures nodes of zino that call each other over TLS and NATS. The clients run in this process.
 pub(crate) fn cluster(effort: Effort) -> anyhow::Result<()> {
     check_system()?;
     let [zino, xtask] = programs::build(["zino", "xtask"])?;
@@ -139,7 +139,7 @@ pub(crate) fn cluster(effort: Effort) -> anyhow::Result<()> {
         return rerun_optimised(Command::new(xtask), "cluster", effort);
     }
     let bench = cluster::ClusterBench::new(Program(zino), effort);
-    print_heading("cluster", "TLS", effort)?;
+    print_heading("cluster", "zino", effort)?;
     print(bench.hops()?)?;
     print(bench.deltas()?)?;
     print(bench.turns()?)?;

@@ -4,25 +4,32 @@
 //! behaviour counts; times count in long runs.
 
 mod appends;
+mod bus_restarts;
 mod certificates;
 mod cut;
 mod failover;
 mod kill;
+mod large_frames;
 mod memories;
 mod pause;
+mod refusals;
 mod report;
 mod restarts;
+mod rolling;
+mod sessions;
+mod slow_readers;
 mod turns;
+mod workers;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 
 use crate::bench::build_packaged;
-use crate::cluster::Program;
+use crate::cluster::{Layout, Link, Node, Program, Site, loopback_places};
 use report::Report;
 
 /// How long a proof takes.
@@ -36,6 +43,8 @@ enum Scale {
 struct Stage {
     program: Program,
     scale: Scale,
+    /// How nodes call each other.
+    link: Link,
     /// How long the database is stopped again and again.
     minutes: u64,
 }
@@ -49,6 +58,20 @@ impl Stage {
         }
     }
 
+    /// Makes a site with what the link needs.
+    fn site(&self) -> anyhow::Result<Site> {
+        Site::new(&self.program)?.with_link(self.link)
+    }
+
+    /// Makes two nodes that run everything and share the work.
+    fn equals(&self, site: &Site) -> anyhow::Result<Vec<Node>> {
+        let layout = match self.link {
+            Link::Nats => Layout::Apart,
+            Link::Tls | Link::Unix => Layout::Together,
+        };
+        site.equals(self.link, layout, &loopback_places(2))
+    }
+
     /// Returns how many of `turns` may end with an error although nothing was done to their node: on a busy
     /// machine a service may miss the second in which it must show itself.
     fn tolerated(&self, turns: usize) -> usize {
@@ -58,16 +81,28 @@ impl Stage {
 
 type Proof = fn(&Stage, &mut Report) -> anyhow::Result<()>;
 
-const PROOFS: [(&str, Proof); 9] = [
-    ("kill", kill::run),
-    ("cut", cut::run),
-    ("pause", pause::run),
-    ("turns", turns::run),
-    ("appends", appends::run),
-    ("failover", failover::run),
-    ("restarts", restarts::run),
-    ("certificates", certificates::run),
-    ("memories", memories::run),
+const PROOFS: [(&str, Link, Proof); 21] = [
+    ("kill", Link::Tls, kill::run),
+    ("cut", Link::Tls, cut::run),
+    ("pause", Link::Tls, pause::run),
+    ("turns", Link::Tls, turns::run),
+    ("appends", Link::Tls, appends::run),
+    ("failover", Link::Tls, failover::run),
+    ("restarts", Link::Tls, restarts::run),
+    ("certificates", Link::Tls, certificates::run),
+    ("memories", Link::Tls, memories::run),
+    ("nats-kill", Link::Nats, kill::run),
+    ("nats-cut", Link::Nats, cut::run),
+    ("nats-pause", Link::Nats, pause::run),
+    ("nats-turns", Link::Nats, turns::run),
+    ("nats-restarts", Link::Nats, restarts::run),
+    ("nats-server", Link::Nats, bus_restarts::run),
+    ("nats-slow-readers", Link::Nats, slow_readers::run),
+    ("nats-large-frames", Link::Nats, large_frames::run),
+    ("nats-rolling", Link::Nats, rolling::run),
+    ("nats-refusals", Link::Nats, refusals::run),
+    ("sessions", Link::Nats, sessions::run),
+    ("workers", Link::Nats, workers::run),
 ];
 
 /// Runs the proofs with these names, or all.
@@ -84,7 +119,7 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
                 let number = words.next().context("--minutes needs a number")?;
                 minutes = Some(number.parse().context("--minutes needs a number")?);
             }
-            name if PROOFS.iter().any(|(known, _)| *known == name) => names.push(name),
+            name if PROOFS.iter().any(|(known, ..)| *known == name) => names.push(name),
             other => bail!("unknown proof {other:?}; there are {}", known()),
         }
     }
@@ -93,25 +128,74 @@ pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
         (None, Scale::Short) => build_for_tests()?,
         (None, Scale::Long) => build_packaged("zino")?,
     };
-    let stage = Stage {
+    let run = Run {
         program: Program(program),
         scale,
         minutes: minutes.unwrap_or(5),
+        next: AtomicUsize::new(0),
     };
-    let mut report = Report::new(scale);
-    for (name, proof) in PROOFS {
-        if names.is_empty() || names.contains(&name) {
-            let start = Instant::now();
-            report.begin(name);
-            proof(&stage, &mut report).with_context(|| format!("the proof {name} broke off"))?;
-            writeln!(io::stdout(), "      {:.1} s", start.elapsed().as_secs_f64())?;
+    let wanted = |name: &str| names.is_empty() || names.contains(&name);
+    let proofs: Vec<_> = PROOFS.iter().filter(|proof| wanted(proof.0)).collect();
+    let reports = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..run.lanes())
+            .map(|_| scope.spawn(|| run.lane(&proofs)))
+            .collect();
+        let joined = lanes.into_iter().map(|lane| lane.join());
+        joined
+            .map(|lane| lane.map_err(|_| anyhow!("a proof panicked")))
+            .collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    Report::finish(reports.into_iter().flatten())
+}
+
+/// All proofs of one command.
+struct Run {
+    program: Program,
+    scale: Scale,
+    minutes: u64,
+    /// The number of the next proof.
+    next: AtomicUsize,
+}
+
+impl Run {
+    /// Returns how many proofs run at the same time: in short runs they mostly wait, and times do not count.
+    fn lanes(&self) -> usize {
+        match self.scale {
+            Scale::Short => 2,
+            Scale::Long => 1,
         }
     }
-    report.finish()
+
+    /// Runs one proof after the other.
+    fn lane(&self, proofs: &[&(&'static str, Link, Proof)]) -> Vec<Report> {
+        let mut reports = Vec::new();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some((name, link, proof)) = proofs.get(number).copied() else {
+                return reports;
+            };
+            let stage = Stage {
+                program: self.program.clone(),
+                scale: self.scale,
+                link: *link,
+                minutes: self.minutes,
+            };
+            let start = Instant::now();
+            let mut report = Report::new(self.scale, name);
+            if let Err(error) = proof(&stage, &mut report) {
+                report.must(&format!("it broke off: {error:?}"), false);
+            }
+            report.figure(
+                "seconds",
+                format_args!("{:.1}", start.elapsed().as_secs_f64()),
+            );
+            reports.push(report);
+        }
+    }
 }
 
 fn known() -> String {
-    PROOFS.map(|(name, _)| name).join(", ")
+    PROOFS.map(|(name, ..)| name).join(", ")
 }
 
 /// Builds zino as tests do; returns its path.

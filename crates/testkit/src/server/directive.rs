@@ -1,7 +1,7 @@
 //! The directives and the responses they produce.
 //!
-//! `say:N` · `tool:NAME:JSON` · `loop:K:NAME:JSON` · `multi:[{"name","args"}]` ·
-//! `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
+//! `say:N` · `tool:NAME:JSON` · `loop:K:NAME:JSON` (`%STEP%` in it is the number of the call) ·
+//! `multi:[{"name","args"}]` · `texttool:NAME:JSON` · `badargs:NAME:TEXT` · `noargs:NAME` · `slowtool:MS:NAME:JSON` ·
 //! `raw:TEXT` · `rawloop:K:TEXT` · `code:TEXT` · `utf8` · `empty` · `length` · `slow:N:MS` ·
 //! `lines:N:MS:FORM` (numbered, as `paragraphs`, a `list` or `code`) ·
 //! `hang` · `hangmid` · `cut` · `garbage` · `errmid` · `err:STATUS[:TEXT]` · `errthen:STATUS:K` ·
@@ -318,7 +318,7 @@ fn tool_call(seen: &Conversation, kind: &str, rest: &str) -> Result<Plan, BadDir
         },
         tools: vec![ToolUse {
             name: name.to_owned(),
-            arguments: arguments.to_owned(),
+            arguments: arguments.replace("%STEP%", &(seen.turns + 1).to_string()),
         }],
         stop: match kind {
             "cutcall" => Stop::Length,

@@ -1,5 +1,5 @@
-//! Measures nodes of zino that call each other over TLS and store in PostgreSQL, beside the same nodes over
-//! Unix sockets.
+//! Measures nodes of zino that call each other over TLS or NATS and store in PostgreSQL, beside the same nodes
+//! over Unix sockets.
 
 mod appends;
 mod hops;
@@ -17,7 +17,8 @@ use super::report::{Quantity, Row};
 use super::samples::Samples;
 use super::scenarios::{cpu_row, wall_row};
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Program, Site, begin, loopback_places, next_frame,
+    Ending, Layout, Ledger, Link, Load, Node, Program, Site, begin, daemons, loopback_places,
+    next_frame,
 };
 
 const DELTAS: usize = 20_000;
@@ -29,6 +30,9 @@ const CHANNELS: usize = 1_000;
 
 /// The figure beside each.
 const UNIX: &str = "Unix socket";
+
+/// What is measured.
+const LINKS: [(&str, Link); 2] = [("TLS", Link::Tls), ("NATS", Link::Nats)];
 
 /// The program, and how thorough the bench is.
 pub(super) struct ClusterBench {
@@ -44,17 +48,19 @@ impl ClusterBench {
     /// Measures a long answer that passes from one node to another.
     pub(super) fn deltas(&self) -> anyhow::Result<Vec<Row>> {
         let rounds = self.effort.rounds(20);
-        let tls = self.stream(Link::Tls, rounds)?;
         let unix = self.stream(Link::Unix, rounds)?;
-        let name = format!("{DELTAS} deltas between two nodes");
-        Ok(vec![
-            cpu_row(&name, tls, (UNIX, unix), None, ""),
-            wall_row(&name, tls, (UNIX, unix)),
-        ])
+        let mut rows = Vec::new();
+        for (name, link) in LINKS {
+            let name = format!("{DELTAS} deltas between two nodes, {name}");
+            let cost = self.stream(link, rounds)?;
+            rows.push(cpu_row(&name, cost, (UNIX, unix), None, ""));
+            rows.push(wall_row(&name, cost, (UNIX, unix)));
+        }
+        Ok(rows)
     }
 
     fn stream(&self, link: Link, rounds: usize) -> anyhow::Result<Cost> {
-        let site = Site::new(&self.program)?;
+        let site = Site::new(&self.program)?.with_link(link)?;
         let (mut front, mut back) = site.front_and_back(link, &loopback_places(2), site.url())?;
         front.start()?;
         back[0].start()?;
@@ -85,40 +91,51 @@ impl ClusterBench {
 
     /// Measures turns on two nodes that share their work: of many clients, and one after the other.
     pub(super) fn turns(&self) -> anyhow::Result<Vec<Row>> {
-        let tls = self.loads(Link::Tls)?;
-        let unix = self.loads(Link::Unix)?;
+        let mut rows = self.turns_of(Layout::Together, &[("TLS", Link::Tls, 300.0)])?;
+        let apart = [("TLS", Link::Tls, 300.0), ("NATS", Link::Nats, 200.0)];
+        rows.extend(self.turns_of(Layout::Apart, &apart)?);
+        Ok(rows)
+    }
+
+    /// Measures turns over these links, each with the least rate.
+    fn turns_of(&self, layout: Layout, links: &[(&str, Link, f64)]) -> anyhow::Result<Vec<Row>> {
+        let unix = self.loads(Link::Unix, layout)?;
         let processors = std::thread::available_parallelism().map_or(0, usize::from);
-        let many = format!("turns on two nodes, {CLIENTS} clients, {processors} cores");
-        let one = "turn after turn in one channel";
-        let time = |samples: &Samples, rank| Quantity::Time(samples.percentile(rank));
-        let row = |what: String, own, floor, target| Row {
-            what,
-            value: own,
-            floor: Some((UNIX, floor)),
-            target,
-            original: "",
+        let nodes = match layout {
+            Layout::Together => "two nodes",
+            Layout::Apart => "two nodes of three processes",
         };
-        let mut rows = vec![row(
-            many.clone(),
-            tls.rate,
-            unix.rate,
-            Some(Quantity::Rate(300.0)),
-        )];
-        for (what, own, floor) in [
-            (many.as_str(), &tls.many, &unix.many),
-            (one, &tls.one, &unix.one),
-        ] {
-            for rank in [50, 99] {
-                let (own, floor) = (time(own, rank), time(floor, rank));
-                rows.push(row(format!("{what}, p{rank}"), own, floor, None));
+        let time = |samples: &Samples, rank| Quantity::Time(samples.percentile(rank));
+        let mut rows = Vec::new();
+        for (name, link, target) in links {
+            let own = self.loads(*link, layout)?;
+            let many = format!("turns on {nodes}, {CLIENTS} clients, {processors} cores, {name}");
+            let one = format!("turn after turn in one channel of {nodes}, {name}");
+            rows.push(Row {
+                what: many.clone(),
+                value: own.rate,
+                floor: Some((UNIX, unix.rate)),
+                target: Some(Quantity::Rate(*target)),
+                original: "",
+            });
+            for (what, own, floor) in [(many, &own.many, &unix.many), (one, &own.one, &unix.one)] {
+                for rank in [50, 99] {
+                    rows.push(Row {
+                        what: format!("{what}, p{rank}"),
+                        value: time(own, rank),
+                        floor: Some((UNIX, time(floor, rank))),
+                        target: None,
+                        original: "",
+                    });
+                }
             }
         }
         Ok(rows)
     }
 
-    fn loads(&self, link: Link) -> anyhow::Result<Loads> {
-        let site = Site::new(&self.program)?;
-        let mut nodes = site.equals(link, &loopback_places(2))?;
+    fn loads(&self, link: Link, layout: Layout) -> anyhow::Result<Loads> {
+        let site = Site::new(&self.program)?.with_link(link)?;
+        let mut nodes = site.equals(link, layout, &loopback_places(2))?;
         for node in &mut nodes {
             node.start()?;
         }
@@ -128,7 +145,9 @@ impl ClusterBench {
         let load = |clients, channels, turns| {
             let load = Load {
                 name: "load".to_owned(),
-                daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+                directive: "say:1 %NAME%",
+                channel_prefix: "load".to_owned(),
+                entrances: daemons(&nodes),
                 clients,
                 channels,
                 turns: Some(turns),

@@ -1,6 +1,7 @@
 //! An authority for certificates, made with other code than that of `zino certs`.
 
 use std::fs::{self, Permissions};
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -41,7 +42,26 @@ impl Authority {
         validity: Validity,
     ) -> anyhow::Result<()> {
         let names = services.iter().map(|name| format!("{name}.default.zino"));
-        let mut params = CertificateParams::new(names.collect::<Vec<_>>())?;
+        let (certificate, key) = self.sign(name, names.collect(), validity)?;
+        fs::write(directory.join(format!("{name}.pem")), certificate)?;
+        let path = directory.join(format!("{name}.key"));
+        fs::write(&path, key)?;
+        // A key that others can read is refused.
+        Ok(fs::set_permissions(&path, Permissions::from_mode(0o600))?)
+    }
+
+    /// Returns a certificate for a server at this address, and its key, as PEM.
+    pub(crate) fn issue_for(&self, address: IpAddr) -> anyhow::Result<(String, String)> {
+        self.sign("a server", vec![address.to_string()], Validity::Valid)
+    }
+
+    fn sign(
+        &self,
+        name: &str,
+        names: Vec<String>,
+        validity: Validity,
+    ) -> anyhow::Result<(String, String)> {
+        let mut params = CertificateParams::new(names)?;
         params.distinguished_name.push(DnType::CommonName, name);
         if validity == Validity::Expired {
             params.not_before = date_time_ymd(2020, 1, 1);
@@ -49,10 +69,6 @@ impl Authority {
         }
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.0)?;
-        fs::write(directory.join(format!("{name}.pem")), certificate.pem())?;
-        let path = directory.join(format!("{name}.key"));
-        fs::write(&path, key.serialize_pem())?;
-        // A key that others can read is refused.
-        Ok(fs::set_permissions(&path, Permissions::from_mode(0o600))?)
+        Ok((certificate.pem(), key.serialize_pem()))
     }
 }

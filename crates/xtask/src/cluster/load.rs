@@ -1,11 +1,12 @@
 //! Clients that send one turn after the other.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::bus_client::BusClient;
 use super::client::{Ending, Turn, turn};
 use super::ledger::Ledger;
 
@@ -17,13 +18,26 @@ pub(crate) struct Sample {
     pub(crate) ending: Ending,
 }
 
+/// Where clients send a turn.
+#[derive(Clone)]
+pub(crate) enum Entrance {
+    /// To the daemon at this socket.
+    Socket(PathBuf),
+    /// To any daemon on the bus.
+    Bus(Arc<BusClient>),
+}
+
 /// What turns clients send, and where.
 pub(crate) struct Load {
     /// Distinguishes its turns from those of other loads.
     pub(crate) name: String,
-    /// The daemons; turn by turn another one.
-    pub(crate) daemons: Vec<PathBuf>,
+    /// What the model is told to do; `%NAME%` is different in every turn.
+    pub(crate) directive: &'static str,
+    /// Turn by turn another one.
+    pub(crate) entrances: Vec<Entrance>,
     pub(crate) clients: usize,
+    /// With what the names of its channels begin.
+    pub(crate) channel_prefix: String,
     pub(crate) channels: usize,
     /// How many turns; without end if absent.
     pub(crate) turns: Option<usize>,
@@ -54,13 +68,19 @@ impl Load {
 
     fn send(&self, number: usize, ledger: &Ledger) -> Sample {
         let message = Turn {
-            channel: format!("load-{}", number % self.channels),
-            message: format!("say:1 {} {number}", self.name),
+            channel: format!("{}-{}", self.channel_prefix, number % self.channels),
+            message: self
+                .directive
+                .replace("%NAME%", &format!("{} {number}", self.name)),
         };
         // The node changes from one turn of a channel to the next.
-        let daemon = &self.daemons[(number + number / self.channels) % self.daemons.len()];
+        let count = self.entrances.len();
+        let entrance = &self.entrances[(number + number / self.channels) % count];
         let begun = Instant::now();
-        let ending = turn(daemon, &message);
+        let ending = match entrance {
+            Entrance::Socket(daemon) => turn(daemon, &message),
+            Entrance::Bus(client) => client.turn(&message),
+        };
         let sample = Sample {
             begun,
             took: begun.elapsed(),

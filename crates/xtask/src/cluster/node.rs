@@ -1,7 +1,7 @@
 //! A node: one process with some or all services.
 
 use std::fs::{self, File};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -13,6 +13,8 @@ use testkit::ModelServer;
 use testkit::network::Host;
 
 use super::client::ask;
+use super::health::readiness;
+use super::load::Entrance;
 
 /// How long a node may take to answer after its start.
 const START_TIME: Duration = Duration::from_secs(30);
@@ -51,9 +53,19 @@ pub(crate) struct Node {
     pub(crate) model: ModelServer,
     directory: PathBuf,
     program: Program,
-    services: Vec<&'static str>,
+    role: Role,
+    /// Where it says whether it is ready.
+    health: Option<SocketAddr>,
     place: Place,
     child: Option<Child>,
+}
+
+/// What the process of a node does.
+#[derive(Debug, Clone)]
+pub(super) enum Role {
+    Services(&'static [&'static str]),
+    /// It runs sessions of all profiles.
+    Agent,
 }
 
 impl Node {
@@ -61,8 +73,9 @@ impl Node {
         name: &str,
         directory: PathBuf,
         program: Program,
-        services: &[&'static str],
+        role: Role,
         place: Place,
+        health: Option<SocketAddr>,
     ) -> Self {
         Self {
             name: name.to_owned(),
@@ -72,7 +85,8 @@ impl Node {
             },
             directory,
             program,
-            services: services.to_vec(),
+            role,
+            health,
             place,
             child: None,
         }
@@ -84,6 +98,33 @@ impl Node {
 
     pub(crate) fn socket(&self, service: &str) -> PathBuf {
         self.directory.join(format!("run/{service}.sock"))
+    }
+
+    /// Adds lines to the end of its configuration, where the bus is named.
+    pub(crate) fn configure(&self, lines: &str) -> anyhow::Result<()> {
+        let path = self.directory.join("ZINO.toml");
+        let config = fs::read_to_string(&path)? + lines;
+        Ok(fs::write(path, config)?)
+    }
+
+    /// Runs the process, which must refuse to start; returns what it says.
+    pub(crate) fn refusal(&mut self) -> anyhow::Result<String> {
+        self.spawn()?;
+        let mut child = self.child.take().context("the process")?;
+        let deadline = Instant::now() + START_TIME;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if Instant::now() > deadline {
+                child.kill()?;
+                child.wait()?;
+                bail!("{} started: {}", self.name, self.log());
+            }
+            std::thread::sleep(POLL);
+        };
+        ensure!(!status.success(), "{} ended without an error", self.name);
+        Ok(self.log())
     }
 
     /// Starts the process and waits until its services answer.
@@ -99,28 +140,59 @@ impl Node {
             .create(true)
             .append(true)
             .open(self.directory.join("log"))?;
-        let mut command = self.command("up");
-        command.args(["--only", &self.services.join(",")]);
+        let mut command = match self.role {
+            Role::Services(services) => {
+                let mut command = self.command("up");
+                command.args(["--only", &services.join(",")]);
+                command
+            }
+            Role::Agent => self.command("agent"),
+        };
         command.stdout(log.try_clone()?).stderr(log);
         self.child = Some(command.spawn().context("start zino")?);
         Ok(())
     }
 
-    /// Waits until every service has answered.
+    /// Waits until every service has answered and others can reach it.
     pub(crate) fn wait(&mut self) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_TIME;
-        for service in &self.services {
+        let services = match self.role {
+            Role::Services(services) => services,
+            Role::Agent => &[],
+        };
+        for service in services {
             let socket = self.socket(service);
-            while ask(&socket, &json!({ "type": "ping" })).is_err() {
-                let ended = match &mut self.child {
-                    Some(child) => child.try_wait()?.is_some(),
-                    None => true,
-                };
-                if ended || Instant::now() > deadline {
-                    bail!("{}: {service} does not answer: {}", self.name, self.log());
-                }
-                std::thread::sleep(POLL);
+            self.wait_for(service, deadline, || {
+                let pong = ask(&socket, &json!({ "type": "ping" }));
+                pong.map(|_| ()).map_err(|error| error.to_string())
+            })?;
+        }
+        if let Some(address) = self.health {
+            let place = self.place.clone();
+            self.wait_for("/readyz", deadline, || match &place {
+                Place::Loopback(_) => readiness(address),
+                Place::Host(host) => host.run(|| readiness(address)),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn wait_for(
+        &mut self,
+        what: &str,
+        deadline: Instant,
+        mut answer: impl FnMut() -> Result<(), String>,
+    ) -> anyhow::Result<()> {
+        while let Err(problem) = answer() {
+            let ended = match &mut self.child {
+                Some(child) => child.try_wait()?.is_some(),
+                None => true,
+            };
+            if ended || Instant::now() > deadline {
+                let log = self.log();
+                bail!("{}: {what} does not answer: {problem}: {log}", self.name);
             }
+            std::thread::sleep(POLL);
         }
         Ok(())
     }
@@ -136,8 +208,24 @@ impl Node {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.directory)
+            // The key for the model of a worker; services have theirs in their configuration.
+            .env("OPENAI_API_KEY", "x")
             .current_dir(&self.directory);
         line
+    }
+
+    /// Returns whether it runs a service.
+    pub(crate) fn runs(&self, service: &str) -> bool {
+        matches!(self.role, Role::Services(services) if services.contains(&service))
+    }
+
+    /// Sends SIGTERM and waits until it has ended in order.
+    pub(crate) fn stop(&mut self) -> anyhow::Result<()> {
+        self.signal(Signal::TERM)?;
+        let mut child = self.child.take().context("the node does not run")?;
+        let status = child.wait()?;
+        ensure!(status.success(), "{}: {status}: {}", self.name, self.log());
+        Ok(())
     }
 
     /// Sends SIGKILL and waits for the end.
@@ -168,7 +256,7 @@ impl Node {
         Some(format!("{} ended with {status}:\n{lines}", self.name))
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.directory.join("log")).unwrap_or_default()
     }
 }
@@ -177,4 +265,12 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Returns the sockets of the daemons of nodes.
+pub(crate) fn daemons(nodes: &[Node]) -> Vec<Entrance> {
+    let nodes = nodes.iter().filter(|node| node.runs("daemon"));
+    nodes
+        .map(|node| Entrance::Socket(node.socket("daemon")))
+        .collect()
 }

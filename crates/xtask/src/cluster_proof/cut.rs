@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::json;
+use testkit::nats::NatsOptions;
 use testkit::network::{Host, Network};
 
 use super::report::{Report, seconds};
 use super::{Scale, Stage};
 use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame, turn,
+    Ending, Entrance, Ledger, Link, Load, Node, Place, Sample, Site, Turn, begin, next_frame,
+    recommended_bus, turn,
 };
 
 /// A caller in the middle of a stream notices within this time.
@@ -29,17 +31,23 @@ const RECOVERED: Duration = Duration::from_secs(10);
 
 const DATABASE_PORT: u16 = 5432;
 
-/// How many long turns are in flight when the cable is cut.
-const STREAMS: usize = 8;
+/// How many long turns are in flight when the cable is cut: enough that a node chosen at random has some.
+const STREAMS: usize = 16;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let network = Network::new(4);
-    let site = Site::new(&stage.program)?;
+    let network = Network::new(5);
+    let mut site = Site::new(&stage.program)?;
+    if stage.link == Link::Nats {
+        site = site.with_bus(NatsOptions {
+            host: Some(network.host(4).clone()),
+            ..recommended_bus()
+        })?;
+    }
     let database = network.host(3);
     relay(database, site.postgres.path())?;
     let url = site.tcp_url(database.address(), DATABASE_PORT);
     let places = [0, 1, 2].map(|number| Place::Host(network.host(number).clone()));
-    let (mut front, mut back) = site.front_and_back(Link::Tls, &places, &url)?;
+    let (mut front, mut back) = site.front_and_back(stage.link, &places, &url)?;
     front.start()?;
     for node in &mut back {
         node.start()?;
@@ -53,7 +61,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         stop.store(false, Ordering::Relaxed);
         let load = Load {
             name: format!("cut-{number}"),
-            daemons: vec![front.socket("daemon")],
+            directive: "say:1 %NAME%",
+            channel_prefix: "load".to_owned(),
+            entrances: vec![Entrance::Socket(front.socket("daemon"))],
             clients: 4,
             channels: 40,
             turns: None,
@@ -100,23 +110,13 @@ fn cut_and_heal(
     }
     let cut = Instant::now();
     host.cut();
-    let ended: Vec<(Duration, Ending)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = streams
-            .into_iter()
-            .map(|(turn, mut stream)| {
-                scope.spawn(move || {
-                    let ending = Ending::of(&mut stream);
-                    let took = cut.elapsed();
-                    ledger.note(turn, ending.clone());
-                    (took, ending)
-                })
-            })
-            .collect();
-        let joined = threads.into_iter().filter_map(|thread| thread.join().ok());
-        joined.collect()
-    });
-    let broken = ended.iter().filter(|end| end.1 != Ending::Saved);
-    let noticed: Samples = broken.map(|end| end.0).collect();
+    let mut noticed = Samples::default();
+    for (turn, ending, took) in super::pause::endings(streams, cut) {
+        if ending != Ending::Saved {
+            noticed.push(took);
+        }
+        ledger.note(turn, ending);
+    }
     report.must(
         &format!(
             "of {STREAMS} streams, {} were broken off by the cut of {}",

@@ -8,9 +8,7 @@ use serde_json::json;
 use super::Stage;
 use super::report::Report;
 use crate::bench::Samples;
-use crate::cluster::{
-    Ending, Ledger, Link, Node, Site, Turn, begin, loopback_places, next_frame, turn,
-};
+use crate::cluster::{Ending, Ledger, Node, Turn, begin, loopback_places, next_frame, turn};
 
 const CHANNELS: usize = 16;
 
@@ -18,8 +16,8 @@ const CHANNELS: usize = 16;
 const BAR: Duration = Duration::from_secs(5);
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let site = Site::new(&stage.program)?;
-    let (mut front, mut back) = site.front_and_back(Link::Tls, &loopback_places(3), site.url())?;
+    let site = stage.site()?;
+    let (mut front, mut back) = site.front_and_back(stage.link, &loopback_places(3), site.url())?;
     front.start()?;
     for node in &mut back {
         node.start()?;

@@ -12,7 +12,8 @@ use super::Stage;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
 use crate::cluster::{
-    Ending, Ledger, Link, Load, Node, Site, Turn, ask, begin, loopback_places, next_frame, turn,
+    Ending, Entrance, Ledger, Link, Load, Node, Site, Turn, ask, begin, loopback_places,
+    next_frame, turn,
 };
 
 /// Twice the lease.
@@ -22,7 +23,10 @@ const PAUSE: Duration = Duration::from_secs(20);
 const SHORT_PAUSE: Duration = Duration::from_secs(12);
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    stop_a_holder(stage, report)?;
+    // Holders are nodes that share only the database.
+    if stage.link == Link::Tls {
+        stop_a_holder(stage, report)?;
+    }
     stop_behind_callers(stage, report)
 }
 
@@ -92,8 +96,8 @@ fn stop_a_holder(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
 
 /// Stops a node that others call, under load: what it had received, it may do twice, and it is stored once.
 fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let site = Site::new(&stage.program)?;
-    let (mut front, mut back) = site.front_and_back(Link::Tls, &loopback_places(3), site.url())?;
+    let site = stage.site()?;
+    let (mut front, mut back) = site.front_and_back(stage.link, &loopback_places(3), site.url())?;
     front.start()?;
     for node in &mut back {
         node.start()?;
@@ -101,7 +105,9 @@ fn stop_behind_callers(stage: &Stage, report: &mut Report) -> anyhow::Result<()>
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: vec![front.socket("daemon")],
+        directive: "say:1 %NAME%",
+        channel_prefix: "load".to_owned(),
+        entrances: vec![Entrance::Socket(front.socket("daemon"))],
         clients: 8,
         channels: 40,
         turns: None,
@@ -154,6 +160,23 @@ pub(super) fn begin_turns(
         ensure!(first["type"] == "chunk", "unexpected {first}");
     }
     Ok(turns)
+}
+
+/// Waits until the turns have ended, all at the same time; returns how, and how long after `start`.
+pub(super) fn endings(
+    turns: Vec<(Turn, UnixStream)>,
+    start: Instant,
+) -> Vec<(Turn, Ending, Duration)> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = turns
+            .into_iter()
+            .map(|(turn, mut stream)| {
+                scope.spawn(move || (turn, Ending::of(&mut stream), start.elapsed()))
+            })
+            .collect();
+        let joined = threads.into_iter().filter_map(|thread| thread.join().ok());
+        joined.collect()
+    })
 }
 
 /// Notes how the turns ended.

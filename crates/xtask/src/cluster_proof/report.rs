@@ -9,7 +9,7 @@ use anyhow::ensure;
 use super::Scale;
 use crate::cluster::{Audit, Ledger, Node, Site};
 
-/// Prints figures as soon as they are known, and counts those that miss their bar.
+/// Prints the figures of a proof as soon as they are known, and keeps those that miss their bar.
 pub(super) struct Report {
     scale: Scale,
     name: &'static str,
@@ -17,17 +17,12 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(scale: Scale) -> Self {
+    pub(super) fn new(scale: Scale, name: &'static str) -> Self {
         Self {
             scale,
-            name: "",
+            name,
             missed: Vec::new(),
         }
-    }
-
-    /// Begins the figures of a proof.
-    pub(super) fn begin(&mut self, name: &'static str) {
-        self.name = name;
     }
 
     /// Notes what must be true in every run.
@@ -79,12 +74,16 @@ impl Report {
     }
 
     /// Fails if a bar was missed.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    pub(super) fn finish(reports: impl IntoIterator<Item = Self>) -> anyhow::Result<()> {
+        let missed: Vec<String> = reports
+            .into_iter()
+            .flat_map(|report| report.missed)
+            .collect();
         ensure!(
-            self.missed.is_empty(),
+            missed.is_empty(),
             "{} missed:\n{}",
-            self.missed.len(),
-            self.missed.join("\n")
+            missed.len(),
+            missed.join("\n")
         );
         Ok(())
     }

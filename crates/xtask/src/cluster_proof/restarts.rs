@@ -9,7 +9,7 @@ use testkit::postgres::Shutdown;
 use super::Stage;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Link, Load, Sample, Site, loopback_places};
+use crate::cluster::{Ending, Ledger, Load, Sample, daemons};
 
 const CLIENTS: usize = 16;
 const CHANNELS: usize = 200;
@@ -20,8 +20,8 @@ const PERIOD: Duration = Duration::from_secs(20);
 const SHORT_PERIOD: Duration = Duration::from_secs(4);
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = Site::new(&stage.program)?;
-    let mut nodes = site.equals(Link::Tls, &loopback_places(2))?;
+    let mut site = stage.site()?;
+    let mut nodes = stage.equals(&site)?;
     for node in &mut nodes {
         node.start()?;
     }
@@ -29,7 +29,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+        directive: "say:1 %NAME%",
+        channel_prefix: "load".to_owned(),
+        entrances: daemons(&nodes),
         clients: CLIENTS,
         channels: CHANNELS,
         turns: None,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::Stage;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Link, Load, Site, loopback_places};
+use crate::cluster::{Ending, Ledger, Load, daemons};
 
 /// How many turns are in flight.
 const CLIENTS: usize = 48;
@@ -15,8 +15,8 @@ const CLIENTS: usize = 48;
 const SHORT_CLIENTS: usize = 8;
 
 pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
-    let site = Site::new(&stage.program)?;
-    let mut nodes = site.equals(Link::Tls, &loopback_places(2))?;
+    let site = stage.site()?;
+    let mut nodes = stage.equals(&site)?;
     for node in &mut nodes {
         node.start()?;
     }
@@ -24,7 +24,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),
-        daemons: nodes.iter().map(|node| node.socket("daemon")).collect(),
+        directive: "say:1 %NAME%",
+        channel_prefix: "load".to_owned(),
+        entrances: daemons(&nodes),
         clients: stage.pick(SHORT_CLIENTS, CLIENTS),
         channels,
         turns: Some(channels * turns),

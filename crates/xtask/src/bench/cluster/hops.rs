@@ -12,57 +12,59 @@ use super::{ClusterBench, UNIX};
 use crate::cluster::{Link, Site, loopback_places};
 
 /// What a hop may cost more than over a Unix socket, at the median.
-const ADDED: Duration = Duration::from_micros(300);
+const ADDED: [(&str, Duration); 2] = [
+    ("TLS", Duration::from_micros(300)),
+    ("NATS", Duration::from_micros(600)),
+];
 
 impl ClusterBench {
-    /// Measures requests to `mem`, one after the other, over a kept connection.
+    /// Measures requests to `mem`, one after the other, over connections that are kept.
     pub(in super::super) fn hops(&self) -> anyhow::Result<Vec<Row>> {
-        let site = Site::new(&self.program)?;
-        let mut nodes = site.alone(&loopback_places(1))?;
-        nodes[0].start()?;
+        let site = Site::new(&self.program)?.with_link(Link::Nats)?;
+        let (_, mut back) = site.front_and_back(Link::Nats, &loopback_places(2), site.url())?;
+        back[0].start()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let (tls, unix) = runtime.block_on(async {
-            let tls = site.memory(Link::Tls, &nodes[0])?;
-            let unix = site.memory(Link::Unix, &nodes[0])?;
-            let (mut over_tls, mut over_unix) = (Samples::default(), Samples::default());
+        let links = [Link::Unix, Link::Tls, Link::Nats];
+        let [unix, tls, nats] = runtime.block_on(async {
+            let mut callers = Vec::new();
+            for link in links {
+                callers.push(site.memory(link, &back[0]).await?);
+            }
+            let mut samples = links.map(|_| Samples::default());
             let count = self.effort.rounds(5_000);
-            // Interleaved, so that both run under the same conditions.
+            // Interleaved, so that all run under the same conditions.
             for round in 0..count + count / 10 {
-                let times = (time(&tls).await?, time(&unix).await?);
-                if round >= count / 10 {
-                    over_tls.push(times.0);
-                    over_unix.push(times.1);
+                for (memory, samples) in callers.iter().zip(&mut samples) {
+                    let elapsed = time(memory).await?;
+                    if round >= count / 10 {
+                        samples.push(elapsed);
+                    }
                 }
             }
-            anyhow::Ok((over_tls, over_unix))
+            anyhow::Ok(samples)
         })?;
-        let row = |what: &str, value, floor, target| Row {
-            what: what.to_owned(),
-            value: Quantity::Time(value),
-            floor,
-            target,
-            original: "",
-        };
-        let beside =
-            |samples: &Samples, rank| Some((UNIX, Quantity::Time(samples.percentile(rank))));
-        let (own, floor) = (tls.median(), unix.median());
-        Ok(vec![
-            row("one call to `mem`, p50", own, beside(&unix, 50), None),
-            row(
-                "one call to `mem`, p99",
-                tls.percentile(99),
-                beside(&unix, 99),
-                None,
-            ),
-            row(
-                "added by a hop, p50",
-                own.saturating_sub(floor),
-                None,
-                Some(Quantity::Time(ADDED)),
-            ),
-        ])
+        let mut rows = Vec::new();
+        for ((name, added), own) in ADDED.into_iter().zip([&tls, &nats]) {
+            for rank in [50, 99] {
+                rows.push(Row {
+                    what: format!("one call to `mem`, {name}, p{rank}"),
+                    value: Quantity::Time(own.percentile(rank)),
+                    floor: Some((UNIX, Quantity::Time(unix.percentile(rank)))),
+                    target: None,
+                    original: "",
+                });
+            }
+            rows.push(Row {
+                what: format!("added by a hop, {name}, p50"),
+                value: Quantity::Time(own.median().saturating_sub(unix.median())),
+                floor: None,
+                target: Some(Quantity::Time(added)),
+                original: "",
+            });
+        }
+        Ok(rows)
     }
 }
 
