@@ -16,7 +16,7 @@ use crate::unique_name::unique_name;
 const PROTOCOL: &str = "1";
 
 /// The most attempts that are looked for.
-const MAX_ATTEMPTS: u32 = 16;
+const ATTEMPTS_LOOKED_FOR: u32 = 16;
 
 const PROTO: HeaderName = HeaderName::from_static("Zino-Proto");
 const CALL: HeaderName = HeaderName::from_static("Zino-Call");
@@ -58,7 +58,7 @@ impl Key {
 
     /// This attempt and those before it, the latest first.
     pub(super) fn attempts_so_far(self) -> impl Iterator<Item = Self> {
-        let attempts = (1..=self.attempt.min(MAX_ATTEMPTS)).rev();
+        let attempts = (1..=self.attempt.min(ATTEMPTS_LOOKED_FOR)).rev();
         attempts.map(move |attempt| Self { attempt, ..self })
     }
 }
