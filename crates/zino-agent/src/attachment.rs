@@ -6,6 +6,7 @@
 
 mod command;
 mod progress;
+mod recorded;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use serde::Serialize;
-use zot_wire::rpc::{Command, Event, Response};
+use zot_wire::rpc::{Command, Event, RequestId, Response};
 use zot_wire::{MAX_WIRE_LINE_BYTES, write_line};
 
 use command::{IfLost, Pending};
@@ -22,6 +23,8 @@ use settings::Settings;
 
 /// The code of responses and errors when the worker is gone.
 const WORKER_LOST: &str = "worker_lost";
+
+const OUTCOME_UNKNOWN: &str = "whether it carried the command out is unknown";
 
 /// How many bytes of commands are kept while no worker has answered them. More than the prompts that a
 /// worker lets wait, so that a worker with a full queue says so itself.
@@ -47,6 +50,8 @@ pub struct Attachment {
     pending_bytes: usize,
     settings: Settings,
     progress: Progress,
+    /// The id of our own question what was recorded, while the commands wait for the answer.
+    question: Option<RequestId>,
     to_client: Vec<u8>,
     to_worker: Vec<u8>,
 }
@@ -69,7 +74,7 @@ impl Attachment {
         let pending = Pending::new(line);
         self.pending_bytes += pending.line.len();
         self.pending.push_back(pending);
-        if self.is_open {
+        if self.is_open && self.question.is_none() {
             self.send_pending();
         }
     }
@@ -99,7 +104,12 @@ impl Attachment {
     pub fn opened(&mut self) {
         self.is_open = true;
         self.settings.repeat(&mut self.to_worker);
-        self.send_pending();
+        if self.pending.iter().any(|pending| pending.is_doubtful) {
+            self.question = recorded::ask(&mut self.to_worker);
+        }
+        if self.question.is_none() {
+            self.send_pending();
+        }
     }
 
     /// No worker opened the session: the commands that wait are refused.
@@ -117,6 +127,12 @@ impl Attachment {
             let Some(answer) = Answer::parse(line) else {
                 return;
             };
+            if self.question.is_some() && self.question == answer.id {
+                self.question = None;
+                self.settle(recorded::user_texts(line).as_deref());
+                self.send_pending();
+                return;
+            }
             if let Some(problem) = self.settings.take_repeated(&answer) {
                 if let Some(message) = problem {
                     self.notify(message);
@@ -135,6 +151,7 @@ impl Attachment {
     pub fn ended(&mut self, end: &LinkEnd) {
         self.is_open = false;
         self.to_worker.clear();
+        self.question = None;
         self.settings.forget_repeated();
         match end {
             LinkEnd::Finished => {
@@ -188,13 +205,12 @@ impl Attachment {
         for event in self.progress.lost(reason, WORKER_LOST, &self.settings) {
             self.report(event);
         }
-        let problem = format!(
-            "the worker was lost before it answered ({reason}): whether it carried the command out is unknown"
-        );
+        let problem = format!("the worker was lost ({reason}); {OUTCOME_UNKNOWN}");
         for mut pending in std::mem::take(&mut self.pending) {
             match pending.if_lost {
                 _ if !pending.is_sent => self.pending.push_back(pending),
-                IfLost::Repeat => {
+                IfLost::Repeat | IfLost::RepeatUnlessRecorded => {
+                    pending.is_doubtful = pending.if_lost == IfLost::RepeatUnlessRecorded;
                     pending.is_sent = false;
                     self.pending.push_back(pending);
                 }
@@ -206,6 +222,30 @@ impl Attachment {
             }
         }
         self.pending_bytes = self.pending.iter().map(|pending| pending.line.len()).sum();
+    }
+
+    /// Refuses the doubtful prompts that may have been recorded as one of `texts`, or all if these are
+    /// not known; the others were not begun.
+    fn settle(&mut self, texts: Option<&[String]>) {
+        // One for each command whose outcome is unknown, and as many again that zot adds by itself.
+        let count = 2 * self.pending.len() + 1;
+        let may_be_recorded = |pending: &Pending| match texts {
+            Some(texts) => {
+                let mut recent = texts.iter().rev().take(count);
+                recent.any(|text| pending.may_be(text))
+            }
+            None => true,
+        };
+        for mut pending in std::mem::take(&mut self.pending) {
+            let is_doubtful = std::mem::take(&mut pending.is_doubtful);
+            if is_doubtful && may_be_recorded(&pending) {
+                self.pending_bytes -= pending.line.len();
+                let problem = format!("the worker was lost; {OUTCOME_UNKNOWN}");
+                self.fail(&pending, WORKER_LOST, &problem);
+            } else {
+                self.pending.push_back(pending);
+            }
+        }
     }
 
     fn fail(&mut self, pending: &Pending, code: &str, problem: &str) {

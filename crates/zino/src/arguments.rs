@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Check(ConfigArgument),
     /// Manage the database of the memory service
     Store(Store),
+    /// List the sessions of agents in the database
+    Sessions(ConfigArgument),
     /// Send a message to the daemon. Piped input is appended to the message if it starts within a
     /// second; `-` waits for it
     Cli(Cli),
@@ -85,7 +87,8 @@ pub(crate) enum Command {
     /// Run sessions of zot for clients on the bus
     Agent(Agent),
     /// Attach to a session that a worker runs: a program that speaks `zot rpc` on standard input and
-    /// output
+    /// output, as clients start one
+    #[command(visible_alias = "rpc")]
     Attach(Attach),
     /// Make and show certificates, for services on several machines
     #[command(subcommand)]

@@ -26,7 +26,7 @@ use dispatch::{Finished, NoAnswer};
 use hold::ChannelHold;
 use watched::WatchedTurn;
 
-pub use watched::{CHANNEL_EVENTS, Publish, TurnEvent};
+pub use watched::{CHANNEL_EVENTS, Publish, TurnEvent, Watchers};
 
 /// The services the daemon calls.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ pub struct DaemonService {
     config: Config,
     log: Log,
     peers: DaemonPeers,
-    publish: Option<Publish>,
+    watchers: Option<Watchers>,
 }
 
 impl DaemonService {
@@ -51,18 +51,18 @@ impl DaemonService {
             config,
             log,
             peers,
-            publish: None,
+            watchers: None,
         }
     }
 
     /// Tells watchers what the turns are doing.
-    pub fn with_watchers(mut self, publish: Publish) -> Self {
-        self.publish = Some(publish);
+    pub fn with_watchers(mut self, watchers: Watchers) -> Self {
+        self.watchers = Some(watchers);
         self
     }
 
     async fn serve_client(&self, request: Request, responses: &Responses<Response>) {
-        let mut watched = WatchedTurn::begin(self.publish.as_ref(), &request);
+        let mut watched = WatchedTurn::begin(self.watchers.as_ref(), &request);
         let last = match self.answer(&request, responses, &mut watched).await {
             Ok(response) => response,
             Err(NoAnswer::Failed(failure)) => Response::Error(failure),

@@ -8,7 +8,7 @@ use crate::agent_loop::AgentLoopService;
 use crate::bus::Bus;
 use crate::config::Config;
 use crate::context::ContextService;
-use crate::daemon::{CHANNEL_EVENTS, DaemonPeers, DaemonService};
+use crate::daemon::{CHANNEL_EVENTS, DaemonPeers, DaemonService, Watchers};
 use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -121,9 +121,12 @@ impl<'a> Stack<'a> {
                 };
                 let service = DaemonService::new(config, log, peers);
                 Arc::new(match self.bus.cloned() {
-                    Some(bus) => service.with_watchers(Arc::new(move |turn, event| {
-                        bus.publish_event(CHANNEL_EVENTS, turn, event);
-                    })),
+                    Some(bus) => service.with_watchers(Watchers {
+                        node: bus.instance().to_owned(),
+                        publish: Arc::new(move |turn, event| {
+                            bus.publish_event(CHANNEL_EVENTS, turn, event);
+                        }),
+                    }),
                     None => service,
                 })
             }

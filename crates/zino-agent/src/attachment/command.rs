@@ -19,6 +19,16 @@ pub(super) struct Pending {
     pub(super) setting: Option<Command>,
     /// The message, if it may be delivered to a running prompt.
     pub(super) steering: Option<Vec<ContentBlock>>,
+    /// Whether a worker that was lost may have begun it.
+    pub(super) is_doubtful: bool,
+    prompt: Option<PromptText>,
+}
+
+/// By which a recorded prompt is recognised.
+struct PromptText {
+    message: String,
+    /// Whether the contents of files follow it.
+    mentions: bool,
 }
 
 /// What becomes of a command whose worker was lost before it answered.
@@ -26,6 +36,9 @@ pub(super) struct Pending {
 pub(super) enum IfLost {
     /// Carrying it out twice is the same as once: the next worker gets it.
     Repeat,
+    /// The next worker gets it, unless the session has a record of it: a prompt is recorded before
+    /// anything else is done about it.
+    RepeatUnlessRecorded,
     /// It has its effect by itself, as an abort of what is lost anyway.
     Acknowledge,
     Fail,
@@ -51,15 +64,31 @@ impl Pending {
             })) => Some(content(message, images)),
             _ => None,
         };
+        let prompt = match &parsed {
+            Some(Command::Prompt(prompt)) => Some(PromptText {
+                message: prompt.message.clone(),
+                mentions: prompt.mentions,
+            }),
+            _ => None,
+        };
         Self {
             id,
             command,
             line: line.to_vec(),
             is_sent: false,
+            is_doubtful: false,
+            prompt,
             if_lost,
             setting: parsed.filter(is_setting),
             steering,
         }
+    }
+
+    /// Returns whether this prompt may be the one that was recorded as `text`.
+    pub(super) fn may_be(&self, text: &str) -> bool {
+        self.prompt.as_ref().is_some_and(|prompt| {
+            text == prompt.message || prompt.mentions && text.starts_with(&prompt.message)
+        })
     }
 
     pub(super) fn is_answered_by(&self, answer: &Answer) -> bool {
@@ -97,6 +126,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::Clear
         | Command::SetMessages { append: false, .. } => IfLost::Repeat,
         Command::Abort => IfLost::Acknowledge,
+        Command::Prompt(prompt) if !prompt.message.is_empty() => IfLost::RepeatUnlessRecorded,
         Command::Prompt(_)
         | Command::Compact
         | Command::Steer(_)

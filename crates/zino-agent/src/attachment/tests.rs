@@ -242,7 +242,7 @@ fn a_lost_compaction_ends_but_not_the_prompt_around_one() {
 #[test]
 fn lost_commands_fail_unless_repeating_them_is_harmless() {
     let mut ends = Ends::open();
-    ends.client(&json!({"id": 1, "type": "prompt", "message": "m"}));
+    ends.client(&json!({"id": 1, "type": "compact"}));
     ends.client(&json!({"id": 2, "type": "get_state"}));
     ends.client(&json!({"id": 3, "type": "abort"}));
     ends.client(&json!({"id": 4, "type": "steer", "message": "m"}));
@@ -345,4 +345,69 @@ fn responses_without_ids_find_their_commands() {
     ends.finish();
     let sent = ends.reopen();
     assert_eq!(sent, [json!({"type": "prompt", "message": "b"})]);
+}
+
+/// A prompt was sent to a worker that was lost; the next worker says what was recorded.
+fn after_a_lost_prompt(recorded: &Value) -> (Vec<Value>, Vec<Value>) {
+    let mut ends = Ends::open();
+    ends.prompt(1);
+    ends.client(&json!({"id": 2, "type": "prompt", "message": "again"}));
+    assert_eq!(types(&ends.lose()), ["turn_end", "error", "done"]);
+    assert!(ends.0.wants_worker());
+    let asked = ends.reopen();
+    assert_eq!(types(&asked), ["get_messages"]);
+    // What the client sends meanwhile waits for the answer.
+    assert!(ends.client(&json!({"id": 3, "type": "ping"})).is_empty());
+    let told = ends.worker(&format!(
+        r#"{{"type":"response","id":{},"command":"get_messages","success":true,"data":{{"messages":{recorded}}}}}"#,
+        asked[0]["id"]
+    ));
+    (told, ends.at_worker())
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": [{"type": "text", "text": text}], "time": ""})
+}
+
+#[test]
+fn a_lost_prompt_that_was_not_recorded_is_sent_to_the_next_worker() {
+    let old = [
+        user("again"),
+        user("m"),
+        user("m"),
+        user("m"),
+        user("m"),
+        user("m"),
+    ];
+    let (told, sent) = after_a_lost_prompt(&json!(old));
+    assert!(told.is_empty());
+    assert_eq!(types(&sent), ["prompt", "ping"]);
+}
+
+#[test]
+fn a_lost_prompt_that_was_recorded_fails() {
+    let (told, sent) = after_a_lost_prompt(&json!([user("m"), user("again")]));
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (&told[0]["id"], &told[0]["code"]),
+        (&json!(2), &json!("worker_lost"))
+    );
+    assert_eq!(types(&sent), ["ping"]);
+}
+
+#[test]
+fn a_lost_prompt_fails_when_nobody_knows_what_was_recorded() {
+    let (told, sent) = after_a_lost_prompt(&json!(null));
+    assert_eq!(told[0]["code"], "worker_lost");
+    assert_eq!(types(&sent), ["ping"]);
+}
+
+#[test]
+fn a_prompt_stays_in_doubt_when_the_next_worker_is_lost_as_well() {
+    let mut ends = Ends::open();
+    ends.client(&json!({"id": 1, "type": "prompt", "message": "m"}));
+    ends.lose();
+    assert_eq!(types(&ends.reopen()), ["get_messages"]);
+    assert!(ends.lose().is_empty());
+    assert_eq!(types(&ends.reopen()), ["get_messages"]);
 }

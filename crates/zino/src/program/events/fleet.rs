@@ -19,6 +19,14 @@ use crate::metrics::Load;
 /// Limit: an instance that is silent for longer is shown as failed.
 const ABSENCE_TIME: Duration = Duration::from_millis(3500);
 
+/// The same for one service of a node that is heard of.
+const SERVICE_ABSENCE_TIME: Duration = Duration::from_millis(4500);
+
+/// How many turns without a channel are shown at a time.
+///
+/// Limit: further turns without a channel are not shown.
+const MAX_SHOWN_TURNS: usize = 64;
+
 /// How many channels and sessions are followed; beyond that the one silent longest is left.
 ///
 /// Limit: the channel or session that was silent longest is no longer followed.
@@ -29,10 +37,14 @@ pub(super) struct Fleet {
     /// By the instance that a process has on the bus.
     nodes: BTreeMap<String, Node>,
     followed: HashMap<Subject, Followed>,
+    /// The turns without a channel that are going on, each at the place that its agent shows.
+    turns: Vec<Option<String>>,
 }
 
 struct Node {
     card: Card,
+    /// When it was first heard of.
+    seen: Instant,
     name: String,
     version: String,
     services: BTreeMap<String, Service>,
@@ -48,15 +60,17 @@ struct Service {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Subject {
     Channel(String),
-    /// A turn that belongs to no channel.
-    Turn(String),
+    /// Turns that belong to no channel, one after the other.
+    Turns {
+        place: usize,
+    },
     Session(String),
 }
 
 struct Followed {
     feed: Feed,
     heard: Instant,
-    /// The instance of the worker that runs the session.
+    /// The instance that works on it.
     worker: Option<String>,
 }
 
@@ -66,6 +80,7 @@ impl Fleet {
             hub,
             nodes: BTreeMap::new(),
             followed: HashMap::new(),
+            turns: Vec::new(),
         }
     }
 
@@ -79,6 +94,7 @@ impl Fleet {
             let name = format!("{}/{}", instance.host, instance.pid);
             Node {
                 card: Card::new(hub, format!("node {name}"), None),
+                seen: Instant::now(),
                 name,
                 version: instance.version.clone(),
                 services: BTreeMap::new(),
@@ -108,29 +124,31 @@ impl Fleet {
         node.show();
     }
 
-    /// Shows instances as failed that were not heard of.
+    /// Shows nodes and services as failed that were not heard of.
     pub(super) fn note_absences(&mut self) {
-        let is_absent = |service: &Service| service.heard.elapsed() > ABSENCE_TIME;
-        let nodes = std::mem::take(&mut self.nodes);
-        for (id, mut node) in nodes {
+        let is_lost = |node: &Node| node.heard().elapsed() > ABSENCE_TIME;
+        let lost = self.nodes.iter().filter(|(_, node)| is_lost(node));
+        let lost: Vec<String> = lost.map(|(id, _)| id.clone()).collect();
+        for id in lost {
+            if let Some(node) = self.nodes.remove(&id) {
+                for service in node.services.into_values() {
+                    service.card.go_with_node();
+                }
+                node.card.lose(&absence());
+                self.lose_worker(&id);
+            }
+        }
+        for node in self.nodes.values_mut() {
+            let is_absent = |service: &Service| service.heard.elapsed() > SERVICE_ABSENCE_TIME;
             let services = std::mem::take(&mut node.services);
             let (absent, present): (BTreeMap<_, _>, _) = services
                 .into_iter()
                 .partition(|(_, service)| is_absent(service));
             node.services = present;
-            let has_lost_any = !absent.is_empty();
             for service in absent.into_values() {
                 service.card.lose(&absence());
             }
-            if has_lost_any && node.services.is_empty() {
-                node.card.lose(&absence());
-                self.lose_worker(&id);
-                continue;
-            }
-            if has_lost_any {
-                node.show();
-            }
-            self.nodes.insert(id, node);
+            node.show();
         }
     }
 
@@ -147,29 +165,48 @@ impl Fleet {
         let Ok(event) = serde_json::from_slice::<TurnEvent>(payload) else {
             return;
         };
+        let is_over = event.frame.as_ref().is_none_or(is_last);
         let subject = match event.channel {
             Some(channel) => Subject::Channel(channel),
-            None => Subject::Turn(event.turn),
+            None => match self.place_of(event.turn, is_over) {
+                Some(place) => Subject::Turns { place },
+                None => return,
+            },
         };
-        let is_over = event.frame.as_ref().is_none_or(is_last);
-        let feed = &mut self.follow(subject.clone()).feed;
+        let known = self.follow(subject);
         match event.frame {
-            Some(frame) => feed.feed(format!("{frame}\n").as_bytes()),
-            None => feed.report_finding(Finding::Event(Event::aborted())),
+            Some(frame) => known.feed.feed(format!("{frame}\n").as_bytes()),
+            None => known.report(Event::aborted()),
         }
-        if is_over && matches!(subject, Subject::Turn(_)) {
-            self.leave(&subject, "over");
-        }
+        known.worker = (!is_over).then_some(event.node);
+    }
+
+    /// Returns where a turn without a channel is shown; its place is free when it is over.
+    fn place_of(&mut self, turn: String, is_over: bool) -> Option<usize> {
+        let known = self
+            .turns
+            .iter()
+            .position(|other| other.as_ref() == Some(&turn));
+        let free = self.turns.iter().position(Option::is_none);
+        let place = match known.or(free) {
+            Some(place) => place,
+            None if self.turns.len() < MAX_SHOWN_TURNS => {
+                self.turns.push(None);
+                self.turns.len() - 1
+            }
+            None => return None,
+        };
+        self.turns[place] = (!is_over).then_some(turn);
+        Some(place)
     }
 
     fn see_session(&mut self, session: &str, line: &[u8]) {
         let hub = self.hub.clone();
-        let subject = Subject::Session(session.to_owned());
-        let known = self.follow(subject);
+        let known = self.follow(Subject::Session(session.to_owned()));
         match serde_json::from_slice(line) {
             Ok(SessionLine::Opened { profile, worker }) => {
                 let notice = format!("opened by worker {worker}, profile {profile}");
-                known.note(&notice);
+                known.report(Event::notice(notice));
                 known.worker = Some(worker);
             }
             Ok(SessionLine::Closed) => {
@@ -184,12 +221,17 @@ impl Fleet {
         }
     }
 
-    /// Shows that what the sessions of a worker were doing has broken off.
+    /// Shows that what an instance was doing has broken off.
     fn lose_worker(&mut self, worker: &str) {
-        let lost = self.followed.values_mut();
-        for session in lost.filter(|known| known.worker.as_deref() == Some(worker)) {
-            session.worker = None;
-            session.interrupt(&self.hub, "its worker is gone");
+        let lost = self.followed.iter_mut();
+        for (subject, known) in lost.filter(|(_, known)| known.worker.as_deref() == Some(worker)) {
+            known.worker = None;
+            known.interrupt(&self.hub, "its node is gone");
+            if let Subject::Turns { place } = subject
+                && let Some(turn) = self.turns.get_mut(*place)
+            {
+                *turn = None;
+            }
         }
     }
 
@@ -246,33 +288,32 @@ impl Fleet {
 }
 
 impl Followed {
-    fn note(&mut self, message: &str) {
-        self.feed
-            .report_finding(Finding::Event(Event::notice(message)));
+    fn report(&mut self, event: Event) {
+        self.feed.report_finding(Finding::Event(event));
     }
 
     /// Shows that what was going on has broken off.
     fn interrupt(&mut self, hub: &Hub, reason: &str) {
-        self.note(reason);
+        self.report(Event::notice(reason));
         let state = self.feed.id().and_then(|id| hub.agent(id));
         if state.is_some_and(|state| state.status.is_working()) {
-            self.feed.report_finding(Finding::Event(Event::aborted()));
+            self.report(Event::aborted());
         }
     }
 }
 
 impl Node {
+    /// When it was last heard of.
+    fn heard(&self) -> Instant {
+        let heard = self.services.values().map(|service| service.heard);
+        heard.max().unwrap_or(self.seen)
+    }
+
     fn show(&mut self) {
-        let sum = |part: fn(&Instance) -> usize| {
-            let parts = self
-                .services
-                .values()
-                .map(|service| part(&service.announced));
-            parts.sum()
-        };
+        let in_flight = |service: &Service| service.announced.in_flight;
         let load = Load {
-            in_flight: sum(|instance| instance.in_flight),
-            capacity: sum(|instance| instance.capacity),
+            in_flight: self.services.values().map(in_flight).sum(),
+            capacity: 0,
         };
         let names: Vec<&str> = self.services.keys().map(String::as_str).collect();
         let text = format!("zino {}: {}", self.version, names.join(", "));
@@ -284,14 +325,14 @@ impl Subject {
     fn label(&self) -> String {
         match self {
             Self::Channel(channel) => format!("channel {channel}"),
-            Self::Turn(_) => "turn without a channel".to_owned(),
+            Self::Turns { place } => format!("no channel {}", place + 1),
             Self::Session(session) => format!("session {session}"),
         }
     }
 
     fn source(&self) -> SourceKind {
         match self {
-            Self::Channel(_) | Self::Turn(_) => SourceKind::Zino,
+            Self::Channel(_) | Self::Turns { .. } => SourceKind::Zino,
             Self::Session(_) => SourceKind::Zot,
         }
     }

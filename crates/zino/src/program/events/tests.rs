@@ -52,7 +52,7 @@ impl Watched {
     }
 
     fn turn(&mut self, channel: Option<&str>, frame: &Value) {
-        let payload = json!({"turn": "7", "channel": channel, "frame": frame});
+        let payload = json!({"turn": "7", "node": "1f2e", "channel": channel, "frame": frame});
         self.event("channel", "7", &payload);
     }
 
@@ -141,11 +141,15 @@ async fn an_instance_that_ends_is_done_and_a_silent_one_has_failed() {
     assert_eq!(watched.agent("exc node-1/4711").status, Status::Idle);
     advance(Duration::from_secs(1)).await;
     watched.fleet.note_absences();
-    for label in ["exc node-1/4711", "node node-1/4711"] {
-        let agent = watched.agent(label);
-        assert_eq!(agent.status, Status::Failed);
-        assert_eq!(agent.error.as_deref(), Some("not heard of for 3.5 s"));
-    }
+    let node = watched.agent("node node-1/4711");
+    assert_eq!(node.status, Status::Failed);
+    assert_eq!(node.error.as_deref(), Some("not heard of for 3.5 s"));
+    let executor = watched.agent("exc node-1/4711");
+    assert_eq!(
+        executor.status,
+        Status::Interrupted,
+        "one failure is enough"
+    );
     assert_eq!(watched.agent("rtr node-1/4711").status, Status::Done);
 }
 
@@ -183,16 +187,65 @@ async fn turns_of_a_channel_are_one_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_without_a_channel_is_an_agent_that_leaves() {
+async fn one_service_of_a_node_can_be_gone() {
     let mut watched = Watched::new();
-    watched.turn(None, &json!({"message": "hello"}));
-    watched.turn(None, &json!({"type": "response", "content": "Hi."}));
-    let turn = watched.agent("turn without a channel");
+    watched.announce(instance("rtr", 0));
+    for _ in 0..5 {
+        watched.announce(instance("exc", 0));
+        advance(Duration::from_secs(1)).await;
+        watched.fleet.note_absences();
+    }
+    assert_eq!(watched.agent("rtr node-1/4711").status, Status::Failed);
+    assert_eq!(watched.agent("exc node-1/4711").status, Status::Idle);
     assert_eq!(
-        (turn.status, turn.last_text.as_str()),
-        (Status::Done, "Hi.")
+        watched.agent("node node-1/4711").last_text,
+        "zino 0.1.0: exc"
     );
-    assert_eq!(turn.detached.as_deref(), Some("over"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_interrupted_when_its_node_is_gone() {
+    let mut watched = Watched::new();
+    watched.announce(instance("daemon", 2));
+    for channel in [Some("ada"), None] {
+        watched.turn(channel, &json!({"message": "hello"}));
+    }
+    advance(Duration::from_secs(4)).await;
+    watched.fleet.note_absences();
+    for label in ["channel ada", "no channel 1"] {
+        assert_eq!(watched.agent(label).status, Status::Interrupted, "{label}");
+    }
+    watched.event(
+        "channel",
+        "8",
+        &json!({"turn": "8", "node": "2", "frame": {"message": "a"}}),
+    );
+    assert_eq!(
+        watched.agent("no channel 1").status,
+        Status::Thinking,
+        "its place is free"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_without_a_channel_share_agents() {
+    let mut watched = Watched::new();
+    let mut turn = |turn: &str, frame: Value| {
+        watched.event("channel", turn, &json!({"turn": turn, "frame": frame}));
+    };
+    turn("7", json!({"message": "hello"}));
+    turn("8", json!({"message": "and another at the same time"}));
+    turn("7", json!({"type": "response", "content": "Hi."}));
+    turn("9", json!({"message": "later"}));
+    turn("9", json!({"type": "response", "content": "Bye."}));
+    let first = watched.agent("no channel 1");
+    assert_eq!(
+        (first.status, first.last_text.as_str()),
+        (Status::Done, "Bye.")
+    );
+    assert_eq!(first.prompts_over, 2);
+    assert_eq!(watched.agent("no channel 2").status, Status::Thinking);
+    assert_eq!(watched.statuses().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a program that uses a client, with `zino-attach` first on its path.
+/// Runs a program that uses a client, which finds `zino` under two names.
 fn run(fleet: &Fleet, mut command: Command) {
     let directory = fleet.installation.path("bin");
     fs::create_dir_all(&directory).unwrap();
@@ -22,6 +22,7 @@ fn run(fleet: &Fleet, mut command: Command) {
     }
     command
         .env("ZINO_CONFIG", fleet.installation.path("ZINO.toml"))
+        .env("ZINO", BINARY)
         .env("ZINO_ATTACH", &program);
     for (name, value) in fleet.variables() {
         command.env(name, value);
@@ -33,11 +34,11 @@ fn run(fleet: &Fleet, mut command: Command) {
 
 const PYTHON: &str = r#"
 import os, zot
-attach = os.environ["ZINO_ATTACH"]
-with zot.Client(program=attach) as client:
+zino = os.environ["ZINO"]
+with zot.Client(program=zino, args=["--profile", "coder"]) as client:
     answer = client.ask('write "from Python" to made', timeout=60)
     kept = client.state().session.id
-with zot.Client(program=attach, resume=kept) as client:
+with zot.Client(program=zino, resume=kept) as client:
     assert len(client.messages()) == 4, client.messages()
     assert [event for event in client.prompt("read made")]
 "#;
