@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Check(ConfigArgument),
     /// Manage the database of the memory service
     Store(Store),
+    /// List the sessions of agents in the database
+    Sessions(ConfigArgument),
     /// Send a message to the daemon. Piped input is appended to the message if it starts within a
     /// second; `-` waits for it
     Cli(Cli),

@@ -74,6 +74,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Events(config) => print_events(config),
         Command::Check(config) => show_check(config),
         Command::Store(store) => run_store(store),
+        Command::Sessions(config) => sessions::list(config),
         Command::Cli(cli) => ask_daemon(cli),
         Command::Daemon(config) => serve(config, Services::One(ServiceKind::Daemon)),
         Command::Rtr(config) => serve(config, Services::One(ServiceKind::Router)),

@@ -32,7 +32,7 @@ use postgres::PostgresStore;
 pub use claims::ClaimsService;
 pub use error::StoreError;
 pub use files::TornFiles;
-pub use postgres::{Contents, Database, Present};
+pub use postgres::{Contents, Database, Present, SessionEntry};
 
 /// How many frames wait for the caller.
 ///

@@ -1,4 +1,4 @@
-//! `zino agent` and `zino attach`.
+//! `zino agent`, `zino attach` and `zino sessions`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -7,10 +7,11 @@ use zino::config::{Config, ConfigError};
 use zino::program::agent;
 use zino::program::attach::{AttachError, AttachExit, attach};
 use zino::program::run::config_path;
+use zino::program::store::list_sessions;
 use zot_stdio::executor;
 
-use crate::arguments::{Agent, Attach};
-use crate::{Failure, block_on, warn};
+use crate::arguments::{Agent, Attach, ConfigArgument};
+use crate::{Failure, block_on, load_and_warn, warn};
 
 /// The exit code when a session could not be opened.
 const NOT_STARTED: u8 = 2;
@@ -24,6 +25,22 @@ pub(crate) fn run_workers(arguments: Agent) -> Result<ExitCode, Failure> {
     agent::hide_addresses(&mut config);
     block_on(agent::run(&config, &path, &arguments.profiles))?
         .map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the sessions in the database, the last changed first.
+pub(crate) fn list(config: ConfigArgument) -> Result<ExitCode, Failure> {
+    let config = load_and_warn(config)?;
+    let sessions = block_on(list_sessions(&config))?.map_err(|error| error.to_string())?;
+    let mut output = zot_terminal::stdout();
+    for session in sessions {
+        let worker = session.worker.as_deref().unwrap_or("-");
+        let _ = writeln!(
+            output,
+            "{}  {}  {}  {} UTC  {} bytes",
+            session.id, session.profile, worker, session.changed, session.bytes
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -25,6 +25,10 @@ pub enum StoreError {
     NothingToImport(PathBuf),
     #[error("{place} is not empty: it has {contents}; `--replace` deletes them first")]
     NotEmpty { place: String, contents: Contents },
+    #[error(
+        "{0:?} cannot be the name of a file: rename the session or its profile in zino_session"
+    )]
+    NotAFileName(String),
     #[error("no memory with the id {0}")]
     NoSuchMemory(u64),
     #[error("the service is ending")]

@@ -9,6 +9,7 @@ mod database;
 mod directory;
 mod hard;
 mod hold;
+mod sessions;
 mod soft;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use hold::HoldTimes;
 
 pub use database::{Contents, Database};
 pub use directory::Present;
+pub use sessions::SessionEntry;
 
 /// What is stored in one database.
 pub(super) struct PostgresStore {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::config::Config;
-use crate::memory::{Database, Present, StoreError};
+use crate::memory::{Database, Present, SessionEntry, StoreError};
 use crate::postgres::{Migrated, TargetError};
 
 #[derive(Debug, Subcommand)]
@@ -38,6 +38,12 @@ pub enum StoreCommandError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Returns the sessions of agents, the last changed first.
+pub async fn list_sessions(config: &Config) -> Result<Vec<SessionEntry>, StoreCommandError> {
+    let database = Database::configured(config)?.ok_or(StoreCommandError::NoDatabase)?;
+    Ok(database.sessions().await?)
 }
 
 /// Runs a command; returns what to tell the user.

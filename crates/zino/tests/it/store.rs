@@ -71,6 +71,67 @@ fn a_directory_is_moved_by_commands() {
 }
 
 #[test]
+fn sessions_are_listed_and_moved_byte_for_byte() {
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    let installation = installation(UNREACHABLE, &database);
+    let place = format!("PostgreSQL at {}:5432/zino_0", postgres.path().display());
+    let expect = |arguments: &[&str], printed: &str| {
+        let printed = printed.replace("PLACE", &place);
+        assert_eq!(run(&installation, arguments), (0, printed));
+    };
+    assert_eq!(run(&installation, &["store", "migrate"]).0, 0);
+    expect(&["sessions"], "");
+    let sql = |statements: &str| postgres.sql(&database.name, statements);
+    sql(
+        "insert into zino_session (id, profile, owner, lease_until, bytes, changed) values
+            ('free', 'coder', 'gone', '-infinity', 4, '2026-01-02 03:04:05+00'),
+            ('held', 'writer', 'host-1', 'infinity', 0, '2026-01-01 00:00:00+01');
+         insert into zino_session_record values
+            ('free', 0, '\\x00ff'), ('free', 2, '\\x0a0a')",
+    );
+    let listed = "free  coder  -  2026-01-02 03:04:05 UTC  4 bytes\n\
+                  held  writer  host-1  2025-12-31 23:00:00 UTC  0 bytes\n";
+    expect(&["sessions"], listed);
+    let contents = "0 channels, 0 memories, no soft memory, 2 sessions";
+    expect(&["store", "check"], &format!("PLACE: {contents}\n"));
+    expect(
+        &["store", "export", "new"],
+        &format!("new: exported {contents}\n"),
+    );
+    let read = |name: &str| fs::read(installation.path(name)).unwrap();
+    assert_eq!(read("new/sessions/coder/free.jsonl"), b"\x00\xff\n\n");
+    assert_eq!(read("new/sessions/writer/held.jsonl"), b"");
+    // More than one row.
+    let long = vec![b'x'; 5 * 1024 * 1024];
+    fs::write(installation.path("new/sessions/coder/long.jsonl"), &long).unwrap();
+    let contents = contents.replace('2', "3");
+    let imported = format!("PLACE: imported {contents}\n");
+    expect(&["store", "import", "--replace", "new"], &imported);
+    assert_eq!(
+        sql("select count(*) from zino_session_record where session = 'long'"),
+        "2"
+    );
+    expect(
+        &["store", "export", "again"],
+        &format!("again: exported {contents}\n"),
+    );
+    assert_eq!(read("again/sessions/coder/free.jsonl"), b"\x00\xff\n\n");
+    assert!(read("again/sessions/coder/long.jsonl") == long);
+    // It is not empty any more.
+    let (code, printed) = run(&installation, &["store", "import", "again"]);
+    assert_eq!(code, 1);
+    assert!(printed.contains("3 sessions"), "{printed}");
+    sql("update zino_session set id = '../free' where id = 'free'");
+    let (code, printed) = run(&installation, &["store", "export", "third"]);
+    assert_eq!(code, 1);
+    assert!(
+        printed.contains("cannot be the name of a file"),
+        "{printed}"
+    );
+}
+
+#[test]
 fn the_variable_wins_over_the_file() {
     let postgres = Postgres::start();
     let installation = Installation::new(

@@ -25,11 +25,18 @@ pub struct Contents {
     pub channels: i64,
     pub memories: i64,
     pub has_soft_memory: bool,
+    pub sessions: i64,
 }
 
 impl Contents {
     pub fn is_empty(&self) -> bool {
-        self.channels == 0 && self.memories == 0 && !self.has_soft_memory
+        let Self {
+            channels,
+            memories,
+            has_soft_memory,
+            sessions,
+        } = *self;
+        channels == 0 && memories == 0 && !has_soft_memory && sessions == 0
     }
 }
 
@@ -41,7 +48,11 @@ impl fmt::Display for Contents {
         };
         let channels = counted(self.channels, "channel", "channels");
         let memories = counted(self.memories, "memory", "memories");
-        write!(formatter, "{channels}, {memories}, {soft}")
+        write!(formatter, "{channels}, {memories}, {soft}")?;
+        match self.sessions {
+            0 => Ok(()),
+            sessions => write!(formatter, ", {}", counted(sessions, "session", "sessions")),
+        }
     }
 }
 
@@ -99,7 +110,8 @@ impl Database {
         let statement = "select
             (select count(*) from zino_channel where bytes is not null),
             (select count(*) from zino_memory),
-            exists (select from zino_soft)";
+            exists (select from zino_soft),
+            (select count(*) from zino_session)";
         let rows = connection.query(statement, &[]).await;
         let rows = rows.map_err(|error| self.pool.unavailable(error))?;
         let contents = rows.first().map(|row| {
@@ -107,6 +119,7 @@ impl Database {
                 channels: row.try_get(0)?,
                 memories: row.try_get(1)?,
                 has_soft_memory: row.try_get(2)?,
+                sessions: row.try_get(3)?,
             })
         });
         let contents: Result<Option<Contents>, tokio_postgres::Error> = contents.transpose();

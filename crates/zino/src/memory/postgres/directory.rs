@@ -45,7 +45,8 @@ impl Database {
         // Without a commit, nothing has changed.
         let (mut connection, is_empty) = stored?;
         read?;
-        if is_empty {
+        let sessions = self.import_sessions(&mut connection, directory).await?;
+        if is_empty && sessions == 0 {
             return Err(StoreError::NothingToImport(directory.to_owned()));
         }
         let contents = self.contents(&mut connection).await?;
@@ -61,8 +62,8 @@ impl Database {
     ) -> Result<(Connection, bool), StoreError> {
         let mut connection = self.open().await?;
         let begin = "begin; set local lock_timeout = '10s'; lock table zino_channel, zino_entry, \
-                     zino_memory, zino_memory_state, zino_soft, zino_file \
-                     in exclusive mode";
+                     zino_memory, zino_memory_state, zino_soft, zino_file, zino_session, \
+                     zino_session_record in exclusive mode";
         self.run(&mut connection, begin).await?;
         let contents = self.contents(&mut connection).await?;
         if present == Present::Keep && !contents.is_empty() {
@@ -72,7 +73,8 @@ impl Database {
             });
         }
         let empty = "delete from zino_channel; delete from zino_entry; delete from zino_memory; \
-                     delete from zino_soft; delete from zino_file; update zino_memory_state \
+                     delete from zino_soft; delete from zino_file; delete from zino_session; \
+                     delete from zino_session_record; update zino_memory_state \
                      set epoch = gen_random_uuid(), next_id = 0, change = 0";
         self.run(&mut connection, empty).await?;
         let mut channel = None;
@@ -132,7 +134,9 @@ impl Database {
             Ok(written) => written?,
             Err(_) => return Err(StoreError::Stopped),
         }
-        sent.map(|()| contents)
+        sent?;
+        self.export_sessions(&mut connection, directory).await?;
+        Ok(contents)
     }
 
     async fn send_parts(
@@ -199,7 +203,7 @@ impl Database {
         }
     }
 
-    async fn query(
+    pub(super) async fn query(
         &self,
         connection: &mut Connection,
         statement: &str,
@@ -214,7 +218,7 @@ impl Database {
         Ok(ran.map_err(|error| self.pool.unavailable(error))?)
     }
 
-    fn column<'row, T: tokio_postgres::types::FromSql<'row>>(
+    pub(super) fn column<'row, T: tokio_postgres::types::FromSql<'row>>(
         &self,
         row: &'row Row,
         column: usize,

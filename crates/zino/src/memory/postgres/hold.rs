@@ -12,7 +12,10 @@ use super::PostgresStore;
 use super::channels::{FIRST_BUSY_PAUSE, LONGEST_BUSY_PAUSE, key};
 use crate::memory::RequestError;
 use crate::memory::error::StoreError;
-use crate::postgres::{Effort, Efforts, Pool, Refusal, Repeat, escaped, integer, seconds, text};
+use crate::metrics;
+use crate::postgres::{
+    Effort, Efforts, Parameter, Pool, Refusal, Repeat, escaped, integer, seconds, text,
+};
 use crate::service::Responses;
 use crate::unique_name::unique_name;
 
@@ -208,49 +211,56 @@ impl Lease {
 
     async fn take(&self, fence: Option<i64>) -> Result<i64, Refusal> {
         let lease = self.times.lease.as_secs_f64();
-        let parameters = [
-            text(&self.key),
-            text(&self.owner),
-            integer(&fence),
-            text(&self.holder),
-            seconds(&lease),
-        ];
-        let statement = "select zino_take($1, $2, $3, $4, make_interval(secs => $5))";
+        let statement = "with expired as (
+                select from zino_channel
+                where id = $1 and owner <> $2 and lease_until <= clock_timestamp()
+            )
+            select zino_take($1, $2, $3, $4, make_interval(secs => $5)),
+                exists (select from expired)";
+        let parameters = self.parameters(&fence, &lease);
         let effort = self.efforts.read();
         let rows = self.pool.query(statement, &parameters, effort).await?;
-        let fence = rows.first().map_or(Ok(0), |row| row.try_get(0));
-        fence.map_err(|error| Refusal::Unavailable(self.pool.unavailable(error)))
+        let taken = rows.first().map(|row| {
+            let taken: (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
+            Ok(taken)
+        });
+        let taken: Result<_, tokio_postgres::Error> = taken.transpose();
+        let taken = taken.map_err(|error| Refusal::Unavailable(self.pool.unavailable(error)))?;
+        let (fence, is_takeover) = taken.unwrap_or_default();
+        if is_takeover {
+            metrics::LEASE_TAKEOVERS.add_one();
+        }
+        Ok(fence)
     }
 
     async fn renew(&self, fence: i64) -> Result<(), Refusal> {
         let lease = self.times.lease.as_secs_f64();
-        let parameters = [
-            text(&self.key),
-            text(&self.owner),
-            integer(&fence),
-            text(&self.holder),
-            seconds(&lease),
-        ];
         let statement = "select zino_renew($1, $2, $3, $4, make_interval(secs => $5))::text";
-        self.pool
-            .query(statement, &parameters, once(Duration::ZERO))
-            .await
-            .map(drop)
+        let fence = Some(fence);
+        let parameters = self.parameters(&fence, &lease);
+        let effort = once(Duration::ZERO);
+        self.pool.query(statement, &parameters, effort).await?;
+        Ok(())
     }
 
     async fn release(&self, fence: i64) {
-        let parameters = [
+        let statement = "select zino_release($1, $2, $3, $4)::text";
+        let fence = Some(fence);
+        let [held @ .., _] = self.parameters(&fence, &0.0);
+        // If it fails, the lease expires.
+        let effort = once(LEASE_STATEMENT_TIME);
+        let _ = self.pool.query(statement, &held, effort).await;
+    }
+
+    /// What names the lease, and how long it lasts.
+    fn parameters<'a>(&'a self, fence: &'a Option<i64>, lease: &'a f64) -> [Parameter<'a>; 5] {
+        [
             text(&self.key),
             text(&self.owner),
-            integer(&fence),
+            integer(fence),
             text(&self.holder),
-        ];
-        let statement = "select zino_release($1, $2, $3, $4)::text";
-        // If it fails, the lease expires.
-        let _ = self
-            .pool
-            .query(statement, &parameters, once(LEASE_STATEMENT_TIME))
-            .await;
+            seconds(lease),
+        ]
     }
 }
 

@@ -220,3 +220,18 @@ async fn a_hold_survives_a_restart_of_the_database() {
     };
     assert_eq!(stored, json!({ "sequence": 1, "type": "ok" }));
 }
+
+#[tokio::test]
+async fn a_takeover_is_counted_and_a_released_channel_is_none() {
+    let setup = Setup::new().await;
+    let mem = setup.start();
+    let takeovers = || crate::metrics::LEASE_TAKEOVERS.value();
+    let before = takeovers();
+    let (_, call) = hold(&mem, "c", "me", None).await;
+    assert_eq!(takeovers(), before);
+    drop(call);
+    setup.sql("select zino_take('d', 'gone', null, 'dead', '0 s')");
+    let (held, _call) = hold(&mem, "d", "me", None).await;
+    assert_eq!(held["type"], "held", "{held}");
+    assert_eq!(takeovers(), before + 1);
+}
