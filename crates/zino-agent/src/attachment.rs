@@ -87,6 +87,11 @@ impl Attachment {
         self.send_pending();
     }
 
+    /// Answers a client that did not begin with the token, in the words of `zot rpc`.
+    pub fn refuse_client(&mut self, response: &Response<()>) {
+        self.tell(response);
+    }
+
     /// Refuses a line of the client that was too long to be read.
     pub fn overlong_command(&mut self) {
         let problem = format!("line too long: the limit is {MAX_WIRE_LINE_BYTES} bytes");

@@ -1,5 +1,6 @@
 //! `zino agent`, `zino attach` and `zino sessions`.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -8,6 +9,7 @@ use zino::program::agent;
 use zino::program::attach::{AttachError, AttachExit, attach};
 use zino::program::run::config_path;
 use zino::program::store::list_sessions;
+use zot_rpc::Token;
 use zot_stdio::executor;
 
 use crate::arguments::{Agent, Attach, ConfigArgument};
@@ -15,6 +17,9 @@ use crate::{Failure, block_on, load_and_warn, warn};
 
 /// The exit code when a session could not be opened.
 const NOT_STARTED: u8 = 2;
+
+/// Holds what a client of `zot rpc` has to send first.
+const TOKEN_VARIABLE: &str = "ZOTCORE_RPC_TOKEN";
 
 /// Runs sessions for clients on the bus.
 pub(crate) fn run_workers(arguments: Agent) -> Result<ExitCode, Failure> {
@@ -46,6 +51,14 @@ pub(crate) fn list(config: ConfigArgument) -> Result<ExitCode, Failure> {
 
 /// Attaches a program that speaks `zot rpc` to a session.
 pub(crate) fn attach_client(arguments: Attach) -> Result<ExitCode, Failure> {
+    let token = match zot_process::take_secret(TOKEN_VARIABLE).map(OsString::into_string) {
+        None => None,
+        Some(Ok(token)) => Some(token).filter(|token| !token.is_empty()),
+        Some(Err(_)) => {
+            let problem = format!("{TOKEN_VARIABLE} is not UTF-8, so no client could send it");
+            return Ok(not_started(&problem));
+        }
+    };
     // Variables can name the bus, and an argument the profile.
     let path = config_path(arguments.config.config.clone());
     let config = match Config::load(&path) {
@@ -53,7 +66,7 @@ pub(crate) fn attach_client(arguments: Attach) -> Result<ExitCode, Failure> {
         Err(ConfigError::Missing(_)) => Config::default(),
         Err(error) => return Ok(not_started(&error.to_string())),
     };
-    let request = arguments.request();
+    let request = arguments.request(token.as_deref().map(Token::new));
     let attached = executor::run(|idle| async move { attach(&config, request, idle).await })
         .map_err(|error| error.to_string())?;
     match attached {
@@ -61,6 +74,7 @@ pub(crate) fn attach_client(arguments: Attach) -> Result<ExitCode, Failure> {
         Ok(AttachExit::WorkerLost) => {
             Err("the worker was lost before the work was done".to_owned())
         }
+        Ok(AttachExit::BadToken) => Err("bad auth token".to_owned()),
         Ok(AttachExit::ReaderGone) => Err("standard output was closed".to_owned()),
         Ok(AttachExit::Signalled(signal)) => Ok(ExitCode::from(signal.exit_code())),
         Err(AttachError::Io(error)) => Err(error.to_string()),

@@ -11,3 +11,4 @@ mod token;
 pub use connection::{Connection, Stop};
 pub use event_filter::{EventFilter, UnknownEvent};
 pub use server::{Exit, ServeOptions, UNANNOUNCED_CONFIRM_TIMEOUT, UNREAD_TIME, serve};
+pub use token::{Token, TokenCheck};

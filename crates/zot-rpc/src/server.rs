@@ -16,12 +16,11 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use zot_sdk::{AgentEvent, Busy, EventStream, ExtensionNotice, Runtime, wire};
-use zot_wire::Line;
-use zot_wire::rpc::{Command, CommandFrame, Event, RejectedLine, RequestId, Response, StartedData};
+use zot_wire::rpc::{Command, CommandFrame, Event, RejectedLine, RequestId, StartedData};
 
 use crate::event_filter::EventFilter;
 use crate::queue::{Job, JobQueue, JobWork};
-use crate::token::Token;
+use crate::token::{Token, decode};
 use zot_stdio::signals::{EndSignal, FLUSH_TIME, SIGNAL_GRACE};
 use zot_stdio::{Input, Mark, Output};
 
@@ -148,7 +147,7 @@ impl Server {
             while !self.output.is_overfull()
                 && let Some(line) = input.take_line()
             {
-                let frame = decode(line);
+                let frame = decode(&line);
                 if let Some(exit) = self.handle(frame)? {
                     return Ok(exit);
                 }
@@ -349,7 +348,7 @@ impl Server {
             return Ok(None);
         };
         if let Some(token) = &self.token {
-            if let Some(response) = token_refusal(token, &frame) {
+            if let Some(response) = token.refusal(&frame) {
                 self.output.push(&response)?;
                 return Ok(Some(Exit::BadToken));
             }
@@ -462,7 +461,7 @@ async fn has_more_work(input: &mut Input) -> io::Result<bool> {
                     Command::Prompt(_) | Command::Compact | Command::InvokeCommand { .. }
                 )
             };
-            if decode(line).is_some_and(|frame| frame.as_ref().is_ok_and(is_work)) {
+            if decode(&line).is_some_and(|frame| frame.as_ref().is_ok_and(is_work)) {
                 return Ok(true);
             }
         }
@@ -482,55 +481,4 @@ async fn next_event(running: &mut Option<EventStream>) -> Option<AgentEvent> {
         Some(stream) => stream.next().await,
         None => std::future::pending().await,
     }
-}
-
-/// Parses the command on a line; `None` for a blank line.
-fn decode(line: Line<'_>) -> Option<Result<CommandFrame, RejectedLine>> {
-    match line {
-        Line::Complete(line) if line.trim_ascii().is_empty() => None,
-        Line::Complete(line) => Some(CommandFrame::parse(line)),
-        Line::TooLong => Some(Err(RejectedLine {
-            id: None,
-            command: String::new(),
-            code: "line_too_long",
-            error: format!(
-                "line too long: the limit is {} bytes",
-                zot_wire::MAX_WIRE_LINE_BYTES
-            ),
-        })),
-    }
-}
-
-/// Returns the response to a first line without the right token.
-fn token_refusal(
-    token: &Token,
-    frame: &Result<CommandFrame, RejectedLine>,
-) -> Option<Response<()>> {
-    let (id, command, error) = match frame {
-        Ok(CommandFrame {
-            id,
-            command: command @ Command::Hello { token: sent, .. },
-        }) => {
-            if token.matches(sent.as_deref().unwrap_or_default()) {
-                return None;
-            }
-            (id, command.name(), "invalid token")
-        }
-        Ok(CommandFrame { id, command }) => (
-            id,
-            command.name(),
-            "auth required: send hello with token first",
-        ),
-        Err(refused) => (
-            &refused.id,
-            refused.command.as_str(),
-            "auth required: send hello with token first",
-        ),
-    };
-    Some(Response::failure(
-        id.clone(),
-        command,
-        "unauthorized",
-        error,
-    ))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use zino::program::attach::{AttachRequest, DEFAULT_WAIT, Demands};
+use zot_rpc::Token;
 use zot_wire::rpc::Command;
 
 use super::ConfigArgument;
@@ -64,7 +65,7 @@ struct RpcFlags {
 }
 
 impl Attach {
-    pub(crate) fn request(self) -> AttachRequest {
+    pub(crate) fn request(self, token: Option<Token>) -> AttachRequest {
         let flags = self.flags;
         let tools = match flags.no_tools {
             true => Some(Vec::new()),
@@ -91,6 +92,7 @@ impl Attach {
                     .map(|names| names.into_iter().filter(|name| !name.is_empty()).collect()),
                 jail: flags.jail,
             },
+            token,
         }
     }
 }

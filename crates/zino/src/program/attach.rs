@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use zino_agent::{Attachment, LinkEnd};
 use zot_conversation::BoxFuture;
 use zot_process::{EndSignal, EndSignals};
+use zot_rpc::{Token, TokenCheck};
 use zot_stdio::executor::IdleSignal;
 use zot_stdio::signals::FLUSH_TIME;
 use zot_stdio::{Input, Output};
@@ -32,7 +33,6 @@ const CLIENT: &str = "client";
 pub const DEFAULT_WAIT: Duration = Duration::from_secs(12);
 
 /// The session to attach to.
-#[derive(Debug, Clone)]
 pub struct AttachRequest {
     /// An existing session; a new one if `None`.
     pub session: Option<String>,
@@ -43,6 +43,8 @@ pub struct AttachRequest {
     /// What is set before the client's first command.
     pub settings: Vec<Command>,
     pub demands: Demands,
+    /// What the client has to send first, if anything.
+    pub token: Option<Token>,
 }
 
 /// What the client relies on, and only a profile can set.
@@ -107,6 +109,8 @@ pub enum AttachExit {
     WorkerLost,
     /// The client closed the output before all work was done.
     ReaderGone,
+    /// The first line did not contain the token.
+    BadToken,
     Signalled(EndSignal),
 }
 
@@ -148,6 +152,8 @@ pub async fn attach(
         input: Input::stdin()?,
         output: Output::stdout(idle)?,
         is_lost_at_end: false,
+        token: request.token,
+        is_impostor: false,
     };
     client.run(&mut signals).await
 }
@@ -175,6 +181,10 @@ struct Client {
     output: Output,
     /// Whether the worker was lost after the input had ended.
     is_lost_at_end: bool,
+    /// `None` once the client has sent it.
+    token: Option<Token>,
+    /// Whether the first line did not contain the token.
+    is_impostor: bool,
 }
 
 /// What woke the loop.
@@ -194,6 +204,10 @@ impl Client {
                 return Err(AttachError::Refused(problem));
             }
             self.pass_on();
+            if self.is_impostor {
+                let _ = timeout(FLUSH_TIME, self.output.flush()).await;
+                return Ok(AttachExit::BadToken);
+            }
             if self.is_done() {
                 self.output.limit_waiting(Some(zot_rpc::UNREAD_TIME));
                 return Ok(match self.output.flush().await {
@@ -224,8 +238,20 @@ impl Client {
     fn take_commands(&mut self) {
         while self.attachment.takes_commands()
             && !self.output.is_overfull()
+            && !self.is_impostor
             && let Some(line) = self.input.take_line()
         {
+            if let Some(token) = &self.token {
+                match token.check(&line) {
+                    TokenCheck::Missing => continue,
+                    TokenCheck::Right => self.token = None,
+                    TokenCheck::Wrong(response) => {
+                        self.attachment.refuse_client(&response);
+                        self.is_impostor = true;
+                        return;
+                    }
+                }
+            }
             match line {
                 Line::Complete(line) => self.attachment.command(line),
                 Line::TooLong => self.attachment.overlong_command(),

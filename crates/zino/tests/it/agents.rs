@@ -4,6 +4,10 @@ mod clients;
 mod fleet;
 
 use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -232,4 +236,77 @@ fn a_restarted_bus_is_survived() {
     assert_eq!(fleet.read("ran").as_deref(), Some("ran\n"));
     assert_eq!(idle.finish().code, Some(0));
     assert_eq!(working.finish().code, Some(0));
+}
+
+#[test]
+fn nothing_runs_if_an_argument_is_refused() {
+    let fleet = Fleet::start("");
+    let _worker = fleet.worker("one");
+    let mut client = fleet.attach(&["--tools", "nosuch"]);
+    client.prompt("1", "write \"a\" to made");
+    let finished = client.finish();
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+    assert!(finished.stderr.contains("nosuch"), "{}", finished.stderr);
+    assert_eq!(fleet.read("made"), None);
+    let finished = fleet.attach(&["rpc", "--ext", "guard"]).finish();
+    assert_eq!(finished.code, Some(2), "{}", finished.stderr);
+}
+
+#[test]
+fn a_queued_prompt_that_no_worker_takes_is_an_error() {
+    let fleet = Fleet::start("");
+    let mut worker = fleet.worker("one");
+    let mut client = fleet.attach(&["--wait", "1"]);
+    client.prompt("1", &slow(2));
+    fleet.wait_for_file("ran");
+    client.prompt("2", "write \"a\" to made");
+    client.call(json!({"id": 3, "type": "ping"}));
+    worker.signal(Signal::TERM);
+    let finished = client.finish();
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(fleet.read("made"), None);
+}
+
+#[test]
+fn a_client_has_to_send_the_token() {
+    let fleet = Fleet::start("");
+    let _worker = fleet.worker("one");
+    let mut client = fleet.attach_with_token("secret");
+    let refused = client.call(json!({"id": 1, "type": "get_state"}));
+    assert_eq!(refused["code"], "unauthorized", "{refused}");
+    assert_eq!(client.finish().code, Some(1));
+    let mut client = fleet.attach_with_token("secret");
+    let hello = client.call(json!({"id": 1, "type": "hello", "token": "secret"}));
+    assert_eq!(hello["success"], true, "{hello}");
+    assert_answered(&client.turn("2", "hello"));
+    assert_eq!(client.finish().code, Some(0));
+}
+
+#[test]
+fn a_client_that_does_not_read_can_abort() {
+    let fleet = Fleet::start("");
+    let _worker = fleet.worker("one");
+    let mut client = fleet
+        .command(&["attach"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = client.stdin.take().unwrap();
+    let mut send = |command: Value| writeln!(input, "{command}").unwrap();
+    send(json!({"type": "prompt", "message": "hello ".repeat(50_000)}));
+    let command = "run: trap 'echo ended >> ran; exit' TERM; echo ran >> ran; sleep 60 & wait";
+    send(json!({"type": "prompt", "message": command}));
+    fleet.wait_for_file("ran");
+    for _ in 0..4 {
+        send(json!({"type": "get_messages"}));
+    }
+    // Without it, the test could pass although nothing is sent once the output is full.
+    thread::sleep(Duration::from_secs(1));
+    send(json!({"type": "abort"}));
+    eventually("the command is ended", || {
+        fleet.read("ran").as_deref() == Some("ran\nended\n")
+    });
+    client.kill().unwrap();
+    client.wait().unwrap();
 }

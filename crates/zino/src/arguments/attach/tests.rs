@@ -10,7 +10,7 @@ fn parse(arguments: &[&str]) -> Result<Attach, clap::Error> {
 
 #[test]
 fn tools_are_chosen_by_name() {
-    let request = parse(&["--tools", "read,grep"]).ok().unwrap().request();
+    let request = parse(&["--tools", "read,grep"]).ok().unwrap().request(None);
     let [Command::SetTools { tools: Some(tools) }] = request.settings.as_slice() else {
         panic!("{:?}", request.settings);
     };

@@ -47,7 +47,7 @@ impl Fleet {
         fleet
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.installation.command(arguments);
         for (name, value) in self.variables() {
             command.env(name, value);
@@ -77,14 +77,22 @@ impl Fleet {
 
     /// Attaches to a session.
     pub(super) fn attach(&self, arguments: &[&str]) -> Zot {
+        self.client(arguments).spawn()
+    }
+
+    /// Attaches to a new session, for a client that has to send a token.
+    pub(super) fn attach_with_token(&self, token: &str) -> Zot {
+        self.client(&[]).env("ZOTCORE_RPC_TOKEN", token).spawn()
+    }
+
+    fn client(&self, arguments: &[&str]) -> ZotCommand {
         let config = self.installation.path("ZINO.toml");
-        let command = ZotCommand::new(BINARY, &self.workdir)
+        ZotCommand::new(BINARY, &self.workdir)
             .argument("attach")
             .argument("--config")
             .argument(config)
             .arguments(arguments)
-            .env("ZINO_BUS_URL", self.nats.url());
-        command.spawn()
+            .env("ZINO_BUS_URL", self.nats.url())
     }
 
     /// Returns the id that `zino attach` has said.
