@@ -255,7 +255,7 @@ fn nothing_runs_if_an_argument_is_refused() {
 #[test]
 fn a_queued_prompt_that_no_worker_takes_is_an_error() {
     let fleet = Fleet::start("");
-    let mut worker = fleet.worker("one");
+    let worker = fleet.worker("one");
     let mut client = fleet.attach(&["--wait", "1"]);
     client.prompt("1", &slow(2));
     fleet.wait_for_file("ran");
