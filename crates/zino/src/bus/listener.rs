@@ -71,7 +71,7 @@ enum Taking {
 }
 
 impl BusListener {
-    /// Subscribes to the requests of a service. It is announced, and served, with [`Self::serve`].
+    /// Subscribes to the requests of a service. It is announced, and served, with `Bus::serve`.
     pub async fn bind(bus: &Bus, service: &str, capacity: usize) -> Result<Self, BusError> {
         if !is_service_name(service) {
             return Err(BusError::BadName {
