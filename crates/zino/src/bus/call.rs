@@ -350,7 +350,8 @@ impl Attempts {
         if let Err(failure) = reading.take(first) {
             return Err((failure, reading));
         }
-        if !waits {
+        // A response that is complete needs no more: it says why the request was not taken.
+        if !waits || reading.has_arrived() {
             return Ok((reading, outgoing));
         }
         if self.request.len() > self.shared.longest_message() {

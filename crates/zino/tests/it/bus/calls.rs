@@ -170,3 +170,26 @@ async fn a_slow_reader_holds_up_nobody_and_is_not_given_up() {
     assert_eq!(read_all(&mut slow).await, 1000);
     serving.end().await;
 }
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_answered_as_on_a_socket() {
+    let nats = Nats::with(NatsOptions {
+        max_payload: Some(40_000),
+        ..NatsOptions::default()
+    });
+    let serving = Serving::with_longest_frame(&nats, 10_000).await;
+    let client = connect(&nats, "agr").await;
+    let peer = peer(&client);
+    for length in [20_000, 200_000] {
+        let code = "y".repeat(length);
+        for request in [validate(&code), execute(&code)] {
+            let Response::Error(failure) = peer.ask(request).await.unwrap() else {
+                panic!("expected an error");
+            };
+            let message = failure.message.unwrap();
+            assert!(message.contains("10000"), "{message}");
+        }
+    }
+    assert_eq!(serving.begun(), 0);
+    serving.end().await;
+}
