@@ -20,7 +20,7 @@ use super::DuplexService;
 use super::call;
 use super::connect::{Connected, connect};
 use super::duplex::Duplex;
-use super::error::{BusError, BusFailure, Forbidden};
+use super::error::{BusError, BusFailure, Forbidden, ForbiddenAction};
 use super::instance::Instance;
 use super::link::{End, Links};
 use super::listener::{Abandon, BusListener, Handler};
@@ -143,11 +143,14 @@ impl Bus {
             (End::Server, shared.subjects.control()),
             (End::Caller, shared.subjects.inbox()),
         ];
+        let mut subscribed = Vec::new();
         for (end, prefix) in ends {
-            let messages = shared.subscribe(format!("{prefix}.>")).await?;
+            let subject = format!("{prefix}.>");
+            let messages = shared.subscribe(subject.clone()).await?;
+            subscribed.push(subject);
             tasks.spawn(Arc::clone(&shared).receive(messages, end, prefix));
         }
-        shared.confirm().await?;
+        shared.confirm(&subscribed).await?;
         // Who may not know the others can still call and be called.
         let presence = shared.subscribe(shared.subjects.all_presence()).await?;
         tasks.spawn(Arc::clone(&shared).receive_presence(presence));
@@ -254,9 +257,11 @@ impl Bus {
     /// Watches announcements and events as they come.
     pub async fn watch(&self) -> Result<Watch, BusError> {
         let shared = &self.shared;
-        let instances = shared.subscribe(shared.subjects.all_presence()).await?;
-        let events = shared.subscribe(shared.subjects.all_events()).await?;
-        shared.confirm().await?;
+        let (all_presence, all_events) =
+            (shared.subjects.all_presence(), shared.subjects.all_events());
+        let instances = shared.subscribe(all_presence.clone()).await?;
+        let events = shared.subscribe(all_events.clone()).await?;
+        shared.confirm(&[all_presence, all_events]).await?;
         Ok(Watch::new(shared.subjects.clone(), instances, events))
     }
 }
@@ -270,10 +275,9 @@ impl Shared {
         })
     }
 
-    /// Waits for a message to ourselves, or for the server's refusal to carry it: either comes after the
-    /// refusals of everything that was asked for before.
-    pub(super) async fn confirm(&self) -> Result<(), BusError> {
-        let known = self.forbidden.borrow().len();
+    /// Makes sure that we may be subscribed to these subjects. Waits for a message to ourselves, or for the
+    /// server's refusal to carry it: either comes after the refusals of what was asked for before.
+    pub(super) async fn confirm(&self, subjects: &[String]) -> Result<(), BusError> {
         let mut echoes = self.echoes.subscribe();
         let echo = async {
             let _ = self.client.publish(self.echo_subject(), Bytes::new()).await;
@@ -286,8 +290,12 @@ impl Shared {
         if timeout(ECHO_TIMEOUT, echo).await.is_err() {
             return Err(BusError::Silent(ECHO_TIMEOUT));
         }
-        match self.forbidden.borrow().get(known) {
-            Some(first) => Err(BusError::Forbidden(first.clone())),
+        let known = self.forbidden.borrow();
+        let refused = known.iter().find(|forbidden| {
+            forbidden.action == ForbiddenAction::Subscribe && subjects.contains(&forbidden.subject)
+        });
+        match refused {
+            Some(refused) => Err(BusError::Forbidden(refused.clone())),
             None => Ok(()),
         }
     }

@@ -82,17 +82,16 @@ impl BusListener {
         }
         let shared = Arc::clone(&bus.shared);
         let subjects = &shared.subjects;
+        let subject = subjects.service(service);
         let group = service.to_owned();
-        let any = shared
-            .client
-            .queue_subscribe(subjects.service(service), group);
-        let any = any.await.map_err(|error| BusError::Unreachable {
-            servers: subjects.service(service),
+        let any = shared.client.queue_subscribe(subject.clone(), group).await;
+        let any = any.map_err(|error| BusError::Unreachable {
+            servers: subject.clone(),
             reason: error.to_string(),
         })?;
-        let directed = subjects.directed(service, &shared.instance);
-        let directed = shared.subscribe(directed).await?;
-        shared.confirm().await?;
+        let own = subjects.directed(service, &shared.instance);
+        let directed = shared.subscribe(own.clone()).await?;
+        shared.confirm(&[subject, own]).await?;
         Ok(Self {
             announced: Arc::new(Announced {
                 service: service.to_owned(),

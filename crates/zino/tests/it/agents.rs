@@ -43,7 +43,7 @@ fn slow(seconds: u32) -> String {
 #[test]
 fn a_session_is_prompted_steered_aborted_closed_and_resumed() {
     let fleet = Fleet::start("");
-    let _worker = fleet.worker("one");
+    let worker = fleet.worker("one");
     let mut client = fleet.attach(&[]);
     let hello = client.call(json!({"id": 1, "type": "hello"}));
     assert_eq!(hello["data"]["provider"], "offline", "{hello}");
@@ -69,6 +69,8 @@ fn a_session_is_prompted_steered_aborted_closed_and_resumed() {
     let ended = client.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 
+    // Asks services to reload their files; a worker has none.
+    worker.signal(Signal::HUP);
     let mut client = fleet.attach(&["--session", &id]);
     let texts = message_texts(&mut client);
     for text in ["buy milk", "hello", "sleep 30"] {
