@@ -57,10 +57,10 @@ impl ServedCall {
 
     /// Answers as on a socket: no other instance would do better.
     pub(super) async fn refuse_long(&mut self, too_long: FrameTooLong) {
-        if self.wait_for_start().await.is_ok() {
-            let refusal = any_service::Response::error(too_long.to_string());
-            self.send_whole(&refusal).await;
-        }
+        // It needs no permission, and the caller gives none before it has sent everything.
+        self.reading.call.link.raise_limit(WINDOW);
+        let refusal = any_service::Response::error(too_long.to_string());
+        self.send_whole(&refusal).await;
     }
 
     /// Accepts, and receives a request that was too long for one message.

@@ -124,7 +124,17 @@ impl Serving {
     }
 
     pub(super) async fn with_capacity(nats: &Nats, capacity: usize) -> Self {
-        let bus = connect(nats, "exc").await;
+        Self::on(connect(nats, "exc").await, capacity).await
+    }
+
+    pub(super) async fn with_longest_request(nats: &Nats, max_frame_bytes: usize) -> Self {
+        let mut config = config(nats);
+        config.wire.max_frame_bytes = max_frame_bytes;
+        let bus = Bus::connect(&config, "exc", LOG).await.unwrap();
+        Self::on(bus.unwrap(), 100).await
+    }
+
+    async fn on(bus: Bus, capacity: usize) -> Self {
         let counts = Arc::new(Counts::default());
         let service = Arc::new(Worker(Arc::clone(&counts)));
         let stop = CancellationToken::new();
