@@ -1,5 +1,8 @@
 //! One session: a thread that runs zot, pipes to it, and its records on their way to the store.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -8,17 +11,25 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 use zot_rpc::{Connection, Exit, ServeOptions, Stop, UNANNOUNCED_CONFIRM_TIMEOUT, serve};
 use zot_sdk::{Config, Persistence, PreferredModel, Runtime, SessionChoice, with_causes};
 use zot_stdio::executor;
 
 use crate::replica::{Append, StoreReplica};
 use crate::store::{SessionLease, StoreError};
+
+/// How long the thread of a session may take to end once its client is gone or it was stopped: a file
+/// tool can hang for ever on a network file system.
+///
+/// Limit: the session is released without waiting for its thread.
+const SESSION_END_TIME: Duration = Duration::from_secs(15);
 
 /// An open session, as its client sees it. Dropping both pipes aborts what runs and ends it; dropping
 /// `input` lets it finish first.
@@ -44,6 +55,8 @@ pub enum SessionEnd {
     Finished,
     /// Another worker took the session.
     Moved,
+    /// The store did not answer for so long that another worker may take the session.
+    Lost,
     /// The worker was stopped, or the client closed the output.
     Stopped,
     /// A fault in the session's thread.
@@ -209,42 +222,76 @@ fn run(
 
 impl RunningSession {
     /// Passes records on to the store until the thread has ended, and lets go of the session.
-    pub(crate) async fn run(mut self) -> SessionEnd {
-        let mut is_moved = false;
-        {
-            let lease = Arc::clone(&self.lease);
+    pub(crate) async fn run(self) -> SessionEnd {
+        let Self {
+            lease,
+            mut appends,
+            thread,
+            mut thread_ended,
+            stop,
+            files,
+            mut end,
+        } = self;
+        let mut loss = None;
+        let is_stuck = {
             let mut lost = pin!(lease.lost());
+            let mut stuck = pin!(async {
+                tokio::select! {
+                    () = end.closed() => {}
+                    () = stop.stopped() => {}
+                }
+                sleep(SESSION_END_TIME).await;
+            });
             loop {
                 tokio::select! {
-                    Some(append) = self.appends.recv() => {
+                    Some(append) = appends.recv() => {
                         let Append { position, bytes, done } = append;
                         let result = lease.append(position, bytes).await;
                         if let Err(error) = &result {
-                            is_moved |= *error == StoreError::Moved;
+                            loss = loss.or_else(|| end_of_lost(error));
                             // What runs ends by itself, with the error.
-                            self.stop.when_idle();
+                            stop.when_idle();
                         }
                         let _ = done.send(result);
                     }
-                    () = &mut lost, if !is_moved => {
-                        is_moved = true;
-                        self.stop.now();
+                    error = &mut lost, if loss.is_none() => {
+                        loss = Some(end_of_lost(&error).unwrap_or(SessionEnd::Lost));
+                        stop.now();
                     }
-                    _ = &mut self.thread_ended => break,
+                    _ = &mut thread_ended => break false,
+                    () = &mut stuck => break true,
                 }
             }
-        }
-        let end = match self.thread.join() {
-            _ if is_moved => SessionEnd::Moved,
-            Ok(Ok(Exit::Finished)) => SessionEnd::Finished,
-            Ok(Ok(_)) => SessionEnd::Stopped,
-            Ok(Err(problem)) => SessionEnd::Failed(problem),
-            Err(_) => SessionEnd::Failed("the session's thread panicked".to_owned()),
         };
-        drop(self.files);
-        self.lease.release().await;
-        let _ = self.end.send(end.clone());
-        end
+        let reason = match loss {
+            Some(reason) => reason,
+            None if is_stuck => SessionEnd::Failed("the session's thread does not end".to_owned()),
+            None => end_of(thread),
+        };
+        // What a stuck thread still writes is refused.
+        drop(appends);
+        drop(files);
+        lease.release().await;
+        let _ = end.send(reason.clone());
+        reason
+    }
+}
+
+/// Returns why a thread that is over has ended.
+fn end_of(thread: JoinHandle<Result<Exit, String>>) -> SessionEnd {
+    match thread.join() {
+        Ok(Ok(Exit::Finished)) => SessionEnd::Finished,
+        Ok(Ok(_)) => SessionEnd::Stopped,
+        Ok(Err(problem)) => SessionEnd::Failed(problem),
+        Err(_) => SessionEnd::Failed("the session's thread panicked".to_owned()),
+    }
+}
+
+fn end_of_lost(error: &StoreError) -> Option<SessionEnd> {
+    match error {
+        StoreError::Moved => Some(SessionEnd::Moved),
+        StoreError::Lost => Some(SessionEnd::Lost),
+        _ => None,
     }
 }
 

@@ -49,9 +49,10 @@ pub trait SessionLease: Send + Sync {
     /// Lets another worker take the session at once.
     fn release(&self) -> BoxFuture<'_, ()>;
 
-    /// Waits until the lease is lost: another worker took the session, or renewing failed for so long
-    /// that one may. Waits forever once it was released. Cancel-safe.
-    fn lost(&self) -> BoxFuture<'_, ()>;
+    /// Waits until the lease is lost: another worker took the session ([`StoreError::Moved`]), or
+    /// renewing failed for so long that one may ([`StoreError::Lost`]). Waits forever once it was
+    /// released. Cancel-safe.
+    fn lost(&self) -> BoxFuture<'_, StoreError>;
 }
 
 /// What the store refused, or why it failed.
@@ -63,6 +64,10 @@ pub enum StoreError {
     NoSession,
     #[error("the session was taken over by another worker")]
     Moved,
+    #[error(
+        "the store did not answer for so long that another worker may take the session: open it again"
+    )]
+    Lost,
     #[error("the store is unavailable: {reason}")]
     Unavailable { reason: String },
 }

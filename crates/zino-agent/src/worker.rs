@@ -202,7 +202,7 @@ impl Worker {
     fn refusal(&self, session: String, error: StoreError) -> OpenError {
         match error {
             StoreError::Busy { owner } => OpenError::Busy { session, owner },
-            StoreError::Moved => OpenError::Busy {
+            StoreError::Moved | StoreError::Lost => OpenError::Busy {
                 session,
                 owner: "another worker".to_owned(),
             },

@@ -7,6 +7,8 @@
 #[cfg(not(feature = "nats"))]
 mod absent;
 #[cfg(feature = "nats")]
+mod announcing;
+#[cfg(feature = "nats")]
 mod call;
 #[cfg(feature = "nats")]
 mod connect;
@@ -17,6 +19,8 @@ mod dispatch;
 #[cfg(feature = "nats")]
 mod duplex;
 mod error;
+#[cfg(feature = "nats")]
+mod events;
 #[cfg(feature = "nats")]
 mod incoming;
 mod instance;

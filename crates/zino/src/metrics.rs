@@ -31,7 +31,7 @@ pub static BUS_RECONNECTS: Counter = Counter::new();
 /// 1 while the bus is connected.
 pub static BUS_CONNECTED: Gauge = Gauge::new();
 
-/// Holds of a channel or a session that were taken over from another owner after their lease had ended.
+/// Sessions that were taken over from another worker after its lease had ended.
 pub static LEASE_TAKEOVERS: Counter = Counter::new();
 
 /// How long an append to the store took, as the caller sees it.

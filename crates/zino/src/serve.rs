@@ -21,7 +21,9 @@ use crate::service::AnyService;
 
 use listener::Arrival;
 
-pub(crate) use connection::{probe_response, serve_connection};
+#[cfg(feature = "nats")]
+pub(crate) use connection::probe_response;
+pub(crate) use connection::serve_connection;
 pub use kept::KeptConnection;
 pub use listener::{ListenError, NetworkListener};
 pub use socket::{BindError, Socket};

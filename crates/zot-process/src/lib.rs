@@ -17,7 +17,9 @@ mod signals;
 pub use dumps::forbid_dumps;
 pub use environment::take_secret;
 pub use group::{GroupEnd, ProcessGroup};
-pub use run::{Completion, Outcome, OutputSink, RunLimits, run, run_with_separate_outputs};
+pub use run::{
+    Completion, Outcome, OutputSink, RunLimits, TERMINATION_GRACE, run, run_with_separate_outputs,
+};
 pub use secret::Secret;
 pub use signals::{EndSignal, EndSignals};
 

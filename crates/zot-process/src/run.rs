@@ -17,7 +17,7 @@ use crate::{GroupEnd, ProcessGroup};
 /// The time between asking processes to end and killing them.
 ///
 /// Limit: SIGKILL follows SIGTERM.
-const TERMINATION_GRACE: Duration = Duration::from_secs(3);
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(3);
 
 /// How long background processes that keep the output open may outlive the command.
 ///

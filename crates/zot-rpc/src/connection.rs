@@ -65,6 +65,11 @@ impl Stop {
     pub fn now(&self) {
         self.now.cancel();
     }
+
+    /// Waits until the server was told to end at once. Cancel-safe.
+    pub async fn stopped(&self) {
+        self.now.cancelled().await;
+    }
 }
 
 /// What ends a server besides its client.

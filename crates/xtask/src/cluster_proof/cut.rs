@@ -29,6 +29,9 @@ const NEW_CALL: Duration = Duration::from_millis(1_500);
 /// The node works again this long after its cable was connected.
 const RECOVERED: Duration = Duration::from_secs(10);
 
+/// What is said of a request that nobody accepted.
+const NOT_ACCEPTED: &str = "no instance accepted the request";
+
 const DATABASE_PORT: u16 = 5432;
 
 /// How many long turns are in flight when the cable is cut: enough that a node chosen at random has some.
@@ -168,6 +171,14 @@ fn judge_load(
             refused.len(),
             refused.first().map(|sample| &sample.ending)
         ),
+    );
+    // Nobody had begun to work on these: they belong to the survivor.
+    let unasked = refused.iter().filter(|sample| {
+        matches!(&sample.ending, Ending::Failed { message, .. } if message.contains(NOT_ACCEPTED))
+    });
+    report.must(
+        &format!("turns that no node accepted: {}", unasked.clone().count()),
+        unasked.count() <= stage.tolerated(times.len()),
     );
     let late = refused
         .iter()

@@ -16,6 +16,9 @@ use crate::cluster::{Node, loopback_places};
 /// How long a prompt may take while all others run too.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How many sessions are opened at the same time.
+const WAVE: usize = 50;
+
 /// The words of the scripted model's longest answer.
 const MOST_WORDS: usize = 40;
 
@@ -27,16 +30,13 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     }
     let count = stage.pick(20, 500);
     let start = Instant::now();
-    let mut sessions: Vec<Zot> = (0..count).map(|_| site.attach()).collect();
-    for session in &mut sessions {
-        session.send(json!({ "id": "state", "type": "get_state" }));
-    }
-    for session in &mut sessions {
-        let answered = |frame: &Value| frame["type"] == "response" && frame["id"] == "state";
-        session
-            .try_collect_until(answered, PATIENCE)
-            .map_err(anyhow::Error::msg)
-            .with_context(|| session.stderr())?;
+    let mut sessions: Vec<Zot> = Vec::new();
+    while sessions.len() < count {
+        let mut wave: Vec<Zot> = (0..WAVE.min(count - sessions.len()))
+            .map(|_| site.attach())
+            .collect();
+        wait_until_open(&mut wave)?;
+        sessions.extend(wave);
     }
     report.figure("sessions open at the same time", count);
     report.figure("until all were open", seconds(start.elapsed()));
@@ -58,6 +58,21 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         codes == BTreeSet::from([Some(0)]),
     );
     report.alive(&mut workers);
+    Ok(())
+}
+
+/// Waits until sessions answer.
+fn wait_until_open(sessions: &mut [Zot]) -> anyhow::Result<()> {
+    for session in &mut *sessions {
+        session.send(json!({ "id": "state", "type": "get_state" }));
+    }
+    for session in sessions {
+        let answered = |frame: &Value| frame["type"] == "response" && frame["id"] == "state";
+        session
+            .try_collect_until(answered, PATIENCE)
+            .map_err(anyhow::Error::msg)
+            .with_context(|| session.stderr())?;
+    }
     Ok(())
 }
 

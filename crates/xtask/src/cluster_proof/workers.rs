@@ -20,6 +20,9 @@ const BAR: Duration = Duration::from_secs(12);
 /// How long a command of a client may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How many lines of a client are shown when it fails.
+const SHOWN_LINES: usize = 30;
+
 /// The file to which every command of the model adds its number.
 const LOG: &str = "log";
 
@@ -110,10 +113,10 @@ fn interrupt(
 /// Sends a prompt, which must succeed.
 pub(super) fn prompt(client: &mut Zot, message: &str) -> anyhow::Result<()> {
     client.prompt("p", message);
-    let frames = until_done(client)?;
-    let error = frames.iter().find(|frame| {
-        frame["type"] == "error" || (frame["type"] == "response" && frame["success"] == false)
-    });
+    let is_refusal = |frame: &Value| frame["type"] == "response" && frame["success"] == false;
+    let frames = wait(client, |frame| frame["type"] == "done" || is_refusal(frame))?;
+    let is_error = |frame: &&Value| frame["type"] == "error" || is_refusal(frame);
+    let error = frames.iter().find(is_error);
     ensure!(error.is_none(), "{message}: {error:?}");
     Ok(())
 }
@@ -126,7 +129,11 @@ fn wait(client: &mut Zot, wanted: impl Fn(&Value) -> bool) -> anyhow::Result<Vec
     client
         .try_collect_until(wanted, PATIENCE)
         .map_err(anyhow::Error::msg)
-        .with_context(|| client.stderr())
+        .with_context(|| {
+            let lines = client.lines();
+            let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+            format!("{}the last lines: {}", client.stderr(), last.join("\n"))
+        })
 }
 
 /// Compares what was told with what the session and the model know.

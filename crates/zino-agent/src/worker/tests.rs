@@ -117,8 +117,11 @@ impl SessionLease for MemoryLease {
         })
     }
 
-    fn lost(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.lost.notified().await })
+    fn lost(&self) -> BoxFuture<'_, StoreError> {
+        Box::pin(async move {
+            self.lost.notified().await;
+            StoreError::Moved
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
-use zino_agent::{Session, SessionEnd, Worker};
+use zino_agent::{Session, SessionEnd, StoreError, Worker};
 use zot_conversation::BoxFuture;
 
 use super::watched::{OpenSession, SESSION_EVENTS};
@@ -229,6 +229,7 @@ fn closed(end: &SessionEnd) -> WorkerLine {
             CloseReason::Moved,
             "another worker has taken the session over".to_owned(),
         ),
+        SessionEnd::Lost => (CloseReason::Moved, StoreError::Lost.to_string()),
         SessionEnd::Stopped => (CloseReason::Stopped, "the worker was stopped".to_owned()),
         SessionEnd::Failed(problem) => (CloseReason::Failed, problem.clone()),
     };

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use tokio_postgres::{Error as PostgresError, Row};
 use zino_agent::{Opening, SessionStore, StoreError, TakenSession};
 use zot_conversation::BoxFuture;
+use zot_process::TERMINATION_GRACE;
 
 use crate::config::{Config, StoreUrl};
 use crate::logging::Log;
@@ -36,13 +37,18 @@ const SESSION_LEASE_TIME: Duration = Duration::from_secs(10);
 /// How often the leases of a worker are renewed.
 ///
 /// Limit: the leases are renewed.
-const SESSION_RENEWAL_TIME: Duration = Duration::from_secs(3);
+const SESSION_RENEWAL_TIME: Duration = Duration::from_secs(2);
 
 /// How long a worker goes on without renewing: shorter than the lease, so that its work has ended when
 /// another worker begins.
 ///
 /// Limit: the session counts as lost.
-const SESSION_LOST_TIME: Duration = Duration::from_secs(8);
+const SESSION_LOST_TIME: Duration = Duration::from_millis(6500);
+
+// A command that ignores SIGTERM runs until it is killed.
+const _: () = assert!(
+    SESSION_LOST_TIME.as_millis() + TERMINATION_GRACE.as_millis() < SESSION_LEASE_TIME.as_millis()
+);
 
 /// How many records are read with one statement.
 ///
@@ -78,6 +84,8 @@ pub struct PostgresSessions(Arc<Shared>);
 /// What the store and its leases share.
 struct Shared {
     pool: Pool,
+    /// Renews and ends leases, however busy the others are.
+    lease_pool: Pool,
     efforts: Efforts,
     times: LeaseTimes,
     /// Names the worker for people.
@@ -115,7 +123,8 @@ impl PostgresSessions {
         }
         let target = Target::new(&config.store, url)?;
         let shared = Arc::new(Shared {
-            pool: Pool::new(target, config.store.connections),
+            pool: Pool::new(target.clone(), config.store.connections),
+            lease_pool: Pool::new(target, 1),
             efforts: Efforts::within(config.answer_limit()),
             times,
             owner,

@@ -72,7 +72,7 @@ pub struct ProfileFacts {
 pub enum CloseReason {
     /// Every command that was read was answered; the others may be sent to another worker.
     Finished,
-    /// Another worker has taken the session over.
+    /// Another worker has taken the session over, or may do so.
     Moved,
     Stopped,
     #[serde(other)]

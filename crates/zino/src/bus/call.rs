@@ -373,7 +373,7 @@ impl Attempts {
         if let Err(failure) = reading.take(first) {
             return Err((failure, reading));
         }
-        // A refusal can be a whole response.
+        // A response that is complete needs no more: it says why the request was not taken.
         if !waits || reading.has_arrived() {
             return Ok((reading, outgoing));
         }

@@ -3,16 +3,16 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::{Client, Event, HeaderMap, Message, ServerError, Subscriber};
+use async_nats::{Client, HeaderMap, Message, Subscriber};
 use bytes::Bytes;
 use futures_core::Stream as _;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
 
@@ -24,14 +24,11 @@ use super::error::{BusError, BusFailure, Forbidden, ForbiddenAction};
 use super::instance::Instance;
 use super::link::{End, Links};
 use super::listener::{Abandon, BusListener, Handler};
-use super::presence::{ANNOUNCE_INTERVAL, Announced, Doubts, Presence};
+use super::presence::{Announced, Doubts, Presence};
 use super::subjects::{Subjects, is_token};
 use super::watch::Watch;
-use crate::agents::wire::AGENT_SERVICES;
 use crate::config::Config;
-use crate::kind::ServiceKind;
 use crate::logging::Log;
-use crate::metrics;
 use crate::peer::CallError;
 use crate::serve::ServeOptions;
 use crate::service::AnyService;
@@ -45,17 +42,12 @@ const ECHO_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many small messages may wait for the connection: events, credits, cancellations.
 ///
 /// Limit: further events are dropped; credits are sent again.
-const OUTBOX_LENGTH: usize = 4096;
+const POSTED_QUEUE_LENGTH: usize = 4096;
 
 /// How many bytes may wait with them.
 ///
 /// Limit: further events are dropped.
-const MAX_OUTBOX_BYTES: usize = 8 * 1024 * 1024;
-
-/// How many forbidden subjects are remembered, each of which is logged once.
-///
-/// Limit: further forbidden subjects are not remembered.
-const MAX_FORBIDDEN: usize = 256;
+const MAX_POSTED_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long a message may wait for the connection.
 ///
@@ -100,8 +92,8 @@ pub(super) struct Shared {
     pub(super) doubts: Doubts,
     pub(super) links: Links,
     pub(super) max_frame_bytes: usize,
-    announced: Mutex<Vec<Arc<Announced>>>,
-    forbidden: watch::Sender<Vec<Forbidden>>,
+    pub(super) announced: Mutex<Vec<Arc<Announced>>>,
+    pub(super) forbidden: watch::Sender<Vec<Forbidden>>,
     /// Counts the messages to ourselves that arrived.
     echoes: watch::Sender<u64>,
     outbox: mpsc::Sender<Posted>,
@@ -122,12 +114,11 @@ impl Bus {
             return Ok(None);
         };
         let instance: String = unique_name().chars().take(12).collect();
-        let identity = &config.bus_identity(identity);
         let identity = config.bus_identity(identity);
         let subjects = Subjects::new(config.bus_namespace(), &identity, &instance)?;
         let name = format!("zino {identity} {instance}");
         let Connected { client, events } = connect(config, url.expose(), &name).await?;
-        let (outbox, queued) = mpsc::channel(OUTBOX_LENGTH);
+        let (outbox, queued) = mpsc::channel(POSTED_QUEUE_LENGTH);
         let shared = Arc::new(Shared {
             client,
             subjects,
@@ -152,11 +143,14 @@ impl Bus {
             (End::Server, shared.subjects.control()),
             (End::Caller, shared.subjects.inbox()),
         ];
+        let mut subscribed = Vec::new();
         for (end, prefix) in ends {
-            let messages = shared.subscribe(format!("{prefix}.>")).await?;
+            let subject = format!("{prefix}.>");
+            let messages = shared.subscribe(subject.clone()).await?;
+            subscribed.push(subject);
             tasks.spawn(Arc::clone(&shared).receive(messages, end, prefix));
         }
-        shared.confirm().await?;
+        shared.confirm(&subscribed).await?;
         // Who may not know the others can still call and be called.
         let presence = shared.subscribe(shared.subjects.all_presence()).await?;
         tasks.spawn(Arc::clone(&shared).receive_presence(presence));
@@ -263,9 +257,11 @@ impl Bus {
     /// Watches announcements and events as they come.
     pub async fn watch(&self) -> Result<Watch, BusError> {
         let shared = &self.shared;
-        let instances = shared.subscribe(shared.subjects.all_presence()).await?;
-        let events = shared.subscribe(shared.subjects.all_events()).await?;
-        shared.confirm().await?;
+        let (all_presence, all_events) =
+            (shared.subjects.all_presence(), shared.subjects.all_events());
+        let instances = shared.subscribe(all_presence.clone()).await?;
+        let events = shared.subscribe(all_events.clone()).await?;
+        shared.confirm(&[all_presence, all_events]).await?;
         Ok(Watch::new(shared.subjects.clone(), instances, events))
     }
 }
@@ -279,10 +275,9 @@ impl Shared {
         })
     }
 
-    /// Waits for a message to ourselves, or for the server's refusal to carry it: either comes after the
-    /// refusals of everything that was asked for before.
-    pub(super) async fn confirm(&self) -> Result<(), BusError> {
-        let known = self.forbidden.borrow().len();
+    /// Makes sure that we may be subscribed to these subjects. Waits for a message to ourselves, or for the
+    /// server's refusal to carry it: either comes after the refusals of what was asked for before.
+    pub(super) async fn confirm(&self, subjects: &[String]) -> Result<(), BusError> {
         let mut echoes = self.echoes.subscribe();
         let echo = async {
             let _ = self.client.publish(self.echo_subject(), Bytes::new()).await;
@@ -295,13 +290,17 @@ impl Shared {
         if timeout(ECHO_TIMEOUT, echo).await.is_err() {
             return Err(BusError::Silent(ECHO_TIMEOUT));
         }
-        match self.forbidden.borrow().get(known) {
-            Some(first) => Err(BusError::Forbidden(first.clone())),
+        let known = self.forbidden.borrow();
+        let refused = known.iter().find(|forbidden| {
+            forbidden.action == ForbiddenAction::Subscribe && subjects.contains(&forbidden.subject)
+        });
+        match refused {
+            Some(refused) => Err(BusError::Forbidden(refused.clone())),
             None => Ok(()),
         }
     }
 
-    fn echo_subject(&self) -> String {
+    pub(super) fn echo_subject(&self) -> String {
         format!("{}.{ECHO}", self.subjects.control())
     }
 
@@ -358,7 +357,7 @@ impl Shared {
             headers,
             payload,
         };
-        let fits = waiting + length <= MAX_OUTBOX_BYTES && length <= self.longest_message();
+        let fits = waiting + length <= MAX_POSTED_BYTES && length <= self.longest_message();
         if !fits || self.outbox.try_send(posted).is_err() {
             self.outbox_bytes.fetch_sub(length, Ordering::Relaxed);
         }
@@ -386,174 +385,20 @@ impl Shared {
 
     /// Waits until everything was handed to the network, as far as it can be.
     pub(super) async fn flush(&self) {
-        while self.outbox.capacity() < OUTBOX_LENGTH && self.is_connected() {
-            tokio::task::yield_now().await;
-        }
+        let flushed = async {
+            while self.outbox.capacity() < POSTED_QUEUE_LENGTH {
+                tokio::task::yield_now().await;
+            }
+            self.client.flush().await
+        };
         if self.is_connected() {
-            let _ = timeout(PUBLISH_TIMEOUT, self.client.flush()).await;
+            let _ = timeout(PUBLISH_TIMEOUT, flushed).await;
         }
     }
 
     pub(super) fn note_echo(&self) {
         self.echoes.send_modify(|count| *count += 1);
     }
-
-    async fn receive_presence(self: Arc<Self>, mut messages: Subscriber) {
-        while let Some(message) = next(&mut messages).await {
-            if let Ok(instance) = serde_json::from_slice::<Instance>(&message.payload) {
-                if instance.draining {
-                    // The bus goes on to choose it for a moment.
-                    self.doubts.add(&instance.service);
-                }
-                self.presence.note(instance);
-            }
-        }
-    }
-
-    fn announced(&self) -> MutexGuard<'_, Vec<Arc<Announced>>> {
-        self.announced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn announce_regularly(self: Arc<Self>) {
-        let mut ticks = interval(ANNOUNCE_INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.presence.forget_absent();
-            let announced = self.announced().clone();
-            for service in announced {
-                self.announce(&service);
-            }
-        }
-    }
-
-    /// Announces a service from now on.
-    pub(super) fn introduce(&self, announced: &Arc<Announced>) {
-        self.announced().push(Arc::clone(announced));
-        self.announce(announced);
-    }
-
-    /// Tells others that a service has ended.
-    pub(super) fn withdraw(&self, announced: &Arc<Announced>) {
-        self.announced()
-            .retain(|other| !Arc::ptr_eq(other, announced));
-        self.publish_presence(Instance {
-            ended: true,
-            ..self.present(announced)
-        });
-    }
-
-    pub(super) fn announce(&self, announced: &Announced) {
-        self.publish_presence(self.present(announced));
-    }
-
-    fn present(&self, announced: &Announced) -> Instance {
-        let microseconds = metrics::STORE_LAG_MICROSECONDS.value();
-        let lag = Duration::from_micros(microseconds).as_secs_f64() * 1000.0;
-        let uses_store = announced.service == ServiceKind::Memory.name()
-            || announced.service.starts_with(AGENT_SERVICES);
-        Instance {
-            service: announced.service.clone(),
-            instance: self.instance.clone(),
-            host: self.host.clone(),
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            // Requests over sockets and of this process count, too.
-            in_flight: metrics::load_of(&announced.service)
-                .map_or(0, |load| load.in_flight)
-                .max(announced.in_flight.load(Ordering::Relaxed)),
-            capacity: announced.announced_capacity.load(Ordering::Relaxed),
-            draining: announced.is_draining(),
-            ended: false,
-            store_lag_ms: (uses_store && microseconds > 0).then_some(lag),
-        }
-    }
-
-    fn publish_presence(&self, instance: Instance) {
-        if let Ok(text) = serde_json::to_vec(&instance) {
-            self.post(self.subjects.presence(&instance.service), None, text.into());
-        }
-    }
-
-    async fn handle_events(self: Arc<Self>, mut events: mpsc::Receiver<Event>) {
-        while let Some(event) = events.recv().await {
-            match event {
-                Event::Connected => self.note_connected(),
-                Event::Disconnected => {
-                    let log = self.log;
-                    log.warning(format_args!("the connection to the bus was lost"));
-                    metrics::BUS_CONNECTED.set(0);
-                    self.presence.forget_all();
-                    self.fail_all();
-                }
-                Event::SlowConsumer(_) => self.log.warning(format_args!(
-                    "messages of the bus were dropped: this process is too slow"
-                )),
-                Event::LameDuckMode => {
-                    self.log.info(format_args!("the bus is about to end"));
-                }
-                Event::ServerError(ServerError::Other(text)) => match read_forbidden(&text) {
-                    Some(forbidden) => self.note_forbidden(forbidden),
-                    None => self.log.warning(format_args!("the bus says: {text}")),
-                },
-                Event::ServerError(error) => {
-                    self.log.error(format_args!("the bus says: {error}"));
-                }
-                Event::ClientError(error) => {
-                    self.log
-                        .debug(format_args!("no connection to the bus: {error}"));
-                }
-                Event::Draining | Event::Closed => {}
-            }
-        }
-    }
-
-    fn note_connected(&self) {
-        self.log.info(format_args!("connected to the bus"));
-        metrics::BUS_CONNECTED.set(1);
-        let connects = &self.client.statistics().connects;
-        if connects.load(Ordering::Relaxed) > 1 {
-            metrics::BUS_RECONNECTS.add_one();
-        }
-        let announced = self.announced().clone();
-        announced.iter().for_each(|service| self.announce(service));
-    }
-
-    fn note_forbidden(&self, forbidden: Forbidden) {
-        if forbidden.action == ForbiddenAction::Publish {
-            if forbidden.subject == self.echo_subject() {
-                return self.note_echo();
-            }
-            let failure = BusFailure::Forbidden(forbidden.clone());
-            self.fail_at(&forbidden.subject, &failure);
-        }
-        self.forbidden.send_if_modified(|known| {
-            if known.contains(&forbidden) || known.len() >= MAX_FORBIDDEN {
-                return false;
-            }
-            self.log.error(format_args!("{forbidden}"));
-            known.push(forbidden);
-            true
-        });
-    }
-}
-
-/// Reads what the server says about a permission: `Permissions Violation for Publish to "a.b"`.
-fn read_forbidden(text: &str) -> Option<Forbidden> {
-    let lower = text.to_lowercase();
-    let rest = lower.strip_prefix("permissions violation for ")?;
-    let action = match rest.starts_with("publish") {
-        true => ForbiddenAction::Publish,
-        false => ForbiddenAction::Subscribe,
-    };
-    // Of the original, since subjects are case-sensitive.
-    let subject = text.split('"').nth(1)?;
-    Some(Forbidden {
-        action,
-        subject: subject.to_owned(),
-    })
 }
 
 /// The next message; `None` when the connection has ended.

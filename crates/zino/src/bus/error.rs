@@ -134,6 +134,7 @@ pub enum Refusal {
     Other(String),
 }
 
+#[cfg(feature = "nats")]
 impl Refusal {
     pub(crate) fn name(&self) -> &str {
         match self {

@@ -74,7 +74,7 @@ enum Taking {
 }
 
 impl BusListener {
-    /// Subscribes to the requests of a service. It is announced, and served, with [`Self::serve`].
+    /// Subscribes to the requests of a service. It is announced, and served, with `Bus::serve`.
     pub async fn bind(bus: &Bus, service: &str, capacity: usize) -> Result<Self, BusError> {
         if !is_service_name(service) {
             return Err(BusError::BadName {
@@ -85,17 +85,16 @@ impl BusListener {
         }
         let shared = Arc::clone(&bus.shared);
         let subjects = &shared.subjects;
+        let subject = subjects.service(service);
         let group = service.to_owned();
-        let any = shared
-            .client
-            .queue_subscribe(subjects.service(service), group);
-        let any = any.await.map_err(|error| BusError::Unreachable {
-            servers: subjects.service(service),
+        let any = shared.client.queue_subscribe(subject.clone(), group).await;
+        let any = any.map_err(|error| BusError::Unreachable {
+            servers: subject.clone(),
             reason: error.to_string(),
         })?;
-        let directed = subjects.directed(service, &shared.instance);
-        let directed = shared.subscribe(directed).await?;
-        shared.confirm().await?;
+        let own = subjects.directed(service, &shared.instance);
+        let directed = shared.subscribe(own.clone()).await?;
+        shared.confirm(&[subject, own]).await?;
         Ok(Self {
             announced: Arc::new(Announced {
                 service: service.to_owned(),
@@ -184,11 +183,34 @@ impl BusListener {
         self.shared.flush().await;
     }
 
+    /// Whether an earlier attempt of the call is running here. Its caller has lost patience, so it is told
+    /// that the attempt has arrived.
+    fn is_running(&self, head: &RequestHead) -> bool {
+        let links = &self.shared.links;
+        let mut attempts = head.key.attempts_so_far();
+        let Some(link) = attempts.find_map(|key| links.get(End::Server, key)) else {
+            return false;
+        };
+        if let Some(other) = link.other() {
+            let envelope = Envelope {
+                kind: Kind::Accept,
+                control: Some(self.shared.subjects.control()),
+            };
+            let headers = Some(envelope.write());
+            self.shared.post(other.to_owned(), headers, Bytes::new());
+            link.note_spoken();
+        }
+        true
+    }
+
     fn admit(&self, way: Way, message: Message, handler: &Handler, running: &mut JoinSet<()>) {
         let head = message.headers.as_ref().and_then(RequestHead::read);
         let (Some(head), Some(reply)) = (head, message.reply) else {
             return;
         };
+        if self.is_running(&head) {
+            return;
+        }
         let in_flight = self.announced.begin();
         let refusal = match &in_flight {
             _ if way == Way::Directed && self.announced.is_draining() => Some(Refusal::Draining),
@@ -209,7 +231,7 @@ impl BusListener {
         let link = Link::new(head.key, End::Server, String::new(), sender);
         link.set_other(reply.to_string());
         link.raise_limit(head.window);
-        // The bus may have delivered it twice.
+        // The bus may have delivered it twice at the same moment.
         let Some(call) = Registered::new(&self.shared, link) else {
             return;
         };

@@ -15,6 +15,9 @@ use crate::unique_name::unique_name;
 /// The version of the protocol. It grows when a message can no longer be understood by an older version.
 const PROTOCOL: &str = "1";
 
+/// The most attempts that are looked for.
+const ATTEMPTS_LOOKED_FOR: u32 = 16;
+
 const PROTO: HeaderName = HeaderName::from_static("Zino-Proto");
 const CALL: HeaderName = HeaderName::from_static("Zino-Call");
 const ATTEMPT: HeaderName = HeaderName::from_static("Zino-Attempt");
@@ -51,6 +54,12 @@ impl Key {
             attempt: self.attempt + 1,
             ..self
         }
+    }
+
+    /// This attempt and those before it, the latest first.
+    pub(super) fn attempts_so_far(self) -> impl Iterator<Item = Self> {
+        let attempts = (1..=self.attempt.min(ATTEMPTS_LOOKED_FOR)).rev();
+        attempts.map(move |attempt| Self { attempt, ..self })
     }
 }
 

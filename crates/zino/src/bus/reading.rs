@@ -32,6 +32,11 @@ impl Reading {
         self.arrivals
     }
 
+    /// Whether everything has arrived, read or not.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.incoming.has_arrived()
+    }
+
     /// The next frame; `None` after the last one. Nothing is lost if the future is dropped.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, BusFailure> {
         loop {
@@ -57,11 +62,6 @@ impl Reading {
             };
             self.take(arrival)?;
         }
-    }
-
-    /// Whether the whole response is here.
-    pub(super) fn has_arrived(&self) -> bool {
-        self.incoming.has_arrived()
     }
 
     /// Takes a message that has arrived.

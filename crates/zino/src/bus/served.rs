@@ -57,7 +57,7 @@ impl ServedCall {
 
     /// Answers as on a socket: no other instance would do better.
     pub(super) async fn refuse_long(&mut self, too_long: FrameTooLong) {
-        // It needs no permission, and the caller gives none before it has sent everything.
+        // Nothing was begun, so nobody has to allow it.
         self.reading.call.link.raise_limit(WINDOW);
         let refusal = any_service::Response::error(too_long.to_string());
         self.send_whole(&refusal).await;

@@ -100,7 +100,7 @@ impl Text {
     fn store(&mut self) {
         self.counter(
             "zino_lease_takeovers_total",
-            "Channels and sessions taken over after the lease of their owner had ended.",
+            "Sessions taken over after the lease of their worker had ended.",
             &super::LEASE_TAKEOVERS,
         );
         self.histogram(

@@ -74,32 +74,57 @@ begin
 end $$;
 
 -- Extends the leases of a worker, even expired ones: nobody has taken the sessions since. Returns the
--- holders that still have their session.
+-- holders that still have their session. A row that is locked is left out, so that it does not cost the
+-- worker all its other sessions.
 create function zino_renew_sessions(
     session_ids text[], held_holders text[], held_fences bigint[], lease interval
-) returns setof text language plpgsql set lock_timeout = '2s' as $$
+) returns table (kept_holder text, is_renewed boolean)
+language plpgsql set lock_timeout = '2s' as $$
+declare
+    renewed text[];
 begin
     perform set_config('synchronous_commit', 'off', true);
-    return query update zino_session as session
-        set lease_until = clock_timestamp() + lease
-        from unnest(session_ids, held_holders, held_fences) as held (id, holder, fence)
-        where session.id = held.id and session.holder = held.holder and session.fence = held.fence
-        returning session.holder;
+    with unlocked as (
+        select session.id from zino_session as session
+        join unnest(session_ids, held_holders, held_fences) as held (id, holder, fence)
+            on session.id = held.id and session.holder = held.holder and session.fence = held.fence
+        for update of session skip locked
+    ), extended as (
+        update zino_session as session set lease_until = clock_timestamp() + lease
+            from unlocked where session.id = unlocked.id
+            returning session.holder
+    )
+    select coalesce(array_agg(extended.holder), '{}') into renewed from extended;
+    return query select session.holder, session.holder = any (renewed)
+        from zino_session as session
+        join unnest(session_ids, held_holders, held_fences) as held (id, holder, fence)
+            on session.id = held.id and session.holder = held.holder and session.fence = held.fence;
 end $$;
 
--- Ends the caller's lease, and leaves that of anyone else.
+-- Ends the caller's lease, and leaves that of anyone else. Returns whether the caller has none any more:
+-- it waits for no lock, because renewals wait for it.
 create function zino_release_session(
     session_id text, held_holder text, held_fence bigint
-) returns void language plpgsql set lock_timeout = '3s' as $$
+) returns boolean language plpgsql set lock_timeout = '2s' as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
     update zino_session set owner = null, holder = null, lease_until = '-infinity'
-        where id = session_id and holder = held_holder and fence = held_fence;
+        where id in (
+            select id from zino_session
+            where id = session_id and holder = held_holder and fence = held_fence
+            for update skip locked
+        );
+    return not exists (
+        select from zino_session
+        where id = session_id and holder = held_holder and fence = held_fence
+    );
 end $$;
 
--- Adds bytes at the end of the records. The same bytes at the same position are stored once.
+-- Adds bytes at the end of the records, and extends the lease. The same bytes at the same position are
+-- stored once.
 create function zino_append_session(
-    session_id text, held_holder text, held_fence bigint, at_position bigint, new_bytes bytea
+    session_id text, held_holder text, held_fence bigint, at_position bigint, new_bytes bytea,
+    lease interval
 ) returns void language plpgsql set lock_timeout = '3s' as $$
 declare
     found_session zino_session;
@@ -114,8 +139,8 @@ begin
     if at_position = found_session.bytes then
         insert into zino_session_record (session, position, bytes)
             values (session_id, at_position, new_bytes);
-        update zino_session set bytes = bytes + length(new_bytes), changed = clock_timestamp()
-            where id = session_id;
+        found_session.bytes := found_session.bytes + length(new_bytes);
+        found_session.changed := clock_timestamp();
     elsif not exists (
         select from zino_session_record as record
         where record.session = session_id and record.position = at_position
@@ -124,6 +149,10 @@ begin
         raise exception 'the session has % bytes: nothing else can be stored at %',
             found_session.bytes, at_position;
     end if;
+    update zino_session
+        set bytes = found_session.bytes, changed = found_session.changed,
+            lease_until = clock_timestamp() + lease
+        where id = session_id;
 end $$;
 
 -- Makes new_owner the one that runs the code of a call, unless anyone has done so before. Returns what

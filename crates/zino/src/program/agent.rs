@@ -10,9 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use zino_agent::{SessionStore, Worker, WorkerOptions};
-use zot_process::{EndSignals, take_secret};
+use zot_process::take_secret;
 
 use super::notify;
+use super::run::Signals;
 use crate::agents::profile::{ProfileError, check_directory, facts, profiles, session_config};
 use crate::agents::{AgentService, PostgresSessions};
 use crate::bus::{Bus, BusError, DuplexService as _};
@@ -70,7 +71,8 @@ pub fn hide_addresses(config: &mut Config) {
 
 /// Serves the named profiles, or all, until a signal ends it.
 pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Result<(), AgentError> {
-    let mut signals = EndSignals::new().map_err(AgentError::Signals)?;
+    // Every session reads its files when it is opened, so SIGHUP has nothing to do.
+    let mut signals = Signals::listen().map_err(AgentError::Signals)?;
     let log = Log::new(AGENT, config.log_level());
     let chosen = profiles(config, named)?;
     for (name, profile) in &chosen {
@@ -121,7 +123,7 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     let monitoring = Monitoring::begin(monitor, vec![store_check], stop.clone());
     notify::ready();
     let failed = tokio::select! {
-        _ = signals.next() => None,
+        () = signals.end() => None,
         Some(served) = serving.join_next() => served.ok().and_then(Result::err),
     };
     notify::stopping();
@@ -132,14 +134,14 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     tokio::select! {
         () = served => {}
         // A second one ends what is left.
-        _ = signals.next() => {}
+        () = signals.end() => {}
     }
     monitoring.end().await;
     failed.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Lets what runs finish for a while, then ends all sessions. Their clients go on elsewhere.
-async fn end_sessions(workers: &[Worker], patience: Duration, signals: &mut EndSignals) {
+async fn end_sessions(workers: &[Worker], patience: Duration, signals: &mut Signals) {
     workers.iter().for_each(Worker::drain);
     let closed = async {
         for worker in workers {
@@ -152,7 +154,7 @@ async fn end_sessions(workers: &[Worker], patience: Duration, signals: &mut EndS
                 return;
             }
         }
-        _ = signals.next() => {}
+        () = signals.end() => {}
     }
     workers.iter().for_each(Worker::stop);
     let closed = async {

@@ -92,8 +92,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     tokio::select! {
         () = finished => monitoring.end().await,
         // Whoever asks twice does not want to wait.
-        _ = signals.terminate.recv() => {}
-        _ = signals.interrupt.recv() => {}
+        () = signals.end() => {}
     }
     Ok(())
 }
@@ -213,19 +212,30 @@ fn hide_environment() {
 fn hide_environment() {}
 
 /// The signals that are handled.
-struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
 impl Signals {
-    fn listen() -> io::Result<Self> {
+    pub(super) fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: signal(SignalKind::hangup())?,
         })
+    }
+
+    /// Waits for SIGTERM or SIGINT, where there is nothing to reload. Cancel-safe.
+    pub(super) async fn end(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hang_up.recv() => {}
+            }
+        }
     }
 }
 

@@ -4,11 +4,11 @@ mod clients;
 mod fleet;
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use testkit::Zot;
+use testkit::nats::NatsEnd;
 
 use crate::installation::eventually;
 use fleet::Fleet;
@@ -39,7 +39,7 @@ fn slow(seconds: u32) -> String {
 #[test]
 fn a_session_is_prompted_steered_aborted_closed_and_resumed() {
     let fleet = Fleet::start("");
-    let _worker = fleet.worker("one");
+    let worker = fleet.worker("one");
     let mut client = fleet.attach(&[]);
     let hello = client.call(json!({"id": 1, "type": "hello"}));
     assert_eq!(hello["data"]["provider"], "offline", "{hello}");
@@ -65,6 +65,8 @@ fn a_session_is_prompted_steered_aborted_closed_and_resumed() {
     let ended = client.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 
+    // Asks services to reload their files; a worker has none.
+    worker.signal(Signal::HUP);
     let mut client = fleet.attach(&["--session", &id]);
     let texts = message_texts(&mut client);
     for text in ["buy milk", "hello", "sleep 30"] {
@@ -129,9 +131,9 @@ fn a_worker_that_is_killed_in_a_tool_loop_is_replaced() {
     client.turn("1", "write \"the secret is 42\" to secret.txt");
     client.call(json!({"id": 2, "type": "set_system_prompt", "prompt": "Be brief."}));
     client.prompt("3", &slow(60));
+    client.event("turn_end");
     fleet.wait_for_file("ran");
     let _second = fleet.worker("two");
-    let killed = Instant::now();
     first.signal(Signal::KILL);
     first.wait();
     // Sent before anybody can know that the worker is gone.
@@ -142,8 +144,6 @@ fn a_worker_that_is_killed_in_a_tool_loop_is_replaced() {
     let frames = client.collect_until(|frame| frame["type"] == "done");
     assert_eq!(frames[0]["id"], "4", "{frames:?}");
     assert_answered(&frames);
-    let taken = killed.elapsed();
-    assert!(taken < Duration::from_secs(14), "{taken:?}");
     let texts = message_texts(&mut client);
     for text in ["the secret is 42", "sleep 60", "interrupted"] {
         assert!(texts.contains(text), "{text} in {texts}");
@@ -211,4 +211,30 @@ fn a_client_that_is_killed_frees_its_session() {
     assert_answered(&client.turn("2", "read ran"));
     assert_eq!(client.finish().code, Some(0));
     assert_eq!(fs::read_to_string(fleet.path("ran")).unwrap(), "ran\n");
+}
+
+#[test]
+fn a_restarted_bus_is_survived() {
+    let mut fleet = Fleet::start("");
+    let _worker = fleet.worker("one");
+    let mut idle = fleet.attach(&[]);
+    idle.turn("1", "hello");
+    let mut working = fleet.attach(&[]);
+    working.prompt("1", &slow(60));
+    working.event("turn_end");
+    fleet.wait_for_file("ran");
+    fleet.nats.stop(NatsEnd::Kill);
+    fleet.nats.start_again();
+    let frames = working.collect_until(|frame| frame["type"] == "done");
+    assert_eq!(
+        frames[frames.len() - 2]["code"],
+        "worker_lost",
+        "{frames:?}"
+    );
+    for client in [&mut idle, &mut working] {
+        assert_answered(&client.turn("2", "read ran"));
+    }
+    assert_eq!(fleet.read("ran").as_deref(), Some("ran\n"));
+    assert_eq!(idle.finish().code, Some(0));
+    assert_eq!(working.finish().code, Some(0));
 }

@@ -1,21 +1,24 @@
 //! Renews all leases of a worker with one statement.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_postgres::{Error as PostgresError, Row};
+use zino_agent::StoreError;
 
 use super::lease::Lease;
 use super::{Shared, refused};
 use crate::postgres::{Effort, Repeat, integers, seconds, texts};
 
-/// How soon renewing is tried again while the database is away.
-const RETRY_TIME: Duration = Duration::from_millis(500);
+/// How soon renewing and releasing are tried again while the database is away or a row is locked.
+pub(super) const RETRY_TIME: Duration = Duration::from_millis(500);
 
 /// How long renewing the leases may take.
 ///
 /// Limit: renewing the leases is tried again.
-const SESSION_RENEWAL_STATEMENT_TIME: Duration = Duration::from_millis(2500);
+const SESSION_RENEWAL_STATEMENT_TIME: Duration = Duration::from_secs(2);
 
 /// Renews leases as long as the store exists.
 pub(super) async fn renew(shared: Weak<Shared>) {
@@ -39,31 +42,40 @@ impl Shared {
                 let renewed = timeout_at(deadline, self.renew(&held)).await;
                 renewed.unwrap_or(None)
             }
-            None => Some(Vec::new()),
+            None => Some(HashMap::new()),
         };
         for lease in &held {
             match &renewed {
-                Some(holders) if holders.contains(&lease.holder) => lease.renewed(began),
-                Some(_) => self.lose(lease),
-                None if lease.deadline() <= Instant::now() => self.lose(lease),
-                None => {}
+                Some(kept) => match kept.get(&lease.holder) {
+                    Some(Kept::Renewed) => lease.renewed(began),
+                    Some(Kept::Locked) => self.lose_expired(lease),
+                    None => self.lose(lease, StoreError::Moved),
+                },
+                None => self.lose_expired(lease),
             }
         }
-        let pause = match renewed {
-            Some(_) => self.times.renewal,
-            None => RETRY_TIME.min(self.times.renewal),
+        let is_complete = |kept: HashMap<_, _>| kept.values().all(|kept| *kept == Kept::Renewed);
+        let pause = match renewed.is_some_and(is_complete) {
+            true => self.times.renewal,
+            false => RETRY_TIME.min(self.times.renewal),
         };
         let next = Instant::now() + pause;
         earliest(&self.held()).map_or(next, |deadline| deadline.min(next))
     }
 
-    fn lose(&self, lease: &Lease) {
+    fn lose_expired(&self, lease: &Lease) {
+        if lease.deadline() <= Instant::now() {
+            self.lose(lease, StoreError::Lost);
+        }
+    }
+
+    fn lose(&self, lease: &Lease, reason: StoreError) {
         self.forget(&lease.holder);
-        lease.lose();
+        lease.lose(reason);
     }
 
     /// Returns the holders that still have their session; `None` when the database did not say.
-    async fn renew(&self, held: &[Arc<Lease>]) -> Option<Vec<String>> {
+    async fn renew(&self, held: &[Arc<Lease>]) -> Option<HashMap<String, Kept>> {
         let column = |value: fn(&Lease) -> &str| held.iter().map(|lease| value(lease)).collect();
         let keys: Vec<&str> = column(|lease| &lease.key);
         let holders: Vec<&str> = column(|lease| &lease.holder);
@@ -75,13 +87,14 @@ impl Shared {
             integers(&fences),
             seconds(&lease),
         ];
-        let statement = "select zino_renew_sessions($1, $2, $3, make_interval(secs => $4))";
+        let statement = "select kept_holder, is_renewed
+            from zino_renew_sessions($1, $2, $3, make_interval(secs => $4))";
         let effort = Effort {
             repeat: Repeat::Always,
             away: Duration::ZERO,
             limit: SESSION_RENEWAL_STATEMENT_TIME,
         };
-        let rows = match self.pool.query(statement, &parameters, effort).await {
+        let rows = match self.lease_pool.query(statement, &parameters, effort).await {
             Ok(rows) => rows,
             Err(refusal) => {
                 let error = refused(refusal);
@@ -90,9 +103,24 @@ impl Shared {
                 return None;
             }
         };
-        let holders = rows.iter().map(|row| row.try_get(0));
-        holders.collect::<Result<_, _>>().ok()
+        rows.iter().map(kept).collect::<Result<_, _>>().ok()
     }
+}
+
+/// What became of a lease that is still held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Renewed,
+    /// Somebody has locked the row of the session.
+    Locked,
+}
+
+fn kept(row: &Row) -> Result<(String, Kept), PostgresError> {
+    let kept = match row.try_get(1)? {
+        true => Kept::Renewed,
+        false => Kept::Locked,
+    };
+    Ok((row.try_get(0)?, kept))
 }
 
 fn earliest(held: &[Arc<Lease>]) -> Option<Instant> {

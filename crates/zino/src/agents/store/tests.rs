@@ -159,7 +159,7 @@ async fn an_expired_session_goes_to_another_worker_and_the_first_is_told() {
         error(append(&old.lease, 4, "two\n").await),
         StoreError::Moved
     );
-    old.lease.lost().await;
+    assert_eq!(old.lease.lost().await, StoreError::Moved);
     old.lease.release().await;
     append(&new.lease, 8, "three\n").await.unwrap();
     assert_eq!(setup.sql("select owner from zino_session"), "two");
@@ -189,6 +189,80 @@ async fn leases_are_renewed_together_and_a_stolen_one_is_lost() {
     drop(taken.remove(0));
     setup.expire();
     poll_until_async("the last one is renewed", || setup.sql(still) == "c").await;
+}
+
+#[tokio::test]
+async fn a_locked_row_costs_no_other_session() {
+    let setup = Setup::new().await;
+    let worker = setup.worker_with(
+        "one",
+        LeaseTimes {
+            renewal: Duration::from_millis(20),
+            lost: Duration::from_secs(3),
+            ..LeaseTimes::default()
+        },
+    );
+    let mut taken = Vec::new();
+    for session in ["a", "b", "c"] {
+        taken.push(take(&worker, session, Opening::New).await.unwrap().lease);
+    }
+    let mut locking = worker.0.pool.open().await.unwrap();
+    locking.query("begin", &[]).await.unwrap();
+    let lock = "select from zino_session where id <> 'c' for update";
+    locking.query(lock, &[]).await.unwrap();
+    setup.sql("update zino_session set lease_until = '-infinity' where id = 'c'");
+    let renewed = "select lease_until > now() from zino_session where id = 'c'";
+    poll_until_async("the other is renewed", || setup.sql(renewed) == "t").await;
+    taken[0].release().await;
+    assert_eq!(taken[1].lost().await, StoreError::Lost);
+    append(&taken[2], 0, "one\n").await.unwrap();
+    locking.query("rollback", &[]).await.unwrap();
+    let held = "select string_agg(id, '' order by id) from zino_session where holder is not null";
+    poll_until_async("the first is free", || setup.sql(held) == "bc").await;
+}
+
+#[tokio::test]
+async fn leases_are_renewed_and_released_while_the_store_is_busy() {
+    let setup = Setup::new().await;
+    let worker = setup.worker("one");
+    let lease = take(&worker, "s", Opening::New).await.unwrap().lease;
+    let mut busy = JoinSet::new();
+    for _ in 0..setup.config().store.connections {
+        let shared = Arc::clone(&worker.0);
+        busy.spawn(async move {
+            let effort = shared.efforts.long_read();
+            let sleep = shared.pool.query("select pg_sleep(600)::text", &[], effort);
+            sleep.await.map(drop)
+        });
+    }
+    let asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'";
+    poll_until_async("all connections are used", || setup.sql(asleep) == "8").await;
+    setup.expire();
+    let renewed = "select lease_until > now() from zino_session";
+    poll_until_async("the lease is renewed", || setup.sql(renewed) == "t").await;
+    lease.release().await;
+    let held = "select count(*) from zino_session where holder is not null";
+    assert_eq!(setup.sql(held), "0");
+    busy.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_append_extends_the_lease() {
+    let setup = Setup::new().await;
+    let never = LeaseTimes {
+        renewal: Duration::from_secs(3600),
+        lost: Duration::from_secs(3600),
+        ..LeaseTimes::default()
+    };
+    let worker = setup.worker_with("one", never);
+    let lease = take(&worker, "s", Opening::New).await.unwrap().lease;
+    // The second time it is there already.
+    for _ in 0..2 {
+        setup.expire();
+        append(&lease, 0, "one\n").await.unwrap();
+        let renewed = "select lease_until > now() from zino_session";
+        assert_eq!(setup.sql(renewed), "t");
+    }
 }
 
 #[tokio::test]
@@ -253,19 +327,24 @@ async fn a_session_is_lost_when_the_database_stays_away() {
         LeaseTimes {
             renewal: Duration::from_millis(20),
             lost: Duration::from_millis(500),
-            ..LeaseTimes::default()
+            lease: Duration::from_secs(3600),
         },
     );
     let lease = take(&worker, "s", Opening::New).await.unwrap().lease;
     setup.postgres.stop(Shutdown::Immediate);
-    let (stored, ()) = tokio::join!(append(&lease, 0, "one\n"), lease.lost());
-    assert_eq!(error(stored), StoreError::Moved);
+    let (stored, reason) = tokio::join!(append(&lease, 0, "one\n"), lease.lost());
+    assert_eq!(
+        (error(stored), reason),
+        (StoreError::Lost, StoreError::Lost)
+    );
     assert!(matches!(
         error(take(&worker, "s", Opening::Existing).await),
         StoreError::Unavailable { .. }
     ));
+    lease.release().await;
     setup.postgres.start_again();
-    setup.sql("update zino_session set lease_until = '-infinity'");
+    let held = "select count(*) from zino_session where holder is not null";
+    poll_until_async("the session is free", || setup.sql(held) == "0").await;
     take(&worker, "s", Opening::Existing).await.unwrap();
 }
 

@@ -15,6 +15,8 @@ fn a_key_is_two_tokens() {
         assert!(text.parse::<Key>().is_err(), "{text:?}");
     }
     assert_ne!(Key::new(), Key::new());
+    let attempts: Vec<u32> = key().attempts_so_far().map(|key| key.attempt).collect();
+    assert_eq!(attempts, [2, 1]);
 }
 
 #[test]

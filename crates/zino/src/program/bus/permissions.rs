@@ -110,6 +110,8 @@ pub(super) fn permissions(process: &Process, all: &[Process], namespace: &str) -
     if let Some(kind) = process.role.events() {
         publish.push(format!("{root}.ev.{kind}.*"));
     }
+    // A message to itself, with which a process finds out what it may not do.
+    publish.push(format!("{root}.ctl.{}.*.echo", process.name));
     subscribe.push(format!("_INBOX_{}.>", process.name));
     subscribe.push(format!("{root}.ctl.{}.>", process.name));
     subscribe.push(format!("{root}.hb.>"));

@@ -47,6 +47,7 @@ fn an_executor_can_only_claim_and_respond_to_the_loop() {
                 "zino.prod.ctl.mem.>".to_owned(),
                 "zino.prod.hb.exc".to_owned(),
                 "_INBOX_core.>".to_owned(),
+                "zino.prod.ctl.exc.*.echo".to_owned(),
             ],
             subscribe: vec![
                 "zino.prod.exc".to_owned(),
@@ -68,7 +69,8 @@ fn only_those_who_call_the_executor_can_publish_to_it() {
     let core = permissions_of("core").publish;
     assert!(core.contains(&"zino.prod.exc".to_owned()), "{core:?}");
     assert!(core.contains(&"_INBOX_client.>".to_owned()), "{core:?}");
-    assert_eq!(permissions_of("watch").publish, Vec::<String>::new());
+    let watch = permissions_of("watch").publish;
+    assert_eq!(watch, ["zino.prod.ctl.watch.*.echo"]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) struct Fleet {
     pub(super) installation: Installation,
     workdir: Workdir,
     home: TempDir,
-    nats: Nats,
+    pub(super) nats: Nats,
     database: Database,
     _postgres: Postgres,
 }

@@ -157,30 +157,6 @@ async fn frames_longer_than_the_server_allows_travel_in_parts() {
     serving.end().await;
 }
 
-/// Longer than the instance takes, in one message and in parts that would fill every window.
-#[tokio::test]
-async fn a_request_that_is_too_long_is_answered_with_the_limit() {
-    let nats = Nats::with(NatsOptions {
-        max_payload: Some(40_000),
-        ..NatsOptions::default()
-    });
-    let serving = Serving::with_longest_request(&nats, 20_000).await;
-    let client = connect(&nats, "agr").await;
-    let peer = peer(&client);
-    for length in [25_000, 6_000_000] {
-        let long = format!("length {}", "y".repeat(length));
-        for request in [validate(&long), execute(&long)] {
-            let Response::Error(failure) = peer.ask(request).await.unwrap() else {
-                panic!("expected an error");
-            };
-            let message = failure.message.unwrap();
-            assert!(message.contains("20000"), "{message}");
-        }
-    }
-    assert_eq!(serving.begun(), 0);
-    serving.end().await;
-}
-
 #[tokio::test]
 async fn a_slow_reader_holds_up_nobody_and_is_not_given_up() {
     let nats = Nats::start();
@@ -192,5 +168,28 @@ async fn a_slow_reader_holds_up_nobody_and_is_not_given_up() {
     tokio::time::sleep(std::time::Duration::from_secs(7)).await;
     assert_eq!(count_frames(&peer, validate("frames 100 10")).await, 100);
     assert_eq!(read_all(&mut slow).await, 1000);
+    serving.end().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_answered_as_on_a_socket() {
+    let nats = Nats::with(NatsOptions {
+        max_payload: Some(40_000),
+        ..NatsOptions::default()
+    });
+    let serving = Serving::with_longest_frame(&nats, 10_000).await;
+    let client = connect(&nats, "agr").await;
+    let peer = peer(&client);
+    for length in [20_000, 200_000] {
+        let code = "y".repeat(length);
+        for request in [validate(&code), execute(&code)] {
+            let Response::Error(failure) = peer.ask(request).await.unwrap() else {
+                panic!("expected an error");
+            };
+            let message = failure.message.unwrap();
+            assert!(message.contains("10000"), "{message}");
+        }
+    }
+    assert_eq!(serving.begun(), 0);
     serving.end().await;
 }

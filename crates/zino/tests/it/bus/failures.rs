@@ -121,6 +121,39 @@ async fn an_instance_that_accepts_too_late_is_told_to_stop() {
 }
 
 #[tokio::test]
+async fn a_request_that_comes_again_is_not_handled_again() {
+    let nats = Nats::start();
+    let serving = Serving::begin(&nats).await;
+    let client = async_nats::connect(nats.url()).await.unwrap();
+    let mut answers = client.subscribe("_INBOX_test.>").await.unwrap();
+    for attempt in ["1", "2"] {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Zino-Call", "12");
+        headers.insert("Zino-Attempt", attempt);
+        headers.insert("Zino-Window", "64");
+        client
+            .publish_with_reply_and_headers(
+                "zino.default.exc",
+                format!("_INBOX_test.me.12.{attempt}"),
+                headers,
+                "{\"type\":\"validate\",\"code\":\"slow\"}".into(),
+            )
+            .await
+            .unwrap();
+    }
+    loop {
+        let answer = next(&mut answers).await;
+        assert!(answer.subject.ends_with(".12.1"), "{}", answer.subject);
+        let headers = answer.headers.unwrap();
+        if headers.get("Zino-Kind").unwrap().as_str() == "data" {
+            break;
+        }
+    }
+    assert_eq!(serving.begun(), 1);
+    serving.end().await;
+}
+
+#[tokio::test]
 async fn an_instance_that_is_lost_is_noticed() {
     let nats = Nats::start();
     let serving = Serving::begin(&nats).await;

@@ -1,5 +1,6 @@
 //! The program on the bus.
 
+use std::fs;
 use std::process::Output;
 
 use rustix::process::Signal;
@@ -9,9 +10,9 @@ use zino::kind::ServiceKind::Executor;
 use zino::peer::Peer;
 use zot_wire::zino::executor::Response;
 
-use super::worker::{LOG, config, connect, execute, request_for, until};
+use super::worker::{LOG, config, connect, execute, peer, request_for, until};
 use crate::authority::{Authority, Validity};
-use crate::installation::{Installation, Process, text};
+use crate::installation::{Installation, Process, eventually, text};
 
 const OFFLINE: &str = "api.provider = \"offline\"\n";
 
@@ -34,7 +35,7 @@ fn services_find_each_other_on_the_bus() {
     let (left, right) = (installation(&nats), installation(&nats));
     let _left = up(&left, "daemon,sys,ctx,mem");
     let _right = up(&right, "rtr,agr,exc");
-    crate::installation::eventually("the agent answers", || {
+    eventually("the agent answers", || {
         let output = ask(&left);
         output.status.success() && text(&output.stdout).contains("one-2")
     });
@@ -64,7 +65,7 @@ async fn sigterm_lets_running_work_finish() {
         instances.iter().all(|instance| instance.draining)
     })
     .await;
-    std::fs::write(installation.path("go"), "").unwrap();
+    fs::write(installation.path("go"), "").unwrap();
     let Some(Response::Result(result)) = call.next().await.unwrap() else {
         panic!("expected a result");
     };
@@ -156,7 +157,7 @@ async fn the_certificate_of_the_server_must_be_trusted() {
     });
     let directory = tempfile::tempdir().unwrap();
     let ca = directory.path().join("ca.pem");
-    std::fs::write(&ca, authority.pem()).unwrap();
+    fs::write(&ca, authority.pem()).unwrap();
     let mut trusting = config(&nats);
     trusting.bus.ca = Some(ca);
     assert!(Bus::connect(&trusting, "exc", LOG).await.unwrap().is_some());
@@ -165,4 +166,54 @@ async fn the_certificate_of_the_server_must_be_trusted() {
         .err()
         .unwrap();
     assert!(matches!(error, BusError::Tls { .. }), "{error}");
+}
+
+#[test]
+fn the_permissions_that_init_writes_are_enough_and_no_more() {
+    let keys = "bus.nkey = \"bus/keys/node.nk\"\nbus.identity = \"node\"\n";
+    let installation = Installation::new("", &format!("{OFFLINE}{keys}"));
+    let written = installation.run(&["bus", "init", "--listen", "127.0.0.1:4222"]);
+    assert!(written.status.success(), "{written:?}");
+    let server = fs::read_to_string(installation.path("bus/nats-server.conf")).unwrap();
+    let (_, users) = server.split_once("authorization {").unwrap();
+    let nats = Nats::with(NatsOptions {
+        settings: format!("authorization {{{users}"),
+        ..NatsOptions::default()
+    });
+    let own = fs::read_to_string(installation.path("ZINO.toml")).unwrap();
+    let client = own.replace("node", "client");
+    fs::write(installation.path("client.toml"), client).unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = installation.command(arguments);
+        command.env("ZINO_BUS_URL", nats.url());
+        command
+    };
+    let _node = installation.spawn(command(&["up"]), "up");
+    eventually("the agent answers", || {
+        let message = "run: echo one-$((1 + 1))";
+        let output = command(&["cli", "-c", "client.toml", "--no-stdin", message]).output();
+        let output = output.unwrap();
+        output.status.success() && text(&output.stdout).contains("one-2")
+    });
+    let log = nats.log();
+    assert!(!log.contains("Violation"), "{log}");
+    runtime().block_on(async {
+        let mut config = config(&nats);
+        config.bus.nkey = Some(installation.path("bus/keys/client.nk"));
+        let client = Bus::connect(&config, "client", LOG).await.unwrap().unwrap();
+        let error = peer(&client).ask(execute("")).await.unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("publish to \"zino.default.exc\""),
+            "{error}"
+        );
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }

@@ -127,9 +127,9 @@ impl Serving {
         Self::on(connect(nats, "exc").await, capacity).await
     }
 
-    pub(super) async fn with_longest_request(nats: &Nats, max_frame_bytes: usize) -> Self {
+    pub(super) async fn with_longest_frame(nats: &Nats, length: usize) -> Self {
         let mut config = config(nats);
-        config.wire.max_frame_bytes = max_frame_bytes;
+        config.wire.max_frame_bytes = length;
         let bus = Bus::connect(&config, "exc", LOG).await.unwrap();
         Self::on(bus.unwrap(), 100).await
     }
