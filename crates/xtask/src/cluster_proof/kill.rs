@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Stage;
 use super::report::Report;
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Node, Turn, begin, loopback_places, next_frame, turn};
+use crate::cluster::{Ending, Ledger, Link, Node, Turn, begin, loopback_places, next_frame, turn};
 
 const CHANNELS: usize = 16;
 
@@ -23,7 +23,8 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
         node.start()?;
     }
     let ledger = Ledger::default();
-    let kills = stage.pick(6, 200);
+    // On the bus a kill is noticed by silence.
+    let kills = stage.pick(if stage.link == Link::Nats { 3 } else { 6 }, 200);
     let (mut ended, mut next) = (Samples::default(), Samples::default());
     let mut refused = 0;
     for number in 0..kills {

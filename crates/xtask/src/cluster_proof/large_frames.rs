@@ -28,9 +28,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     let (_, mut back) = site.front_and_back(stage.link, &loopback_places(2), site.url())?;
     back[0].start()?;
     let client = BusClient::connect(&site.path())?;
-    let length = stage.pick(MAX_FRAME_BYTES / 8, MAX_FRAME_BYTES - AROUND);
+    let length = stage.pick(MAX_FRAME_BYTES / 16, MAX_FRAME_BYTES - AROUND);
     let pid = back[0].pid().context("the node runs")?;
-    let rounds = stage.pick(3, 12);
+    let rounds = stage.pick(2, 12);
     let (mut there, mut back_again) = (Samples::default(), Samples::default());
     let (mut memory, mut bus_memory) = (Vec::new(), Vec::new());
     for round in 0..rounds {

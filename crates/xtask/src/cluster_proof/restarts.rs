@@ -9,7 +9,7 @@ use testkit::postgres::Shutdown;
 use super::Stage;
 use super::report::{Report, seconds};
 use crate::bench::Samples;
-use crate::cluster::{Ending, Ledger, Load, Sample, daemons};
+use crate::cluster::{Ending, Ledger, Link, Load, Sample, daemons};
 
 const CLIENTS: usize = 16;
 const CHANNELS: usize = 200;
@@ -25,7 +25,9 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     for node in &mut nodes {
         node.start()?;
     }
-    let (period, stops) = stage.pick((SHORT_PERIOD, 2), (PERIOD, stage.minutes * 3));
+    // How the database is used does not depend on the link.
+    let few = if stage.link == Link::Nats { 1 } else { 2 };
+    let (period, stops) = stage.pick((SHORT_PERIOD, few), (PERIOD, stage.minutes * 3));
     let ledger = Ledger::default();
     let load = Load {
         name: "load".to_owned(),

@@ -67,6 +67,9 @@ impl DuplexService for AgentService {
             let id = session.id.clone();
             let _open = OpenSession::new(&bus, &id, &profile, counted);
             match serve(session, facts, (sender, receiver), &bus).await {
+                Ok(end @ (SessionEnd::Failed(_) | SessionEnd::Moved | SessionEnd::Lost)) => {
+                    log.warning(format_args!("session {id} ended: {end:?}"));
+                }
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }

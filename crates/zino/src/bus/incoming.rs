@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::BusFailure;
 use super::link::{Link, WINDOW};
-use super::message::{Data, Kind, Part, Whole};
+use super::message::{Data, Kind, Part};
 use super::outgoing::{WINDOW_BYTES, hex};
 
 /// The first piece of memory for a frame in parts; more follows as it arrives.
@@ -33,7 +33,7 @@ pub(super) struct Incoming {
 
 /// A frame whose first parts have arrived.
 struct Partial {
-    whole: Whole,
+    total: usize,
     next: u64,
     count: u64,
     bytes: Vec<u8>,
@@ -104,16 +104,16 @@ impl Incoming {
         if part.first != self.units {
             return Err(BusFailure::Gap);
         }
-        let mut partial = match (self.partial.take(), part.whole) {
-            (None, Some(whole)) if part.index == 0 => {
-                if whole.total > self.max_frame_bytes {
+        let mut partial = match (self.partial.take(), part.total) {
+            (None, Some(total)) if part.index == 0 => {
+                if total > self.max_frame_bytes {
                     return Err(BusFailure::Unreadable(format!(
                         "a frame of {} bytes is longer than {} bytes",
-                        whole.total, self.max_frame_bytes
+                        total, self.max_frame_bytes
                     )));
                 }
                 Partial {
-                    whole,
+                    total,
                     next: 0,
                     count: part.count,
                     bytes: Vec::new(),
@@ -129,7 +129,8 @@ impl Incoming {
         partial.add(payload)?;
         match partial.next == partial.count {
             true => {
-                self.frames.push_back(partial.finish()?);
+                self.frames
+                    .push_back(partial.finish(part.digest.as_deref())?);
                 // The frame itself is no unit beyond its parts.
                 self.read = self.read.saturating_sub(1);
             }
@@ -163,13 +164,13 @@ impl Incoming {
 
 impl Partial {
     fn add(&mut self, payload: &[u8]) -> Result<(), BusFailure> {
-        if self.bytes.len() + payload.len() > self.whole.total {
+        if self.bytes.len() + payload.len() > self.total {
             return Err(unreadable("a frame in parts is longer than announced"));
         }
         let wanted = self.bytes.len() + payload.len();
         if wanted > self.bytes.capacity() {
             // As it arrives, not as it is announced.
-            let most = self.whole.total.min((wanted * 2).max(FIRST_PIECE_BYTES));
+            let most = self.total.min((wanted * 2).max(FIRST_PIECE_BYTES));
             self.bytes.reserve_exact(most - self.bytes.len());
         }
         self.bytes.extend_from_slice(payload);
@@ -178,9 +179,9 @@ impl Partial {
         Ok(())
     }
 
-    fn finish(self) -> Result<Bytes, BusFailure> {
-        let is_whole = self.bytes.len() == self.whole.total;
-        match is_whole && hex(&self.hasher.finalize()) == self.whole.digest {
+    fn finish(self, digest: Option<&str>) -> Result<Bytes, BusFailure> {
+        let is_whole = self.bytes.len() == self.total;
+        match is_whole && Some(hex(&self.hasher.finalize()).as_str()) == digest {
             true => Ok(Bytes::from(self.bytes)),
             false => Err(unreadable("a frame in parts does not match its checksum")),
         }

@@ -171,15 +171,11 @@ pub(super) struct Part {
     pub(super) first: u64,
     pub(super) index: u64,
     pub(super) count: u64,
-    /// What is known about the whole frame; only the first piece says it.
-    pub(super) whole: Option<Whole>,
+    /// The length of the whole frame; only the first piece says it.
+    pub(super) total: Option<usize>,
+    /// The checksum of the whole frame; only the last piece says it.
+    pub(super) digest: Option<String>,
     pub(super) ends: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Whole {
-    pub(super) total: usize,
-    pub(super) digest: String,
 }
 
 /// The headers of a message of a running call.
@@ -226,9 +222,11 @@ impl Kind {
             Self::Part(part) => {
                 headers.insert(SEQ, part.first.to_string());
                 headers.insert(PART, format!("{}/{}", part.index, part.count));
-                if let Some(whole) = &part.whole {
-                    headers.insert(TOTAL, whole.total.to_string());
-                    headers.insert(DIGEST, whole.digest.as_str());
+                if let Some(total) = part.total {
+                    headers.insert(TOTAL, total.to_string());
+                }
+                if let Some(digest) = &part.digest {
+                    headers.insert(DIGEST, digest.as_str());
                 }
                 if part.ends {
                     headers.insert(END, "1");
@@ -265,18 +263,12 @@ impl Kind {
             }),
             "part" => {
                 let (index, count) = headers.get(PART)?.as_str().split_once('/')?;
-                let whole = match (number(headers, TOTAL), headers.get(DIGEST)) {
-                    (Some(total), Some(digest)) => Some(Whole {
-                        total,
-                        digest: digest.as_str().to_owned(),
-                    }),
-                    _ => None,
-                };
                 Self::Part(Part {
                     first: number(headers, SEQ)?,
                     index: index.parse().ok()?,
                     count: count.parse().ok()?,
-                    whole,
+                    total: number(headers, TOTAL),
+                    digest: headers.get(DIGEST).map(|digest| digest.as_str().to_owned()),
                     ends: ends(),
                 })
             }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::BusFailure;
 use super::link::{Registered, WINDOW};
-use super::message::{Data, Envelope, Kind, Part, Whole};
+use super::message::{Data, Envelope, Kind, Part};
 use crate::metrics;
 
 /// How many bytes of one direction may be on their way, unless one message alone is longer.
@@ -106,20 +106,21 @@ impl Outgoing {
         is_last: bool,
     ) -> Result<(), BusFailure> {
         let count = frame.len().div_ceil(longest);
-        let mut whole = Some(Whole {
-            total: frame.len(),
-            digest: digest(frame),
-        });
+        // As it is sent: all at once would keep everything else waiting.
+        let mut hasher = Sha256::new();
         for index in 0..count {
             let start = index * longest;
             let piece = frame.slice(start..frame.len().min(start + longest));
             self.wait_for_room(call, piece.len()).await?;
-            let ends = is_last && index + 1 == count;
+            hasher.update(&piece);
+            let is_last_part = index + 1 == count;
+            let ends = is_last && is_last_part;
             let part = Part {
                 first: self.units,
                 index: index as u64,
                 count: count as u64,
-                whole: whole.take(),
+                total: (index == 0).then_some(frame.len()),
+                digest: is_last_part.then(|| hex(&hasher.clone().finalize())),
                 ends,
             };
             self.has_ended = ends;
@@ -219,10 +220,6 @@ fn together(
 fn put(payload: &mut BytesMut, frame: &Bytes) {
     payload.put_u32(u32::try_from(frame.len()).unwrap_or(u32::MAX));
     payload.extend_from_slice(frame);
-}
-
-pub(super) fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -135,6 +135,8 @@ pub async fn attach(
     // Standard error may be closed.
     let _ = writeln!(zot_terminal::stderr(), "zino: session {}", link.session());
     entrance.session = Some(link.session().to_owned());
+    // The lease of a worker that died takes a while to end, however short the client wanted to wait first.
+    entrance.wait = entrance.wait.max(DEFAULT_WAIT);
     let mut attachment = Attachment::with_settings(request.settings);
     attachment.opened();
     let client = Client {

@@ -1,6 +1,7 @@
 //! The bus against a real NATS server.
 
 mod calls;
+mod claims;
 mod failures;
 mod processes;
 mod worker;

@@ -3,7 +3,6 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::bus::link::End;
 use crate::bus::message::Key;
-use crate::bus::outgoing::digest;
 
 fn data(first: u64, frames: Option<u64>, ends: bool) -> Kind {
     Kind::Data(Data {
@@ -13,15 +12,14 @@ fn data(first: u64, frames: Option<u64>, ends: bool) -> Kind {
     })
 }
 
-fn part(first: u64, index: u64, count: u64, of: Option<&[u8]>) -> Kind {
+/// A part of `whole`, as the unit of the same number.
+fn part(index: u64, count: u64, whole: &[u8]) -> Kind {
     Kind::Part(Part {
-        first,
+        first: index,
         index,
         count,
-        whole: of.map(|bytes| Whole {
-            total: bytes.len(),
-            digest: digest(bytes),
-        }),
+        total: (index == 0).then_some(whole.len()),
+        digest: (index + 1 == count).then(|| hex(&Sha256::digest(whole))),
         ends: false,
     })
 }
@@ -69,15 +67,13 @@ fn parts_become_the_frame_they_were() {
     let whole = b"abcdefgh";
     let mut incoming = Incoming::new(1000);
     incoming
-        .take(part(0, 0, 3, Some(whole)), Bytes::from("abc"))
+        .take(part(0, 3, whole), Bytes::from("abc"))
         .unwrap();
     incoming
-        .take(part(1, 1, 3, None), Bytes::from("def"))
+        .take(part(1, 3, whole), Bytes::from("def"))
         .unwrap();
     assert_eq!(incoming.pop(), None);
-    incoming
-        .take(part(2, 2, 3, None), Bytes::from("gh"))
-        .unwrap();
+    incoming.take(part(2, 3, whole), Bytes::from("gh")).unwrap();
     assert_eq!(incoming.pop().unwrap(), &whole[..]);
     assert_eq!(incoming.read, 3, "every part is a unit");
 }
@@ -87,20 +83,30 @@ fn damaged_parts_are_refused() {
     let whole = b"abcdef";
     let mut incoming = Incoming::new(1000);
     incoming
-        .take(part(0, 0, 2, Some(whole)), Bytes::from("abc"))
+        .take(part(0, 2, whole), Bytes::from("abc"))
         .unwrap();
-    let wrong = incoming.take(part(1, 1, 2, None), Bytes::from("dxf"));
+    let wrong = incoming.take(part(1, 2, whole), Bytes::from("dxf"));
     assert!(matches!(wrong, Err(BusFailure::Unreadable(_))), "{wrong:?}");
 
     let mut incoming = Incoming::new(5);
-    let long = incoming.take(part(0, 0, 2, Some(whole)), Bytes::from("abc"));
+    let long = incoming.take(part(0, 2, whole), Bytes::from("abc"));
     assert!(matches!(long, Err(BusFailure::Unreadable(_))), "{long:?}");
 
     let mut incoming = Incoming::new(1000);
     incoming
-        .take(part(0, 0, 3, Some(whole)), Bytes::from("abc"))
+        .take(part(0, 3, whole), Bytes::from("abc"))
         .unwrap();
-    let skipped = incoming.take(part(1, 2, 3, None), Bytes::from("def"));
+    let skipped = incoming.take(
+        Kind::Part(Part {
+            first: 1,
+            index: 2,
+            count: 3,
+            total: None,
+            digest: None,
+            ends: false,
+        }),
+        Bytes::from("def"),
+    );
     assert_eq!(skipped, Err(BusFailure::Gap));
 
     let mut incoming = Incoming::new(1000);

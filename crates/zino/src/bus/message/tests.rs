@@ -21,10 +21,6 @@ fn a_key_is_two_tokens() {
 
 #[test]
 fn what_is_written_is_read() {
-    let whole = Whole {
-        total: 9,
-        digest: "ab".to_owned(),
-    };
     let kinds = [
         Kind::Accept,
         Kind::Data(Data {
@@ -41,14 +37,16 @@ fn what_is_written_is_read() {
             first: 7,
             index: 0,
             count: 4,
-            whole: Some(whole),
+            total: Some(9),
+            digest: None,
             ends: false,
         }),
         Kind::Part(Part {
             first: 8,
             index: 1,
             count: 4,
-            whole: None,
+            total: None,
+            digest: Some("ab".to_owned()),
             ends: true,
         }),
         Kind::End { units: 5 },
