@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::lock::Holder;
+use crate::replica::ReplicaFailed;
 
 /// A session could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum SessionError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}; everything before it is kept", .path.display())]
     Write { path: PathBuf, source: io::Error },
+    /// The second place for the records did not take them.
+    #[error("cannot store the session: {source}; everything before it is kept")]
+    Replica { source: io::Error },
     #[error(
         "{} is in use by {holder}: nothing was read or written; end that process, or go on in a \
          copy with --fork", .path.display()
@@ -50,9 +54,13 @@ impl SessionError {
     }
 
     pub(crate) fn write(path: &Path) -> impl Fn(io::Error) -> Self {
-        move |source| Self::Write {
-            path: path.to_owned(),
-            source,
+        move |source| match source.downcast::<ReplicaFailed>() {
+            // The file is nothing that anyone knows of.
+            Ok(ReplicaFailed(source)) => Self::Replica { source },
+            Err(source) => Self::Write {
+                path: path.to_owned(),
+                source,
+            },
         }
     }
 }

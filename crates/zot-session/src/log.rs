@@ -15,6 +15,7 @@ use crate::id::file_below_sessions;
 use crate::lock;
 use crate::reader::{self, ReadFile};
 use crate::record::{Record, line};
+use crate::replica::ReplicaFailed;
 use crate::{Durability, Replica, Session, SessionError, SessionMeta, View};
 
 /// An open session file. No other process can open it to write.
@@ -336,7 +337,8 @@ impl OpenLog {
     fn write_both(&mut self, bytes: &[u8], replica: Option<&dyn Replica>) -> io::Result<u64> {
         self.file.write_all(bytes)?;
         if let Some(replica) = replica {
-            replica.append(self.end, bytes)?;
+            let stored = replica.append(self.end, bytes);
+            stored.map_err(|error| io::Error::other(ReplicaFailed(error)))?;
         }
         Ok(bytes.len() as u64)
     }

@@ -9,3 +9,8 @@ pub trait Replica: Debug + Send + Sync {
     /// back to there.
     fn append(&self, position: u64, bytes: &[u8]) -> io::Result<()>;
 }
+
+/// Marks the error of a replica among those of the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ReplicaFailed(pub(crate) io::Error);

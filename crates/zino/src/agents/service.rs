@@ -67,6 +67,9 @@ impl DuplexService for AgentService {
             let id = session.id.clone();
             let _open = OpenSession::new(&bus, &id, &profile, counted);
             match serve(session, facts, (sender, receiver), &bus).await {
+                Ok(end @ (SessionEnd::Failed(_) | SessionEnd::Moved | SessionEnd::Lost)) => {
+                    log.warning(format_args!("session {id} ended: {end:?}"));
+                }
                 Ok(end) => log.debug(format_args!("session {id} ended: {end:?}")),
                 Err(error) => log.info(format_args!("session {id}: its client is gone: {error}")),
             }
@@ -140,7 +143,11 @@ async fn receive_input(mut receiver: DuplexReceiver, mut input: pipe::Sender) ->
     loop {
         match receiver.next().await {
             Ok(Some(frame)) => {
-                if input.write_all(&frame).await.is_err() {
+                let written = tokio::select! {
+                    written = input.write_all(&frame) => written,
+                    gone = receiver.lost() => return gone,
+                };
+                if written.is_err() {
                     // The session is ending, which its output shows.
                     break;
                 }
@@ -150,7 +157,7 @@ async fn receive_input(mut receiver: DuplexReceiver, mut input: pipe::Sender) ->
         }
     }
     drop(input);
-    std::future::pending().await
+    receiver.lost().await
 }
 
 /// Passes the session's lines to the client and its events to watchers, until the session is over.

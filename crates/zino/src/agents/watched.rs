@@ -20,7 +20,10 @@ pub enum SessionLine {
         worker: String,
     },
     #[serde(rename = "session_closed")]
-    Closed,
+    Closed {
+        /// Another worker may have opened it since.
+        worker: String,
+    },
 }
 
 impl SessionLine {
@@ -61,7 +64,10 @@ impl<'a> OpenSession<'a> {
 impl Drop for OpenSession<'_> {
     fn drop(&mut self) {
         metrics::SESSIONS_OPEN.lower();
+        let closed = SessionLine::Closed {
+            worker: self.bus.instance().to_owned(),
+        };
         self.bus
-            .publish_event(SESSION_EVENTS, self.id, SessionLine::Closed.to_bytes());
+            .publish_event(SESSION_EVENTS, self.id, closed.to_bytes());
     }
 }

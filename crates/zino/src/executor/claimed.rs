@@ -101,11 +101,9 @@ impl Claims {
             match store.ask(request).await {
                 Ok(Response::Claim(Claim::Running)) => {}
                 Ok(Response::Claim(claim)) => return Ok(claim),
+                // Another mem may know claims, and let an executor run the same code.
                 Ok(Response::Error(failure)) if is_unknown(&failure) => {
-                    self.log.warning(format_args!(
-                        "code runs without a claim: mem has none: update it"
-                    ));
-                    return Ok(Claim::Unshared);
+                    return Err(unclaimed("it is too old for claims: update it"));
                 }
                 Ok(Response::Error(failure)) => {
                     return Err(unclaimed(&failure.message.unwrap_or_default()));

@@ -1,5 +1,8 @@
 //! A bounded number of connections that are kept, and opened again when they break.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -77,6 +80,9 @@ impl Pool {
                 Ok(rows) => return Ok(rows),
                 Err(failure) => failure,
             };
+            if let Trouble::Silent(time) = &failure.trouble {
+                metrics::STORE_LAG_MICROSECONDS.set(microseconds(*time));
+            }
             // What was sent and not answered may have been done, even if a later attempt fails.
             was_sent |= failure.was_sent && failure.meaning == Meaning::Disconnected;
             let repeatable = match failure.meaning {

@@ -6,7 +6,6 @@ mod fleet;
 mod tests;
 
 use std::io::{self, ErrorKind, Write};
-use std::time::Duration;
 
 use glasspane::{Batch, Hub, Subscription};
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,10 +16,7 @@ use crate::bus::{Bus, BusError, Sight};
 use crate::config::Config;
 use crate::logging::{Level, Log};
 
-use fleet::Fleet;
-
-/// How often it is checked who has not been heard of.
-const ABSENCE_INTERVAL: Duration = Duration::from_millis(500);
+use fleet::{ABSENCE_INTERVAL, Fleet};
 
 /// How many sights are taken before their records are printed.
 const SIGHTS_PER_TURN: usize = 1024;
@@ -59,7 +55,7 @@ pub async fn events(config: &Config, output: &mut impl Write) -> Result<(), Even
             biased;
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
-            _ = absences.tick() => fleet.note_absences(),
+            _ = absences.tick() => fleet.look(),
             sight = watch.next() => {
                 see(&mut fleet, sight.ok_or(EventsError::Ended)?);
                 for _ in 0..SIGHTS_PER_TURN {

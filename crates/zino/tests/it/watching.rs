@@ -1,6 +1,6 @@
 //! What operators see of services on the bus: `zino status`, `zino events`, and both in Glasspane.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use glasspane::{AgentState, Hub, Record, Status};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use testkit::nats::{Nats, NatsEnd};
+use testkit::postgres::{Postgres, Shutdown as DatabaseEnd};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -169,6 +170,70 @@ fn events_are_records_of_every_turn() {
     let id = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(id, Signal::TERM).unwrap();
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_worker_counts_its_sessions_and_needs_its_store() {
+    let nats = Nats::start();
+    let mut postgres = Postgres::start();
+    let settings = format!(
+        "bus.url = \"{}\"\nstore.url = \"{}\"\nmetrics.listen = \"127.0.0.1:0\"\n\
+         [agents.coder]\ndirectory = \"work\"\nprovider = \"offline\"\nmodel = \"offline\"\nsessions = 7\n",
+        nats.url(),
+        postgres.database().url
+    );
+    let installation = Installation::new("", &settings);
+    std::fs::create_dir(installation.path("work")).unwrap();
+    assert!(installation.run(&["store", "migrate"]).status.success());
+    let command = |arguments: &[&str]| {
+        let mut command = installation.command(arguments);
+        command.env("ZOT_HOME", installation.path("home"));
+        command
+    };
+    let worker = installation.spawn(command(&["agent"]), "agent");
+    let monitor = crate::monitor::monitor_of(&worker);
+    let ready = || crate::monitor::get(monitor, "/readyz");
+    eventually("it is ready", || ready().status == 200);
+    let (mut events, records) = records(&installation);
+    let first = records.recv_timeout(TEST_TIMEOUT).unwrap();
+    assert!(first.attached.unwrap().label.starts_with("node "));
+
+    let mut client = command(&["attach"]);
+    client.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut client = client.spawn().unwrap();
+    let mut input = client.stdin.take().unwrap();
+    writeln!(
+        input,
+        "{}",
+        json!({"id": "1", "type": "prompt", "message": "run: echo hello"})
+    )
+    .unwrap();
+    let labels = || {
+        let labels = records.try_iter().filter_map(|record| record.attached);
+        labels.map(|attached| attached.label).collect::<Vec<_>>()
+    };
+    eventually("the session is seen", || {
+        labels().iter().any(|label| label.starts_with("session "))
+    });
+    let value = |name: &str| {
+        let service = [("service", "agent.coder")];
+        crate::monitor::scrape(monitor).value(name, &service)
+    };
+    assert_eq!(value("zino_in_flight"), 1.0);
+    assert_eq!(value("zino_capacity"), 7.0);
+    drop(input);
+    assert!(client.wait_with_output().unwrap().status.success());
+    eventually("the session is closed", || value("zino_in_flight") == 0.0);
+    assert_eq!(value("zino_requests_total"), 1.0);
+    let open = crate::monitor::scrape(monitor).value("zino_sessions_open", &[]);
+    assert_eq!(open, 0.0);
+
+    postgres.stop(DatabaseEnd::Immediate);
+    let unready = ready();
+    assert_eq!(unready.status, 503);
+    assert!(unready.body.contains("PostgreSQL at"), "{}", unready.body);
+    events.kill().unwrap();
+    events.wait().unwrap();
 }
 
 async fn until(hub: &Hub, what: &str, matches: impl Fn(&AgentState) -> bool) -> AgentState {

@@ -5,13 +5,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::postgres::{Database as TestDatabase, Postgres};
 use tokio::task::JoinSet;
+use zot_conversation::BoxFuture;
 
 use super::*;
 use crate::config::{Config, StoreUrl};
 use crate::exchange::exchange;
 use crate::executor::ExecutorService;
+use crate::kind::ServiceKind;
 use crate::logging::Level;
 use crate::memory::{ClaimsService, Database, MemoryService};
+use crate::service::{Responses, Service};
 
 /// A database, and a directory where programs leave their traces.
 struct Setup {
@@ -177,6 +180,43 @@ async fn without_the_store_no_code_runs() {
     let response = ask(&executor, "outcome", "1", &setup.code("")).await;
     assert!(is_interrupted(&response), "{response}");
     assert_eq!(setup.traces(), 0);
+}
+
+/// A `mem` of an earlier version.
+struct OldMemory;
+
+impl Service for OldMemory {
+    type Request = Request;
+
+    fn kind(&self) -> ServiceKind {
+        ServiceKind::Memory
+    }
+
+    fn handle(&self, _: Request, responses: Responses<Response>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let failure = Failure {
+                code: None,
+                message: Some("Unknown message type: claim".to_owned()),
+            };
+            responses.finish(Response::Error(failure)).await;
+        })
+    }
+}
+
+#[tokio::test]
+async fn no_code_runs_for_a_mem_without_claims() {
+    let setup = Setup::new().await;
+    let old = Peer::local(Arc::new(OldMemory), log());
+    let old = executor(setup.config(), Some(old));
+    let code = setup.code("");
+    let response = ask(&old, "execute", "1", &code).await;
+    assert_eq!(response["code"], "store_unavailable", "{response}");
+    let message = response["message"].as_str().unwrap();
+    assert!(message.contains("too old for claims"), "{message}");
+    assert_eq!(setup.traces(), 0);
+    // Nobody has run it, so another executor may.
+    ask(&setup.executor(), "outcome", "1", &code).await;
+    assert_eq!(setup.traces(), 1);
 }
 
 #[tokio::test]

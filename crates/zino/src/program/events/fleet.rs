@@ -14,6 +14,12 @@ use crate::bus::Instance;
 use crate::daemon::{CHANNEL_EVENTS, TurnEvent};
 use crate::metrics::Load;
 
+/// How often it is checked who has not been heard of.
+pub(super) const ABSENCE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How late a look may be before it says nothing about others.
+const STALL_TIME: Duration = Duration::from_secs(1);
+
 /// How long an instance counts as there after it has last announced itself, which it does every second.
 ///
 /// Limit: an instance that is silent for longer is shown as failed.
@@ -39,6 +45,10 @@ pub(super) struct Fleet {
     followed: HashMap<Subject, Followed>,
     /// The turns without a channel that are going on, each at the place that its agent shows.
     turns: Vec<Option<String>>,
+    /// When absences were last looked for.
+    looked: Instant,
+    /// When this process could last hear of others again, after it was held up.
+    resumed: Instant,
 }
 
 struct Node {
@@ -81,6 +91,8 @@ impl Fleet {
             nodes: BTreeMap::new(),
             followed: HashMap::new(),
             turns: Vec::new(),
+            looked: Instant::now(),
+            resumed: Instant::now(),
         }
     }
 
@@ -124,9 +136,21 @@ impl Fleet {
         node.show();
     }
 
+    /// Looks for absences, every [`ABSENCE_INTERVAL`]. A look that is late says more about this process
+    /// than about others: whoever reads its output may have stopped.
+    pub(super) fn look(&mut self) {
+        if self.looked.elapsed() > ABSENCE_INTERVAL + STALL_TIME {
+            self.resumed = Instant::now();
+        }
+        self.looked = Instant::now();
+        self.note_absences();
+    }
+
     /// Shows nodes and services as failed that were not heard of.
     pub(super) fn note_absences(&mut self) {
-        let is_lost = |node: &Node| node.heard().elapsed() > ABSENCE_TIME;
+        let resumed = self.resumed;
+        let silence = |heard: Instant| heard.max(resumed).elapsed();
+        let is_lost = |node: &Node| silence(node.heard()) > ABSENCE_TIME;
         let lost = self.nodes.iter().filter(|(_, node)| is_lost(node));
         let lost: Vec<String> = lost.map(|(id, _)| id.clone()).collect();
         for id in lost {
@@ -139,7 +163,7 @@ impl Fleet {
             }
         }
         for node in self.nodes.values_mut() {
-            let is_absent = |service: &Service| service.heard.elapsed() > SERVICE_ABSENCE_TIME;
+            let is_absent = |service: &Service| silence(service.heard) > SERVICE_ABSENCE_TIME;
             let services = std::mem::take(&mut node.services);
             let (absent, present): (BTreeMap<_, _>, _) = services
                 .into_iter()
@@ -209,9 +233,12 @@ impl Fleet {
                 known.report(Event::notice(notice));
                 known.worker = Some(worker);
             }
-            Ok(SessionLine::Closed) => {
-                known.worker = None;
-                known.interrupt(&hub, "closed");
+            Ok(SessionLine::Closed { worker }) => {
+                // Not if another worker has opened it since.
+                if known.worker.as_ref().is_none_or(|known| *known == worker) {
+                    known.worker = None;
+                    known.interrupt(&hub, "closed");
+                }
             }
             // A line of zot.
             Err(_) => {

@@ -154,6 +154,25 @@ async fn an_instance_that_ends_is_done_and_a_silent_one_has_failed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_is_gone_because_the_watcher_was_held_up() {
+    let mut watched = Watched::new();
+    watched.announce(instance("rtr", 0));
+    watched.fleet.look();
+    advance(Duration::from_secs(60)).await;
+    watched.fleet.look();
+    let status = |watched: &Watched| watched.agent("node node-1/4711").status;
+    assert_eq!(status(&watched), Status::Idle);
+    for _ in 0..7 {
+        advance(Duration::from_millis(500)).await;
+        watched.fleet.look();
+        assert_eq!(status(&watched), Status::Idle);
+    }
+    advance(Duration::from_millis(500)).await;
+    watched.fleet.look();
+    assert_eq!(status(&watched), Status::Failed);
+}
+
+#[tokio::test(start_paused = true)]
 async fn turns_of_a_channel_are_one_agent() {
     let mut watched = Watched::new();
     for round in 1..=2_u64 {
@@ -282,7 +301,8 @@ async fn a_session_is_interrupted_when_its_worker_is_gone() {
         &json!({"type": "turn_end", "stop": "end"}),
     );
     watched.event("session", "over", &json!({"type": "done"}));
-    watched.event("session", "closed", &json!({"type": "session_closed"}));
+    let closed = |worker: &str| json!({"type": "session_closed", "worker": worker});
+    watched.event("session", "closed", &closed("1f2e"));
     let status = |watched: &Watched, name: &str| watched.agent(&format!("session {name}")).status;
     assert_eq!(status(&watched, "busy"), Status::Thinking);
     assert_eq!(status(&watched, "closed"), Status::Interrupted);
@@ -302,6 +322,9 @@ async fn a_session_is_interrupted_when_its_worker_is_gone() {
         &json!({"type": "user_message", "text": "go on"}),
     );
     watched.event("session", "busy", &json!({"type": "turn_start", "step": 1}));
+    assert_eq!(status(&watched, "busy"), Status::Thinking);
+    // The first one was only slow.
+    watched.event("session", "busy", &closed("1f2e"));
     assert_eq!(status(&watched, "busy"), Status::Thinking);
     assert_eq!(
         watched.agent("session busy").violations,
