@@ -73,7 +73,7 @@ pub trait DuplexService: Send + Sync + 'static {
     /// How many calls it handles at a time; further ones are refused and tried elsewhere.
     fn capacity(&self) -> usize;
 
-    /// Handles one call. Dropping the future abandons it.
+    /// Handles one call. A caller that is gone shows in `duplex`: the future is not dropped for it.
     fn open(&self, request: Bytes, duplex: Duplex) -> BoxFuture<'static, ()>;
 }
 

@@ -25,7 +25,7 @@ use zot_process::launch::ConfineError;
 use zot_wire::zino::claims;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
-use crate::config::{Config, STORE_URL_VARIABLE};
+use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -371,7 +371,7 @@ fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
 fn secret_variables() -> impl Iterator<Item = &'static str> {
     let entries = zot_provider::providers().iter();
     let keys = entries.flat_map(|entry| entry.key_variables.iter());
-    ["LLM_API_KEY", STORE_URL_VARIABLE]
+    ["LLM_API_KEY", STORE_URL_VARIABLE, BUS_URL_VARIABLE]
         .into_iter()
         .chain(keys.map(AsRef::as_ref))
 }

@@ -213,10 +213,7 @@ impl<R: Request> Peer<R> {
                 })
             }
             Target::Bus { bus, service } => {
-                let repeat = match request.is_repeatable() {
-                    true => Repeat::Allowed,
-                    false => Repeat::Never,
-                };
+                let repeat = Repeat::of(&request);
                 let frame = serde_json::to_vec(&request)
                     .map_err(|error| CallError::Unreadable(error.to_string()))?;
                 drop(request);

@@ -31,7 +31,7 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     for node in &mut back {
         node.start()?;
     }
-    let (count, settle, watched) = stage.pick((20, 3, 4), (200, 10, 120));
+    let (count, settle, watched) = stage.pick((20, 3, 4), (200, 10, 60));
     let mut readers = Vec::new();
     for number in 0..count {
         let request = json!({

@@ -143,7 +143,11 @@ async fn receive_input(mut receiver: DuplexReceiver, mut input: pipe::Sender) ->
     loop {
         match receiver.next().await {
             Ok(Some(frame)) => {
-                if input.write_all(&frame).await.is_err() {
+                let written = tokio::select! {
+                    written = input.write_all(&frame) => written,
+                    gone = receiver.lost() => return gone,
+                };
+                if written.is_err() {
                     // The session is ending, which its output shows.
                     break;
                 }
@@ -153,7 +157,7 @@ async fn receive_input(mut receiver: DuplexReceiver, mut input: pipe::Sender) ->
         }
     }
     drop(input);
-    std::future::pending().await
+    receiver.lost().await
 }
 
 /// Passes the session's lines to the client and its events to watchers, until the session is over.

@@ -16,6 +16,8 @@ use super::reading::Reading;
 use crate::metrics;
 use crate::peer::{CallError, LinkError, Unreachable};
 use crate::unique_name::random_fraction;
+use zot_wire::zino::Request;
+use zot_wire::zino::repeat::Repeat as Rule;
 
 /// How long an instance may take to accept a request.
 ///
@@ -31,8 +33,22 @@ const MAX_TRIES: u32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
     Allowed,
+    /// One that was not chosen must not begin, even if it does so late.
+    OneAtATime,
     /// An instance begins only when it is told to, and only one is.
     Never,
+}
+
+impl Repeat {
+    pub(crate) fn of<R: Request>(request: &R) -> Self {
+        match Rule::of(R::SERVICE, request.type_name()) {
+            Rule::OneAtATime => Self::OneAtATime,
+            // A model call that nobody reads costs money.
+            Rule::BeforeFirstFrame => Self::OneAtATime,
+            _ if request.is_repeatable() => Self::Allowed,
+            _ => Self::Never,
+        }
+    }
 }
 
 /// The attempts of one call.
@@ -47,6 +63,8 @@ struct Attempts {
     tried: Vec<String>,
     /// The attempts that may still be accepted.
     open: Vec<Registered>,
+    /// Why the last attempt failed.
+    failure: Option<BusFailure>,
     sender: mpsc::Sender<Arrival>,
     /// `None` while a response is being read.
     arrivals: Option<mpsc::Receiver<Arrival>>,
@@ -112,10 +130,13 @@ impl BusCall {
             }
             match self.attempts.repeat {
                 Repeat::Never => return Err(CallError::OutcomeUnknown(LinkError::Bus(error))),
-                Repeat::Allowed if error.failure == BusFailure::Disconnected => {
-                    return Err(unreachable(error));
+                _ if error.failure == BusFailure::Disconnected => return Err(unreachable(error)),
+                // Another instance would say the same.
+                _ if matches!(error.failure, BusFailure::Unreadable(_)) => {
+                    return Err(CallError::Lost(LinkError::Bus(error)));
                 }
-                Repeat::Allowed => {
+                Repeat::Allowed | Repeat::OneAtATime => {
+                    self.attempts.failure = Some(error.failure);
                     let (reading, _) = self.attempts.begin().await.map_err(unreachable)?;
                     self.reading = Some(reading);
                 }
@@ -150,6 +171,7 @@ impl Attempts {
             tries: 0,
             tried: Vec::new(),
             open: Vec::new(),
+            failure: None,
             sender,
             arrivals: Some(arrivals),
         }
@@ -161,7 +183,8 @@ impl Attempts {
         let Some(mut arrivals) = self.arrivals.take() else {
             return Err(self.error(BusFailure::Disconnected, None));
         };
-        let mut failure = BusFailure::NotAccepted(ACCEPT_TIMEOUT);
+        let not_accepted = BusFailure::NotAccepted(ACCEPT_TIMEOUT);
+        let mut failure = self.failure.take().unwrap_or(not_accepted);
         while self.tries < MAX_TRIES
             && let Some(target) = self.next_target()
         {

@@ -131,6 +131,18 @@ impl DuplexReceiver {
         let next = self.reading.next().await;
         next.map_err(|failure| lost(&self.service, &self.reading.call, failure))
     }
+
+    /// Waits until the call has failed, even if the other end has finished.
+    pub async fn lost(&self) -> CallError {
+        let call = &self.reading.call;
+        call.link.failed().await;
+        let failure = call.link.failure().cloned();
+        lost(
+            &self.service,
+            call,
+            failure.unwrap_or(BusFailure::Cancelled),
+        )
+    }
 }
 
 fn lost(service: &str, call: &Registered, failure: BusFailure) -> CallError {

@@ -41,6 +41,9 @@ pub(super) enum Abandon {
 /// another.
 const LATE_TIME: Duration = Duration::from_millis(200);
 
+/// How long the bus may take to send what it has.
+const REST_TIME: Duration = Duration::from_secs(1);
+
 /// A service that callers on the bus can reach.
 pub struct BusListener {
     shared: Arc<Shared>,
@@ -146,6 +149,8 @@ impl BusListener {
         self.shared.announce(&self.announced);
         let began = Instant::now();
         let (late, deadline) = (began + LATE_TIME, began + options.ending_time);
+        // While the bus is away, it does not say when it has sent everything.
+        let rest = late + REST_TIME;
         let mut taking = Taking::All;
         while taking != Taking::Directed || !running.is_empty() {
             tokio::select! {
@@ -162,6 +167,7 @@ impl BusListener {
                     taking = Taking::Rest;
                     let _ = self.any.drain().await;
                 }
+                () = sleep_until(rest), if taking == Taking::Rest => taking = Taking::Directed,
                 () = sleep_until(deadline) => {
                     if !running.is_empty() {
                         options

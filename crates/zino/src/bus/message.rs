@@ -36,7 +36,7 @@ const REASON: HeaderName = HeaderName::from_static("Zino-Reason");
 /// One attempt of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
-    call: u128,
+    pub(super) call: u128,
     pub(super) attempt: u32,
 }
 

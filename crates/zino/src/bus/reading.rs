@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::error::{BusFailure, Refusal};
 use super::incoming::Incoming;
 use super::link::{Arrival, ArrivalEvent, End, Registered, WINDOW};
-use super::message::Kind;
+use super::message::{Key, Kind};
 
 /// The end of a call that reads.
 pub(super) struct Reading {
@@ -67,6 +67,7 @@ impl Reading {
     /// Takes a message that has arrived.
     pub(super) fn take(&mut self, arrival: Arrival) -> Result<(), BusFailure> {
         if arrival.attempt != self.call.link.key.attempt {
+            self.cancel_other(&arrival);
             return Ok(());
         }
         let ArrivalEvent::Message { kind, payload, .. } = arrival.event else {
@@ -82,6 +83,26 @@ impl Reading {
         }
         self.give_credit();
         Ok(())
+    }
+
+    /// Tells an instance that has accepted another attempt of the same call that it is not needed.
+    fn cancel_other(&self, arrival: &Arrival) {
+        if let ArrivalEvent::Message {
+            control: Some(control),
+            kind,
+            ..
+        } = &arrival.event
+            && !matches!(kind, Kind::Refuse { .. })
+        {
+            let key = Key {
+                attempt: arrival.attempt,
+                ..self.call.link.key
+            };
+            let subject = format!("{control}.{key}");
+            self.call
+                .shared
+                .post(subject, Some(Kind::Cancel.write()), Bytes::new());
+        }
     }
 
     fn give_credit(&mut self) {
@@ -102,12 +123,15 @@ impl Reading {
         let Some(other) = link.other() else {
             return Err(BusFailure::Cancelled);
         };
-        link.grant(WINDOW);
         let credit = Kind::Credit { limit: WINDOW };
         let subject = other.to_owned();
-        self.call
-            .shared
+        let shared = &self.call.shared;
+        shared
             .publish(subject, None, credit.write(), Bytes::new())
-            .await
+            .await?;
+        // Not before: signs of life repeat it, and one that was not sent is not given to another instance
+        // as well.
+        link.grant(WINDOW);
+        Ok(())
     }
 }

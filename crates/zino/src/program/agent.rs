@@ -130,7 +130,12 @@ pub async fn run(config: &Config, config_file: &Path, named: &[String]) -> Resul
     metrics::DRAINING.set(1);
     stop.cancel();
     end_sessions(&workers, config.drain_timeout(), &mut signals).await;
-    while serving.join_next().await.is_some() {}
+    let served = async { while serving.join_next().await.is_some() {} };
+    tokio::select! {
+        () = served => {}
+        // A second one ends what is left.
+        () = signals.end() => {}
+    }
     monitoring.end().await;
     failed.map_or(Ok(()), |error| Err(error.into()))
 }

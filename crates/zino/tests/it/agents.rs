@@ -203,6 +203,9 @@ fn a_client_that_is_killed_frees_its_session() {
     client.prompt("1", &slow(60));
     fleet.wait_for_file("ran");
     let id = fleet.session_of(&client);
+    // Also after its input has ended, when only the end of the work is awaited.
+    client.close_stdin();
+    std::thread::sleep(std::time::Duration::from_millis(500));
     drop(client);
     let mut client = fleet.attach(&["--session", &id, "--wait", "25"]);
     assert_answered(&client.turn("2", "read ran"));

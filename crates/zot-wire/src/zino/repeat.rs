@@ -8,6 +8,8 @@ mod tests;
 pub enum Repeat {
     /// Handling it twice changes nothing more than handling it once.
     Always,
+    /// When the first was given up: two at a time would end each other.
+    OneAtATime,
     /// If it has a name, under which it is stored once.
     Named,
     /// As long as no frame of the response was used.
@@ -65,7 +67,7 @@ pub const RULES: [Rule; 30] = [
     rule("exc", "capabilities", Repeat::Always, READS),
     rule("mem", "get_history", Repeat::Always, READS),
     rule("mem", "append_history", Repeat::Named, ONCE_BY_NAME),
-    rule("mem", "hold_channel", Repeat::Always, "the owner has one hold, however often it asks"),
+    rule("mem", "hold_channel", Repeat::OneAtATime, "the owner has one hold, and the last of its requests keeps it"),
     rule("mem", "clear_history", Repeat::Never, OVERWRITES),
     rule("mem", "list_channels", Repeat::Always, READS),
     rule("mem", "search_hard", Repeat::Always, READS),

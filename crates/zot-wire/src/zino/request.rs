@@ -31,7 +31,7 @@ pub trait Request: Serialize + Sized + Send + 'static {
     /// as no frame of its response was used.
     fn is_repeatable(&self) -> bool {
         match Repeat::of(Self::SERVICE, self.type_name()) {
-            Repeat::Always | Repeat::BeforeFirstFrame => true,
+            Repeat::Always | Repeat::OneAtATime | Repeat::BeforeFirstFrame => true,
             Repeat::Named => self.call_name().is_some(),
             Repeat::Claimed | Repeat::Never => false,
         }

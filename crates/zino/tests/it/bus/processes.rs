@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Output;
 
 use rustix::process::Signal;
-use testkit::nats::{Nats, NatsOptions, NatsTls};
+use testkit::nats::{Nats, NatsEnd, NatsOptions, NatsTls};
 use zino::bus::{Bus, BusError};
 use zino::kind::ServiceKind::Executor;
 use zino::peer::Peer;
@@ -71,6 +71,38 @@ async fn sigterm_lets_running_work_finish() {
     };
     assert_eq!(result.stdout.trim(), "done");
     assert!(process.wait().success(), "{}", process.log());
+}
+
+/// The default drain would take longer than a test may.
+#[tokio::test]
+async fn an_idle_process_ends_while_the_bus_is_away() {
+    let mut nats = Nats::start();
+    let installation = installation(&nats);
+    let mut process = up(&installation, "exc");
+    let client = connect(&nats, "agr").await;
+    let peer: Peer<_> = Peer::on_bus(&client, Executor.name());
+    until(async || peer.ask(execute("")).await.is_ok()).await;
+    nats.stop(NatsEnd::Kill);
+    process.signal(Signal::TERM);
+    assert!(process.wait().success(), "{}", process.log());
+}
+
+#[tokio::test]
+async fn programs_do_not_see_the_address_of_the_bus() {
+    let nats = Nats::start();
+    let installation = installation(&nats);
+    let mut command = installation.command(&["up", "--only", "exc"]);
+    command.env("ZINO_BUS_URL", nats.url());
+    let _process = installation.spawn(command, "up");
+    let client = connect(&nats, "agr").await;
+    let peer: Peer<_> = Peer::on_bus(&client, Executor.name());
+    until(async || peer.ask(execute("")).await.is_ok()).await;
+    let asked = peer.ask(request_for("bash", "env")).await.unwrap();
+    let Response::Result(result) = asked else {
+        panic!("expected a result");
+    };
+    assert!(result.stdout.contains("PATH="), "{result:?}");
+    assert!(!result.stdout.contains("ZINO_BUS_URL"), "{result:?}");
 }
 
 #[tokio::test]
