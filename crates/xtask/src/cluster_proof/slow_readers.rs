@@ -31,7 +31,8 @@ pub(super) fn run(stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
     for node in &mut back {
         node.start()?;
     }
-    let (count, settle, watched) = stage.pick((20, 3, 4), (200, 10, 60));
+    // Shorter than the time after which a service disconnects a client that does not take what it writes.
+    let (count, settle, watched) = stage.pick((20, 3, 4), (200, 5, 40));
     let mut readers = Vec::new();
     for number in 0..count {
         let request = json!({
