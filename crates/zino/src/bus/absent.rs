@@ -103,6 +103,10 @@ impl Bus {
         match self.0 {}
     }
 
+    pub async fn flush(&self) {
+        match self.0 {}
+    }
+
     pub async fn instances(&self, _wait: Duration) -> Vec<Instance> {
         match self.0 {}
     }

@@ -241,10 +241,16 @@ impl Bus {
     /// Tells watchers that something happened, if any are there. Never waits: what does not fit is
     /// dropped.
     pub fn publish_event(&self, kind: &str, token: &str, payload: Bytes) {
-        if is_token(kind) && is_token(token) {
-            self.shared
-                .post(self.shared.subjects.event(kind, token), None, payload);
+        let shared = &self.shared;
+        if is_token(kind) && is_token(token) && shared.has_room_for_events() {
+            shared.post(shared.subjects.event(kind, token), None, payload);
         }
+    }
+
+    /// Waits until everything was handed to the network, as far as it can be: a process that ends next
+    /// tells others so.
+    pub async fn flush(&self) {
+        self.shared.flush().await;
     }
 
     /// All instances that have announced themselves. Each does so every second: those that were not
@@ -361,6 +367,12 @@ impl Shared {
         if !fits || self.outbox.try_send(posted).is_err() {
             self.outbox_bytes.fetch_sub(length, Ordering::Relaxed);
         }
+    }
+
+    /// Whether enough is left for signs of life and credits, without which calls fail.
+    fn has_room_for_events(&self) -> bool {
+        self.outbox.capacity() > POSTED_QUEUE_LENGTH / 2
+            && self.outbox_bytes.load(Ordering::Relaxed) < MAX_POSTED_BYTES / 2
     }
 
     async fn send_queued(self: Arc<Self>, mut queued: mpsc::Receiver<Posted>) {
