@@ -146,6 +146,7 @@ pub async fn attach(
     entrance.wait = entrance.wait.max(DEFAULT_WAIT);
     let mut attachment = Attachment::with_settings(request.settings);
     attachment.opened();
+    let bus = entrance.bus.clone();
     let client = Client {
         entrance,
         attachment,
@@ -157,7 +158,10 @@ pub async fn attach(
         token: request.token,
         is_impostor: false,
     };
-    client.run(&mut signals).await
+    let exit = client.run(&mut signals).await;
+    // The worker hears at once that nobody waits for it.
+    bus.flush().await;
+    exit
 }
 
 /// The profile when neither the command nor the configuration names one.
