@@ -16,7 +16,7 @@ use crate::cluster::{Node, loopback_places};
 /// How long a prompt may take while all others run too.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How many sessions are opened at the same time.
+/// How many sessions are opened, or run commands, at the same time.
 const WAVE: usize = 50;
 
 /// The words of the scripted model's longest answer.
@@ -76,7 +76,7 @@ fn wait_until_open(sessions: &mut [Zot]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends prompts to all sessions at the same time and checks every event. Returns the model calls of each
+/// Sends prompts to all sessions, to say something at the same time, and checks every event. Returns the model calls of each
 /// worker.
 fn prompts(
     sessions: &mut [Zot],
@@ -94,17 +94,25 @@ fn prompts(
             0 => format!("say:{} in {number}", 1 + number % MOST_WORDS),
             _ => format!("texttool:bash:{{\"command\":\"echo {number}\"}}"),
         };
-        for (number, session) in sessions.iter_mut().enumerate() {
-            session.prompt("p", &message(number));
-        }
-        for (number, session) in sessions.iter_mut().enumerate() {
-            let frames = session
-                .try_collect_until(|frame| frame["type"] == "done", PATIENCE)
-                .map_err(anyhow::Error::msg)
-                .with_context(|| format!("session {number}: {}", session.stderr()))?;
-            events += frames.len();
-            check(&frames, round, number, &message(number))
-                .with_context(|| format!("session {number}: {frames:?}"))?;
+        // Commands start processes, of which two cores run few at a time.
+        let at_a_time = match round % 2 {
+            0 => sessions.len(),
+            _ => WAVE,
+        };
+        for (wave, sessions) in sessions.chunks_mut(at_a_time).enumerate() {
+            let first = wave * at_a_time;
+            for (session, number) in sessions.iter_mut().zip(first..) {
+                session.prompt("p", &message(number));
+            }
+            for (session, number) in sessions.iter_mut().zip(first..) {
+                let frames = session
+                    .try_collect_until(|frame| frame["type"] == "done", PATIENCE)
+                    .map_err(anyhow::Error::msg)
+                    .with_context(|| format!("session {number}: {}", session.stderr()))?;
+                events += frames.len();
+                check(&frames, round, number, &message(number))
+                    .with_context(|| format!("session {number}: {frames:?}"))?;
+            }
         }
         times.push(start.elapsed());
     }
