@@ -1,0 +1,84 @@
+//! A server as the configuration describes it, with variables expanded.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use zot_extension_contract::Permissions;
+
+/// A server that can be started or reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerEntry {
+    /// The key in `mcpServers`.
+    pub name: String,
+    pub address: Address,
+    /// How long a call may take without progress; the default if not set.
+    pub timeout: Option<Duration>,
+    pub enabled: bool,
+    /// How the tools reach the model; decided by their size if not set.
+    pub exposure: Option<Exposure>,
+    /// The same for single tools, by name or pattern with `*`. The first that matches counts.
+    pub tool_exposure: Vec<(String, Exposure)>,
+    /// The revision of the protocol to speak; found out if not set.
+    pub protocol: Option<String>,
+    /// What the program may do; everything if not set.
+    pub permissions: Option<Permissions>,
+    pub oauth: Option<OAuthSettings>,
+    pub origin: EntryOrigin,
+}
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A program that speaks on its standard streams.
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+    /// HTTP with a separate stream of events, from before 2025-03-26.
+    Sse {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// How a tool reaches the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// Declared in every request.
+    Direct,
+    /// Found with `tool_search`, and declared from then on.
+    Deferred,
+    /// Not at all.
+    Hidden,
+}
+
+/// What a login at the server's authorisation server needs, where that cannot be found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OAuthSettings {
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// The port of the redirect address; a free one if not set.
+    pub callback_port: Option<u16>,
+    pub scopes: Vec<String>,
+    /// The address of the authorisation server's metadata, instead of discovering it.
+    pub metadata_url: Option<String>,
+}
+
+/// Who described a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryOrigin {
+    /// `$ZOT_HOME/mcp.json`.
+    User,
+    /// `.mcp.json` of the project.
+    Project,
+    /// The embedding program, or a command of the pipe.
+    Program,
+}

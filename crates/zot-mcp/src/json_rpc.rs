@@ -1,0 +1,142 @@
+//! JSON-RPC 2.0: the frames of both eras.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The method does not exist.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+pub const INVALID_PARAMS: i64 = -32602;
+pub const INTERNAL_ERROR: i64 = -32603;
+/// Headers and body of an HTTP request do not match.
+pub const HEADER_MISMATCH: i64 = -32020;
+pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Names a request until its response has come.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RequestId {
+    Number(i64),
+    Text(String),
+}
+
+/// An error response.
+#[derive(Debug, Clone, Serialize, Deserialize, thiserror::Error)]
+#[error("{message} ({code})")]
+pub struct RpcError {
+    pub code: i64,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<RawValue>>,
+}
+
+/// A message from the other side.
+#[derive(Debug)]
+pub enum Incoming {
+    Response {
+        id: RequestId,
+        result: Result<Box<RawValue>, RpcError>,
+    },
+    Request {
+        id: RequestId,
+        method: String,
+        params: Option<Box<RawValue>>,
+    },
+    Notification {
+        method: String,
+        params: Option<Box<RawValue>>,
+    },
+}
+
+/// A frame that is none of JSON-RPC 2.0.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    #[error("expected a JSON-RPC message: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(
+        "expected a request, a response or a notification, got an object with none of their fields"
+    )]
+    Shape,
+}
+
+#[derive(Deserialize)]
+struct Frame {
+    id: Option<RequestId>,
+    method: Option<String>,
+    params: Option<Box<RawValue>>,
+    result: Option<Box<RawValue>>,
+    error: Option<RpcError>,
+}
+
+impl Incoming {
+    pub fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        let frame: Frame = serde_json::from_slice(bytes)?;
+        match (frame.method, frame.id, frame.result, frame.error) {
+            (Some(method), Some(id), _, _) => Ok(Self::Request {
+                id,
+                method,
+                params: frame.params,
+            }),
+            (Some(method), None, _, _) => Ok(Self::Notification {
+                method,
+                params: frame.params,
+            }),
+            (None, Some(id), _, Some(error)) => Ok(Self::Response {
+                id,
+                result: Err(error),
+            }),
+            (None, Some(id), Some(result), None) => Ok(Self::Response {
+                id,
+                result: Ok(result),
+            }),
+            _ => Err(FrameError::Shape),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RequestId>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a RpcError>,
+}
+
+/// Encodes a request, or a notification if there is no `id`.
+pub fn encode_call(
+    id: Option<&RequestId>,
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&Call {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    })
+}
+
+/// Encodes a response.
+pub fn encode_response(
+    id: &RequestId,
+    result: Result<&RawValue, &RpcError>,
+) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&Answer {
+        jsonrpc: "2.0",
+        id,
+        result: result.ok(),
+        error: result.err(),
+    })
+}
