@@ -8,12 +8,15 @@
 mod approval;
 mod description;
 mod document;
+pub mod edit;
 mod expansion;
 mod file;
+pub mod import;
 mod problem;
 pub mod redaction;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +29,7 @@ pub use approval::{ApprovalError, Approvals, Decision};
 pub use description::check_server_name;
 pub use file::{FileDigest, MAX_MCP_FILE_BYTES};
 pub use problem::{ConfigurationError, Consequence, Problem};
+pub use written::written;
 
 /// The project's file.
 pub const PROJECT_FILE: &str = ".mcp.json";

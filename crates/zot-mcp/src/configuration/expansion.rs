@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use super::Sources;
-use crate::entry::{Address, ServerEntry};
+use crate::entry::{Address, EntryOrigin, ServerEntry};
 
-/// The variable with which other clients name the project's directory.
-const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
+/// The project's directory, unless the environment says otherwise.
+pub(super) const PROJECT_VARIABLE: &str = "ZOT_PROJECT_DIR";
+
+/// The same, as files for another client name it.
+const PROJECT_VARIABLE_OF_CLAUDE: &str = "CLAUDE_PROJECT_DIR";
 
 /// Expands the variables of `entry`, from the file at `path`, and warns about those that are not set.
 pub(super) fn expand(
@@ -15,9 +18,14 @@ pub(super) fn expand(
     path: Option<&Path>,
     mut warn: impl FnMut(String),
 ) {
-    let project = path.and_then(Path::parent).unwrap_or(sources.cwd);
+    let project = path
+        .and_then(Path::parent)
+        .filter(|_| entry.origin == EntryOrigin::Project)
+        .unwrap_or(sources.cwd);
     let lookup = |name: &str| match ((sources.env)(name), name) {
-        (None, PROJECT_VARIABLE) => Some(project.display().to_string()),
+        (None, PROJECT_VARIABLE | PROJECT_VARIABLE_OF_CLAUDE) => {
+            Some(project.display().to_string())
+        }
         (value, _) => value,
     };
     let mut expand_key = |key: &str, text: &mut String| {

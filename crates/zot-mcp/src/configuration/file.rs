@@ -151,7 +151,10 @@ impl ParsedFile {
 }
 
 /// Returns the object of servers in `text`; `None` if the file is empty or has no servers.
-fn servers_of<'a>(path: Option<&Path>, text: &'a str) -> Result<Option<Object<'a>>, Problem> {
+pub(super) fn servers_of<'a>(
+    path: Option<&Path>,
+    text: &'a str,
+) -> Result<Option<Object<'a>>, Problem> {
     let problem = |line: Option<usize>, text: String| Problem {
         file: path.map(Path::to_owned),
         ..Problem::of_file(Path::new(""), line, text)
