@@ -11,9 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use zot_context::tokens;
-use zot_conversation::{
-    BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOrigin, ToolOutput,
-};
+use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOrigin, ToolOutput};
 use zot_mcp::entry::Exposure;
 
 /// The declarations that every request may carry without a word about it.
@@ -84,7 +82,7 @@ impl Offer {
             self.declared.clear();
         }
         self.renew(candidates);
-        let mut known = self.names();
+        let known = self.names();
         let fresh: Vec<&Candidate> = candidates
             .iter()
             .filter(|candidate| !known.contains(name(&candidate.tool)))
@@ -109,11 +107,13 @@ impl Offer {
             self.declared.push(Arc::clone(search));
         }
         self.declared.extend(direct);
-        known = self.names();
         for wanted in &self.wanted {
-            let candidate = fresh.iter().find(|candidate| name(&candidate.tool) == wanted);
+            let candidate = fresh
+                .iter()
+                .find(|candidate| name(&candidate.tool) == wanted);
+            let is_declared = self.declared.iter().any(|tool| name(tool) == wanted);
             if let Some(candidate) = candidate
-                && !known.contains(wanted.as_str())
+                && !is_declared
             {
                 self.declared.push(Arc::clone(&candidate.tool));
             }
@@ -149,9 +149,9 @@ impl Offer {
     /// Returns whether everything that the size decides about can be declared.
     fn fits(&self, fresh: &[&Candidate]) -> bool {
         let declared = self.declared.iter().map(declaration_tokens);
-        let counted = fresh.iter().filter(|candidate| {
-            matches!(candidate.exposure, None | Some(Exposure::Direct))
-        });
+        let counted = fresh
+            .iter()
+            .filter(|candidate| matches!(candidate.exposure, None | Some(Exposure::Direct)));
         let fresh = counted.map(|candidate| declaration_tokens(&candidate.tool));
         declared.chain(fresh).sum::<u64>() <= DECLARED_TOKENS
     }
@@ -177,9 +177,7 @@ impl Offer {
 /// Estimates what a declaration costs in every request.
 pub(crate) fn declaration_tokens(tool: &Arc<dyn Tool>) -> u64 {
     let definition = tool.definition();
-    tokens(
-        definition.name.len() + definition.description.len() + definition.parameters.get().len(),
-    )
+    tokens(definition.name.len() + definition.description.len() + definition.parameters.get().len())
 }
 
 fn name(tool: &Arc<dyn Tool>) -> &str {

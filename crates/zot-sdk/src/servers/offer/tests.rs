@@ -14,7 +14,9 @@ impl Tool for Named {
     }
 
     fn run<'a>(&'a self, _: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(std::future::ready(ToolOutput::text(self.0.description.clone())))
+        Box::pin(std::future::ready(ToolOutput::text(
+            self.0.description.clone(),
+        )))
     }
 }
 
@@ -164,7 +166,9 @@ fn a_selection_takes_away() {
     let mut offer = Offer::default();
     update(&mut offer, &candidates);
     offer.fix();
-    let offered = offer.update(&candidates[..1], &search, Outlook::Settled, &|name| name == "a");
+    let offered = offer.update(&candidates[..1], &search, Outlook::Settled, &|name| {
+        name == "a"
+    });
     check(&offered, &["a"], &[]);
 }
 

@@ -1,11 +1,31 @@
 use super::{Document, rank, words};
 
 const TOOLS: [(&str, &str, &str); 6] = [
-    ("github__create_issue", "github", "Create a new issue in a repository"),
-    ("github__list_issues", "github", "List issues, filtered by state and labels"),
-    ("github__search_code", "github", "Search for code across repositories"),
-    ("files__read_text", "files", "Read a file as text, and mention issues with its encoding"),
-    ("files__directoryTree", "files", "Shows a directory as a tree"),
+    (
+        "github__create_issue",
+        "github",
+        "Create a new issue in a repository",
+    ),
+    (
+        "github__list_issues",
+        "github",
+        "List issues, filtered by state and labels",
+    ),
+    (
+        "github__search_code",
+        "github",
+        "Search for code across repositories",
+    ),
+    (
+        "files__read_text",
+        "files",
+        "Read a file as text, and mention issues with its encoding",
+    ),
+    (
+        "files__directoryTree",
+        "files",
+        "Shows a directory as a tree",
+    ),
     ("time__convert", "time", "Convert a time between time zones"),
 ];
 
@@ -26,8 +46,8 @@ fn names_count_more_than_descriptions() {
     check(
         "issues",
         &[
-            "github__list_issues",
             "github__create_issue",
+            "github__list_issues",
             "files__read_text",
         ],
     );
@@ -48,7 +68,10 @@ fn rare_words_decide() {
 #[test]
 fn a_server_finds_its_tools() {
     check("time", &["time__convert"]);
-    check("files directory", &["files__directoryTree", "files__read_text"]);
+    check(
+        "files directory",
+        &["files__directoryTree", "files__read_text"],
+    );
 }
 
 #[test]
@@ -79,6 +102,8 @@ fn nothing_is_found_for_nothing() {
 fn words_are_split_where_people_see_them() {
     assert_eq!(
         words("listOpenPullRequests_v2 für-alle HTTP2Server"),
-        ["list", "open", "pull", "request", "v2", "für", "alle", "http2", "server"]
+        [
+            "list", "open", "pull", "request", "v2", "für", "alle", "http2", "server"
+        ]
     );
 }
