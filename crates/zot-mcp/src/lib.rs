@@ -6,6 +6,7 @@
 //! ([`json_rpc`]), era ([`version`]) and transport ([`transport`]) are a module each, because the
 //! protocol's next revisions change them one at a time.
 
+pub mod authorization;
 mod catalog;
 pub mod entry;
 mod error;
