@@ -75,6 +75,20 @@ pub struct OAuthSettings {
     pub scopes: Vec<String>,
     /// The address of the authorisation server's metadata, instead of discovering it.
     pub metadata_url: Option<String>,
+    /// An https address where a document describes this client. It is the client id at servers that take
+    /// such addresses.
+    pub client_metadata_url: Option<String>,
+    pub grant: OAuthGrant,
+}
+
+/// Who is granted access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OAuthGrant {
+    /// The user, who logs in with a browser.
+    #[default]
+    AuthorizationCode,
+    /// The client itself, with its id and secret: for machines without a user.
+    ClientCredentials,
 }
 
 /// Who described a server.
