@@ -77,8 +77,11 @@ impl App {
             | AgentEvent::QuestionAsked { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::ToolFinished { .. } => return self.handle_tool_event(event),
-            AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
-            }
+            // The chat does not accept questions yet, so that none is asked.
+            AgentEvent::QuestionAsked { .. }
+            | AgentEvent::TurnStarted { .. }
+            | AgentEvent::ToolUseEnded { .. }
+            | AgentEvent::Done => {}
         }
         Vec::new()
     }
