@@ -49,8 +49,8 @@ use login::Login;
 pub(crate) use panels::PanelView;
 use panels::Panels;
 use picker::Picker;
-pub(crate) use questions::{Asked, Questions};
 pub(crate) use picker::{Choices, PickerKind, Preview, PreviewBody, Subject};
+pub(crate) use questions::{Asked, Questions};
 #[cfg(test)]
 use status::LEAVE_WINDOW_MS;
 pub(crate) use status::{Retry, Status};

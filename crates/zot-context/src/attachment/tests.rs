@@ -299,7 +299,9 @@ fn a_long_resource_is_cut() {
     let root = Path::new("/");
     let attached = attach_with("@docs:memo://long", root, None, root, &resources);
     assert!(attached.text.len() < MAX_MENTIONED_FILE_BYTES + 200);
-    assert!(attached.text.starts_with(
-        "[docs:memo://long, attached by the user: the first 65536 of 131072 bytes]"
-    ));
+    assert!(
+        attached.text.starts_with(
+            "[docs:memo://long, attached by the user: the first 65536 of 131072 bytes]"
+        )
+    );
 }

@@ -27,7 +27,10 @@ fn a_server_and_a_uri_are_a_resource() {
     // Not listed, but a template may cover it.
     check("@db:table://users, please", &["db:table://users"]);
     check("@\"db:table://a b\" and more", &["db:table://a b"]);
-    check("@docs:memo://first @docs:memo://first", &["docs:memo://first"]);
+    check(
+        "@docs:memo://first @docs:memo://first",
+        &["docs:memo://first"],
+    );
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Work that the chat requests from outside its state.
 
-
 use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
 use zot_sdk::sessions::IfChanged;

@@ -77,11 +77,8 @@ impl App {
             | AgentEvent::QuestionAsked { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::ToolFinished { .. } => return self.handle_tool_event(event),
-            // The chat does not accept questions yet, so that none is asked.
-            AgentEvent::QuestionAsked { .. }
-            | AgentEvent::TurnStarted { .. }
-            | AgentEvent::ToolUseEnded { .. }
-            | AgentEvent::Done => {}
+            AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
+            }
         }
         Vec::new()
     }

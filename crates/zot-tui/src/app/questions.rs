@@ -165,7 +165,9 @@ impl Questions {
                 let open = Action::Effect(TerminalEffect::OpenPage(url).into());
                 self.answer_after(open, Answer::Accept { content: None })
             }
-            KeyCode::Character('y' | 'Y') if can_open => self.answer(Answer::Accept { content: None }),
+            KeyCode::Character('y' | 'Y') if can_open => {
+                self.answer(Answer::Accept { content: None })
+            }
             KeyCode::Character('c' | 'C') => Handled::effect(TerminalEffect::Copy(url)),
             KeyCode::Character('n' | 'N') => self.answer(Answer::Decline),
             _ => Handled::DONE,
@@ -204,8 +206,14 @@ impl Questions {
         let mut actions = vec![answer(asked.id, given.clone())];
         actions.extend(match given {
             Answer::Accept { .. } => None,
-            Answer::Decline => Some(Action::remark(format!("declined: {} was told", asked.origin))),
-            Answer::Cancel => Some(Action::remark(format!("cancelled: {} was told", asked.origin))),
+            Answer::Decline => Some(Action::remark(format!(
+                "declined: {} was told",
+                asked.origin
+            ))),
+            Answer::Cancel => Some(Action::remark(format!(
+                "cancelled: {} was told",
+                asked.origin
+            ))),
         });
         Handled::Yes(actions)
     }

@@ -119,7 +119,8 @@ impl Field {
                 options, chosen, ..
             } => {
                 let words = line.split([',', ' ']).filter(|word| !word.is_empty());
-                let found: Option<BTreeSet<usize>> = words.map(|word| find(options, word)).collect();
+                let found: Option<BTreeSet<usize>> =
+                    words.map(|word| find(options, word)).collect();
                 match found {
                     Some(found) => *chosen = found,
                     None => {
@@ -187,7 +188,9 @@ fn press_one(options: &[FieldOption], chosen: &mut Option<usize>, key: &Key) {
         KeyCode::Right | KeyCode::Character(' ') => {
             *chosen = Some(chosen.map_or(0, |index| (index + 1) % count));
         }
-        KeyCode::Left => *chosen = Some(chosen.map_or(count - 1, |index| (index + count - 1) % count)),
+        KeyCode::Left => {
+            *chosen = Some(chosen.map_or(count - 1, |index| (index + count - 1) % count))
+        }
         KeyCode::Home => *chosen = Some(0),
         KeyCode::End => *chosen = Some(count - 1),
         KeyCode::Backspace | KeyCode::Delete => *chosen = None,
@@ -199,12 +202,7 @@ fn press_one(options: &[FieldOption], chosen: &mut Option<usize>, key: &Key) {
     }
 }
 
-fn press_several(
-    options: &[FieldOption],
-    chosen: &mut BTreeSet<usize>,
-    at: &mut usize,
-    key: &Key,
-) {
+fn press_several(options: &[FieldOption], chosen: &mut BTreeSet<usize>, at: &mut usize, key: &Key) {
     let count = options.len();
     if count == 0 || key.control || key.alt {
         return;
@@ -229,7 +227,9 @@ fn press_several(
 fn find_letter(options: &[FieldOption], from: usize, letter: char) -> Option<usize> {
     let count = options.len();
     let begins = |index: &usize| {
-        let title = options.get(*index).map_or("", |option| option.title.as_str());
+        let title = options
+            .get(*index)
+            .map_or("", |option| option.title.as_str());
         let first = title.chars().next();
         first.is_some_and(|first| first.to_lowercase().eq(letter.to_lowercase()))
     };
@@ -303,7 +303,8 @@ impl TextRule {
                 let number = number(text, *is_integer);
                 let fits = |number: &Number| {
                     let value = number.as_f64().unwrap_or(f64::NAN);
-                    least.is_none_or(|least| value >= least) && most.is_none_or(|most| value <= most)
+                    least.is_none_or(|least| value >= least)
+                        && most.is_none_or(|most| value <= most)
                 };
                 match number.filter(fits) {
                     Some(number) => Ok(Some(Value::Number(number))),

@@ -45,7 +45,7 @@ impl Form {
         form
     }
 
-    fn stops(&self) -> impl DoubleEndedIterator<Item = Stop> {
+    fn stops(&self) -> impl Iterator<Item = Stop> + use<> {
         let fields = (0..self.fields.len()).map(Stop::Field);
         let send = self.obstacle.is_none().then_some(Stop::Send);
         fields.chain(send).chain([Stop::Decline])

@@ -22,14 +22,23 @@ impl Asked {
         if self.lines == 0 {
             lines.push(String::new());
             lines.push(format!("{} asks:", reveal(&self.origin)));
-            lines.extend(self.message.lines().map(|line| format!("  {}", reveal(line))));
+            lines.extend(
+                self.message
+                    .lines()
+                    .map(|line| format!("  {}", reveal(line))),
+            );
         }
         match &self.body {
             Body::Page(address) => {
                 lines.push(format!("  {}", reveal(&address.url)));
                 let host = address.host.as_deref().map(reveal);
                 lines.extend(host.map(|host| format!("  it leads to {host}")));
-                lines.extend(address.warnings.iter().map(|text| format!("  careful: {text}")));
+                lines.extend(
+                    address
+                        .warnings
+                        .iter()
+                        .map(|text| format!("  careful: {text}")),
+                );
                 lines.push("o open it here · y you have opened it · n no · /cancel".to_owned());
             }
             Body::Form(form) => {
@@ -41,7 +50,11 @@ impl Asked {
                     (None, Stop::Send) => {
                         lines.extend(form.fields.iter().filter_map(|field| {
                             let value = field.value().ok().flatten()?;
-                            Some(format!("  {}: {}", reveal(&field.title), reveal(&value.to_string())))
+                            Some(format!(
+                                "  {}: {}",
+                                reveal(&field.title),
+                                reveal(&value.to_string())
+                            ))
                         }));
                         lines.push("y send this · n no · /cancel".to_owned());
                     }
@@ -55,7 +68,12 @@ impl Asked {
 
 fn field_lines(field: &Field) -> Vec<String> {
     let mut lines = Vec::new();
-    lines.extend(field.problem.as_deref().map(|problem| format!("  {}", reveal(problem))));
+    lines.extend(
+        field
+            .problem
+            .as_deref()
+            .map(|problem| format!("  {}", reveal(problem))),
+    );
     let need = if field.is_required { "" } else { " (optional)" };
     let mut title = format!("{}{need}", reveal(&field.title));
     if let Some(expected) = field.expected() {
@@ -74,9 +92,9 @@ fn field_lines(field: &Field) -> Vec<String> {
             return lines;
         }
         Entry::One { options, chosen } => (options, Box::new(|index| Some(index) == *chosen)),
-        Entry::Several { options, chosen, .. } => {
-            (options, Box::new(|index| chosen.contains(&index)))
-        }
+        Entry::Several {
+            options, chosen, ..
+        } => (options, Box::new(|index| chosen.contains(&index))),
     };
     for (index, option) in options.iter().enumerate() {
         let mark = if is_chosen(index) { "*" } else { " " };

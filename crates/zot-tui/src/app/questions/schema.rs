@@ -67,7 +67,9 @@ pub(super) fn fields(schema: &str) -> Result<Vec<Field>, SchemaError> {
 fn entry(property: &Value) -> Option<Entry> {
     let default = property.get("default");
     if let Some(options) = options(property) {
-        let chosen = options.iter().position(|option| Some(&option.value) == default);
+        let chosen = options
+            .iter()
+            .position(|option| Some(&option.value) == default);
         return Some(Entry::One { options, chosen });
     }
     let number = |key: &str| property.get(key).and_then(Value::as_f64);
@@ -169,7 +171,10 @@ fn options(property: &Value) -> Option<Vec<FieldOption>> {
         }
         (_, Some(Value::Array(titled))) => {
             let titled = titled.iter().filter_map(|one| {
-                Some(option(one.get("const")?, one.get("title").and_then(Value::as_str)))
+                Some(option(
+                    one.get("const")?,
+                    one.get("title").and_then(Value::as_str),
+                ))
             });
             titled.take(MAX_FIELD_OPTIONS).collect()
         }

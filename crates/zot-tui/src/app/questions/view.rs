@@ -17,6 +17,9 @@ use crate::text::{Line, marked, reveal, wrap};
 /// Rows that are scrolled at least, on a screen with hardly any room.
 const MIN_PAGE: usize = 1;
 
+/// Below this many rows, the keys are explained in fewer words, to leave room for the question.
+const ROOMY_ROWS: usize = 12;
+
 /// What can be scrolled: the message and what is below it.
 struct Contents {
     lines: Vec<Line>,
@@ -71,7 +74,11 @@ pub(crate) fn frame(
     let above = live.len();
     live.extend(lines.into_iter().skip(first).take(room));
     if count > room {
-        let position = format!("  lines {}–{} of {count} · pgup, pgdn", first + 1, first + room);
+        let position = format!(
+            "  lines {}–{} of {count} · pgup, pgdn",
+            first + 1,
+            first + room
+        );
         live.push(Line::styled(position, context.theme.warning).clipped(context.columns));
     }
     live.extend(foot(asked, context, draft));
@@ -88,7 +95,9 @@ fn head(asked: &Asked, context: &Context) -> Vec<Line> {
     let mut head = Line::styled(reveal(&asked.origin), Style::PLAIN.bold());
     head.push(" asks", theme.warning.bold());
     let mut lines = vec![head.clipped(context.columns)];
-    if let Body::Form(_) = asked.body {
+    if let Body::Form(_) = asked.body
+        && context.rows >= ROOMY_ROWS
+    {
         let hint = format!(
             "  what you enter is sent to {}: never enter a password or key",
             asked.origin
@@ -140,14 +149,18 @@ fn foot(asked: &Asked, context: &Context, draft: &Editor) -> Vec<Line> {
         line.push(written.unwrap_or_default().text(), theme.muted);
         lines.push(line.clipped(context.columns));
     }
+    let is_roomy = context.rows >= ROOMY_ROWS;
     let keys = match &asked.body {
-        Body::Form(form) => fields::keys(form),
-        Body::Page(address) if address.host.is_none() => "c copy it · n no · esc cancel".to_owned(),
+        Body::Form(form) => fields::keys(form, is_roomy),
+        Body::Page(address) if address.host.is_none() => "c copy it · n no · esc cancel",
+        Body::Page(_) if !is_roomy => "o open · y go on · c copy · n no · esc",
         Body::Page(_) => {
             "o open it in a browser · y go on, it is open elsewhere · c copy it · n no · esc cancel"
-                .to_owned()
         }
     };
-    lines.extend(marked("", &keys, context.columns, theme.muted, theme.muted));
+    match is_roomy {
+        true => lines.extend(marked("", keys, context.columns, theme.muted, theme.muted)),
+        false => lines.push(Line::styled(keys, theme.muted).clipped(context.columns)),
+    }
     lines
 }

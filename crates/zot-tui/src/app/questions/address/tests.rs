@@ -13,12 +13,30 @@ fn the_host_is_where_a_browser_would_go() {
     check("http://127.0.0.1:9000/x", Some("127.0.0.1:9000"), 0);
     check("http://[::1]:9000/x", Some("[::1]:9000"), 0);
     check("http://example.com", Some("example.com"), 1);
-    check("https://bank.example@evil.example/", Some("evil.example"), 1);
-    check("https://evil.example\\@bank.example/", Some("evil.example"), 0);
-    check("https://evil.example#@bank.example/", Some("evil.example"), 0);
+    check(
+        "https://bank.example@evil.example/",
+        Some("evil.example"),
+        1,
+    );
+    check(
+        "https://evil.example\\@bank.example/",
+        Some("evil.example"),
+        0,
+    );
+    check(
+        "https://evil.example#@bank.example/",
+        Some("evil.example"),
+        0,
+    );
     check("https://xn--pple-43d.com/", Some("xn--pple-43d.com"), 1);
     check("https://аpple.com/", Some("аpple.com"), 1);
-    for other in ["", "file:///etc/passwd", "javascript:alert(1)", "https://", "https://a b/"] {
+    for other in [
+        "",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "https://",
+        "https://a b/",
+    ] {
         check(other, None, 1);
     }
 }

@@ -40,7 +40,11 @@ pub(super) fn push(form: &Form, context: &Context, mut lines: Vec<Line>) -> Cont
         if is_selected {
             focus = lines.len()..lines.len() + 1;
         }
-        let style = if is_selected { theme.accent.bold() } else { Style::PLAIN };
+        let style = if is_selected {
+            theme.accent.bold()
+        } else {
+            Style::PLAIN
+        };
         let mut line = mark(is_selected, context);
         line.push(format!("[{text}]"), style);
         lines.push(line.clipped(context.columns));
@@ -62,7 +66,11 @@ fn push_field(
 ) -> Option<usize> {
     let theme = &context.theme;
     let mut line = mark(is_selected, context);
-    let style = if is_selected { theme.accent.bold() } else { Style::PLAIN };
+    let style = if is_selected {
+        theme.accent.bold()
+    } else {
+        Style::PLAIN
+    };
     let title = Line::styled(reveal(&field.title), style).clipped(title_columns);
     let missing = title_columns.saturating_sub(title.width());
     line.append(title);
@@ -91,7 +99,15 @@ fn push_field(
             ..
         } if is_selected => {
             let is_chosen = |index| chosen.contains(&index);
-            push_options(lines, line, options, ("■", "□"), is_chosen, Some(*at), context);
+            push_options(
+                lines,
+                line,
+                options,
+                ("■", "□"),
+                is_chosen,
+                Some(*at),
+                context,
+            );
         }
         _ => {
             let value = summary(field);
@@ -104,7 +120,11 @@ fn push_field(
     }
     let below = |text: &str, style: Style| {
         let text = text.lines().next().unwrap_or_default();
-        wrap(&Line::styled(format!("    {}", reveal(text)), style), context.columns, 4)
+        wrap(
+            &Line::styled(format!("    {}", reveal(text)), style),
+            context.columns,
+            4,
+        )
     };
     if !field.description.is_empty() {
         lines.extend(below(&field.description, theme.muted));
@@ -128,7 +148,9 @@ fn summary(field: &Field) -> String {
         Entry::Text { editor, .. } => reveal(&editor.content()),
         Entry::One { options, chosen } => {
             let option = chosen.and_then(|index| options.get(index));
-            option.map(|option| reveal(&option.title)).unwrap_or_default()
+            option
+                .map(|option| reveal(&option.title))
+                .unwrap_or_default()
         }
         Entry::Several {
             options, chosen, ..
@@ -170,7 +192,11 @@ fn push_options(
             true => (chosen_mark, theme.user.bold()),
             false => (other_mark, Style::PLAIN),
         };
-        let style = if at == Some(index) { style.underline() } else { style };
+        let style = if at == Some(index) {
+            style.underline()
+        } else {
+            style
+        };
         let mut piece = Line::styled(format!("{mark} "), theme.accent);
         piece.push(reveal(&option.title), style);
         if line.width() > indent && line.width() + piece.width() + 2 > context.columns {
@@ -209,15 +235,21 @@ fn window(editor: &Editor, room: usize) -> (String, usize) {
 }
 
 /// Explains the keys.
-pub(super) fn keys(form: &Form) -> String {
-    let field = match form.current().map(|field| &field.entry) {
-        None => "enter chooses",
-        Some(Entry::Text { .. }) => "enter next",
-        Some(Entry::One { .. }) => "left, right choose · enter next",
-        Some(Entry::Several { .. }) => "left, right · space chooses · enter next",
-    };
-    match form.obstacle {
-        Some(_) => "enter declines · esc cancel".to_owned(),
-        None => format!("{field} · up, down · ctrl+s sends · esc cancel"),
+pub(super) fn keys(form: &Form, is_roomy: bool) -> &'static str {
+    let entry = form.current().map(|field| &field.entry);
+    match (&form.obstacle, entry) {
+        (Some(_), _) => "enter declines · esc cancel",
+        (None, None) if !is_roomy => "enter · ctrl+s sends · esc",
+        (None, Some(Entry::Text { .. })) if !is_roomy => "enter next · ctrl+s sends · esc",
+        (None, Some(Entry::One { .. })) if !is_roomy => "left, right · ctrl+s sends · esc",
+        (None, Some(Entry::Several { .. })) if !is_roomy => "space · ctrl+s sends · esc",
+        (None, None) => "enter chooses · up, down · ctrl+s sends · esc cancel",
+        (None, Some(Entry::Text { .. })) => "enter next · up, down · ctrl+s sends · esc cancel",
+        (None, Some(Entry::One { .. })) => {
+            "left, right choose · enter next · up, down · ctrl+s sends · esc cancel"
+        }
+        (None, Some(Entry::Several { .. })) => {
+            "left, right · space chooses · enter next · up, down · ctrl+s sends · esc cancel"
+        }
     }
 }
