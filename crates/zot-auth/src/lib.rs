@@ -15,10 +15,10 @@ mod mask;
 mod oauth;
 mod store;
 
+pub use auth_file::read_private;
 pub use credential::{
     Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find,
 };
-pub use auth_file::read_private;
 pub use home::zot_home;
 pub use key_page::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
 pub use loopback::{LoopbackReply, LoopbackRequest, LoopbackServer, random_token, same_secret};

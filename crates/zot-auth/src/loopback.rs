@@ -184,7 +184,11 @@ impl LoopbackServer {
 }
 
 /// Passes a request to the caller of [`LoopbackServer::next`], and waits for the reply.
-async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<LoopbackRequest>) -> LoopbackReply {
+async fn respond(
+    request: http::Request<Bytes>,
+    port: u16,
+    sender: mpsc::Sender<LoopbackRequest>,
+) -> LoopbackReply {
     if !is_for_us(request.headers(), port) {
         return LoopbackReply::forbidden();
     }
@@ -199,7 +203,9 @@ async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<
     if sender.send(request).await.is_err() {
         return LoopbackReply::not_found();
     }
-    answered.await.unwrap_or_else(|_| LoopbackReply::not_found())
+    answered
+        .await
+        .unwrap_or_else(|_| LoopbackReply::not_found())
 }
 
 fn is_for_us(headers: &HeaderMap, port: u16) -> bool {

@@ -91,6 +91,18 @@ pub enum OAuthGrant {
     ClientCredentials,
 }
 
+impl OAuthGrant {
+    pub const ALL: [Self; 2] = [Self::AuthorizationCode, Self::ClientCredentials];
+
+    /// Returns the word for it in configuration files, which is that of OAuth.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::ClientCredentials => "client_credentials",
+        }
+    }
+}
+
 /// Who described a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryOrigin {

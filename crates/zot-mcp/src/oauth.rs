@@ -77,7 +77,9 @@ pub enum OAuthError {
     NotARedirect { reason: &'static str },
     #[error("the login was not completed within {minutes} minutes: begin it again")]
     TooLate { minutes: u64 },
-    #[error("cannot listen on port {port} of this machine ({source}): paste the address that the browser was sent to")]
+    #[error(
+        "cannot listen on port {port} of this machine ({source}): paste the address that the browser was sent to"
+    )]
     Listening {
         port: u16,
         #[source]

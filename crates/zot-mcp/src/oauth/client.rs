@@ -22,7 +22,11 @@ const CLIENT_NAME: &str = "zot";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Client {
     pub(super) id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret_text::optional")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "secret_text::optional"
+    )]
     pub(super) secret: Option<Secret>,
     pub(super) method: AuthMethod,
     pub(super) origin: ClientOrigin,
@@ -77,14 +81,18 @@ impl AuthMethod {
     /// Returns the method for a client with a secret.
     fn with_secret(server: &AuthorizationServer) -> Self {
         let methods = [Self::ClientSecretBasic, Self::ClientSecretPost];
-        let supported = methods.into_iter().find(|method| method.is_supported(server));
+        let supported = methods
+            .into_iter()
+            .find(|method| method.is_supported(server));
         supported.unwrap_or(Self::ClientSecretBasic)
     }
 
     /// Returns the method to register with: without a secret where that is allowed.
     fn to_register(server: &AuthorizationServer) -> Self {
         let methods = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
-        let supported = methods.into_iter().find(|method| method.is_supported(server));
+        let supported = methods
+            .into_iter()
+            .find(|method| method.is_supported(server));
         supported.unwrap_or(Self::None)
     }
 }

@@ -47,10 +47,12 @@ pub(super) async fn discover(
         },
     };
     let server = match metadata_url {
-        Some(url) => document(http, url).await?.ok_or_else(|| OAuthError::Unreachable {
-            url: url.to_owned(),
-            reason: "there is no such document".to_owned(),
-        })?,
+        Some(url) => document(http, url)
+            .await?
+            .ok_or_else(|| OAuthError::Unreachable {
+                url: url.to_owned(),
+                reason: "there is no such document".to_owned(),
+            })?,
         None => authorization_server(http, server_url, &resource).await?,
     };
     check_endpoints(&server)?;
@@ -99,7 +101,9 @@ fn check_resource(uri: &Uri, resource: &str) -> Result<(), OAuthError> {
     let is_below = own
         .strip_prefix(path)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let is_same_query = claimed.query().is_none_or(|query| uri.query() == Some(query));
+    let is_same_query = claimed
+        .query()
+        .is_none_or(|query| uri.query() == Some(query));
     match address::origin(&claimed) == address::origin(uri) && is_below && is_same_query {
         true => Ok(()),
         false => Err(foreign()),
@@ -155,7 +159,10 @@ fn metadata_urls(issuer: &str) -> Result<Vec<String>, OAuthError> {
 
 fn check_endpoints(server: &AuthorizationServer) -> Result<(), OAuthError> {
     check_secure(&server.token_endpoint)?;
-    let others = [&server.authorization_endpoint, &server.registration_endpoint];
+    let others = [
+        &server.authorization_endpoint,
+        &server.registration_endpoint,
+    ];
     others
         .into_iter()
         .flatten()

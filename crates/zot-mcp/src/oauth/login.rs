@@ -161,15 +161,20 @@ impl Login {
         };
         let waiting = async {
             loop {
-                let request = listener.next().await.map_err(|source| OAuthError::Listening {
-                    port: listener.port(),
-                    source,
-                })?;
+                let request = listener
+                    .next()
+                    .await
+                    .map_err(|source| OAuthError::Listening {
+                        port: listener.port(),
+                        source,
+                    })?;
                 let redirect = Redirect {
                     fields: request.query.clone(),
                 };
                 let is_ours = request.path == path
-                    && redirect.field("state").is_some_and(|text| same_secret(text, state));
+                    && redirect
+                        .field("state")
+                        .is_some_and(|text| same_secret(text, state));
                 if !is_ours {
                     // An unrelated request, such as for an icon: keep waiting.
                     request.answer(LoopbackReply::not_found());
@@ -379,7 +384,10 @@ async fn probe(http: &HttpClient, server: &str) -> Option<String> {
         body: body.to_string().into(),
         repeat: Repeat::Safe,
     };
-    let response = timeout(PROBE_TIME, http.exchange(request)).await.ok()?.ok()?;
+    let response = timeout(PROBE_TIME, http.exchange(request))
+        .await
+        .ok()?
+        .ok()?;
     match response.status {
         401 => crate::transport::http::challenge(&response.headers),
         _ => None,

@@ -65,7 +65,14 @@ pub(super) async fn post_json(
 ) -> Result<Fetched, OAuthError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    fetch(http, Method::POST, url, headers, value.to_string().into_bytes()).await
+    fetch(
+        http,
+        Method::POST,
+        url,
+        headers,
+        value.to_string().into_bytes(),
+    )
+    .await
 }
 
 async fn fetch(

@@ -72,7 +72,11 @@ pub(super) struct StoredTokens {
     pub(super) client: Client,
     #[serde(with = "secret_text")]
     pub(super) access: Secret,
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret_text::optional")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "secret_text::optional"
+    )]
     pub(super) refresh: Option<Secret>,
     /// In seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +175,11 @@ impl LoginStore {
     pub(super) async fn lock_renewal(&self, server: &str) -> Result<Lock, OAuthError> {
         self.create_directory()?;
         let digest = Sha256::digest(key(server));
-        let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let short: String = digest
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let path = self.directory.join(format!("renewal-{short}.lock"));
         let deadline = Instant::now() + RENEWAL_PATIENCE;
         loop {
@@ -209,8 +217,8 @@ impl LoginStore {
         let _lock = Lock::acquire(&lock).map_err(|error| failed(&lock, &error.into()))?;
         let mut content = self.read()?;
         let outcome = change(&mut content);
-        let mut text = serde_json::to_string_pretty(&content)
-            .map_err(|error| failed(&path, &error.into()))?;
+        let mut text =
+            serde_json::to_string_pretty(&content).map_err(|error| failed(&path, &error.into()))?;
         text.push('\n');
         zot_files::replace(&path, text.as_bytes(), MODE).map_err(|error| failed(&path, &error))?;
         Ok(outcome)

@@ -32,12 +32,7 @@ pub struct StoredLogin {
 }
 
 impl StoredLogin {
-    pub fn new(
-        http: HttpClient,
-        store: LoginStore,
-        server: &str,
-        settings: OAuthSettings,
-    ) -> Self {
+    pub fn new(http: HttpClient, store: LoginStore, server: &str, settings: OAuthSettings) -> Self {
         Self {
             http,
             store,
@@ -128,7 +123,10 @@ impl StoredLogin {
             }
             return Ok(NextStep::LogIn);
         };
-        let was_replaced = self.replacement().take().is_some_and(|token| token == *used);
+        let was_replaced = self
+            .replacement()
+            .take()
+            .is_some_and(|token| token == *used);
         if !was_replaced
             && let Some(renewed) = self.renewed(used).await?
             && renewed != *used
@@ -150,7 +148,10 @@ impl StoredLogin {
     ) -> Result<NextStep, OAuthError> {
         let _lock = self.store.lock_renewal(&self.server).await?;
         let stored = self.store.tokens(&self.server)?;
-        if stored.as_ref().is_some_and(|stored| Some(&stored.access) != used) {
+        if stored
+            .as_ref()
+            .is_some_and(|stored| Some(&stored.access) != used)
+        {
             return Ok(NextStep::Repeat);
         }
         let metadata_url = self.settings.metadata_url.as_deref();

@@ -69,8 +69,11 @@ fn granted(endpoint: &str, body: &[u8]) -> Result<Granted, OAuthError> {
     if !answer.token_type.eq_ignore_ascii_case("bearer") {
         return Err(invalid("expected a token of type bearer"));
     }
-    if answer.access_token.is_empty() || !answer.access_token.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(invalid("expected an access token of visible ASCII characters"));
+    if answer.access_token.is_empty() || !answer.access_token.bytes().all(|b| b.is_ascii_graphic())
+    {
+        return Err(invalid(
+            "expected an access token of visible ASCII characters",
+        ));
     }
     let seconds = answer.expires_in.and_then(|seconds| match seconds {
         Value::String(text) => text.parse::<f64>().ok(),

@@ -8,18 +8,38 @@ fn parameters_of_the_bearer_challenge() {
         ("", None, None, None),
         ("Basic realm=\"scope=x\"", None, None, None),
         ("Bearer scope=\"a b\"", None, some("a b"), None),
-        ("bearer scope=one, error=invalid_token", None, some("one"), some("invalid_token")),
+        (
+            "bearer scope=one, error=invalid_token",
+            None,
+            some("one"),
+            some("invalid_token"),
+        ),
         (
             "Bearer error=\"insufficient_scope\",\n  scope=\"x\", resource_metadata=\"https://a.test/b?c=d,e\"",
             some("https://a.test/b?c=d,e"),
             some("x"),
             some("insufficient_scope"),
         ),
-        ("Basic realm=\"bearer \", Bearer scope=\"s\"", None, some("s"), None),
-        ("Bearer realm=\"a \\\"quoted\\\" b\", scope=\"s\"", None, some("s"), None),
+        (
+            "Basic realm=\"bearer \", Bearer scope=\"s\"",
+            None,
+            some("s"),
+            None,
+        ),
+        (
+            "Bearer realm=\"a \\\"quoted\\\" b\", scope=\"s\"",
+            None,
+            some("s"),
+            None,
+        ),
         ("Bearer scope=\"a\", scope=\"b\"", None, some("a"), None),
         ("Bearer scope=\" \"", None, None, None),
-        ("Bearer scope=\"a\", Digest scope=\"b\", error=\"c\"", None, some("a"), None),
+        (
+            "Bearer scope=\"a\", Digest scope=\"b\", error=\"c\"",
+            None,
+            some("a"),
+            None,
+        ),
         ("Bearer scope=\"unterminated", None, None, None),
     ] {
         let expected = Challenge {

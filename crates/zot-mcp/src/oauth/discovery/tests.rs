@@ -17,7 +17,12 @@ fn metadata_is_looked_for_in_a_fixed_order() {
             "https://a.test/tenant1/.well-known/openid-configuration",
         ]
     );
-    for insecure in ["http://a.test", "ftp://a.test", "a.test", "https://a.test#x"] {
+    for insecure in [
+        "http://a.test",
+        "ftp://a.test",
+        "a.test",
+        "https://a.test#x",
+    ] {
         assert!(metadata_urls(insecure).is_err(), "{insecure}");
     }
     assert!(metadata_urls("http://127.0.0.1:9").is_ok());
@@ -40,7 +45,11 @@ fn a_server_may_only_describe_itself() {
         ("https://a.test.evil.test/", false),
         ("", false),
     ] {
-        assert_eq!(check_resource(&server, resource).is_ok(), is_own, "{resource}");
+        assert_eq!(
+            check_resource(&server, resource).is_ok(),
+            is_own,
+            "{resource}"
+        );
     }
     assert_eq!(canonical(&server), "https://a.test/team/mcp?x=1");
     let bare = address::parse("HTTPS://A.test:443/").unwrap();

@@ -15,9 +15,23 @@ fn scopes_come_from_the_first_source_that_names_any() {
         (Some("a"), "", "c", Some("x"), None, "a c"),
         (Some("b"), "a", "", Some("x"), None, "a b"),
         (None, "a", "", Some("x"), None, "a"),
-        (Some("a"), "", "", None, Some("offline_access z"), "a offline_access"),
+        (
+            Some("a"),
+            "",
+            "",
+            None,
+            Some("offline_access z"),
+            "a offline_access",
+        ),
         (None, "", "", None, Some("offline_access"), ""),
-        (Some("a offline_access"), "a", "", None, Some("offline_access"), "a offline_access"),
+        (
+            Some("a offline_access"),
+            "a",
+            "",
+            None,
+            Some("offline_access"),
+            "a offline_access",
+        ),
     ] {
         let sources = Sources {
             challenged,
@@ -32,6 +46,10 @@ fn scopes_come_from_the_first_source_that_names_any() {
                 ..AuthorizationServer::default()
             },
         };
-        assert_eq!(choose(&sources), texts(expected), "{challenged:?} {before} {configured}");
+        assert_eq!(
+            choose(&sources),
+            texts(expected),
+            "{challenged:?} {before} {configured}"
+        );
     }
 }
