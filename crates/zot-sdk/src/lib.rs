@@ -115,6 +115,7 @@ pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+mod servers;
 pub mod sessions;
 mod settings;
 pub mod skills;
@@ -129,8 +130,9 @@ mod workspace;
 pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
-    Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
-    Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, McpChoice, ModelChoice, Persistence, PreferredModel,
+    Recording, Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice,
+    ToolSelection,
 };
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
@@ -144,11 +146,13 @@ pub use stream::EventStream;
 pub use workspace::Workspace;
 pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, JournalError,
-    MessageVerdict, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
+    MessageVerdict, NotAsked, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict,
+    TurnVerdict, Verdict,
 };
 pub use zot_conversation::{
-    AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
-    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
+    AgentEvent, Answer, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, JsonObject,
+    NotAnObject, Progress, Question, QuestionId, QuestionKind, Questions, ReasoningEffort, Tool,
+    ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;

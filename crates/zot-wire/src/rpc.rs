@@ -7,17 +7,19 @@ mod command;
 mod event;
 mod extension;
 mod full;
+mod mcp;
 mod message;
 mod response;
 mod schema;
 
 pub use command::{
-    Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand, RejectedLine, RememberFor,
-    RequestId, SteerCommand, WhenBusy,
+    AnswerAction, AnswerCommand, Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand,
+    RejectedLine, RememberFor, RequestId, SteerCommand, WhenBusy,
 };
 pub use event::{CumulativeUsage, Event, ToolDetails};
 pub use extension::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, InvokedData};
 pub use full::{FullBlock, FullMessage};
+pub use mcp::{McpData, McpProject, McpServer};
 pub use message::{ContentBlock, Message, Role};
 pub use response::{
     FullMessagesData, HelloData, MessagesData, ModelData, ModelEntry, ModelUsage, ModelsData,

@@ -141,6 +141,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::GetModels
         | Command::GetTools
         | Command::GetUsage
+        | Command::GetMcp
         | Command::GetCommands
         | Command::Subscribe { .. }
         | Command::SetModel { .. }
@@ -153,6 +154,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::Compact
         | Command::Steer(_)
         | Command::Confirm(_)
+        | Command::Answer(_)
         // Repeated, these would remove what later commands have recorded.
         | Command::Clear
         | Command::SetMessages { .. }

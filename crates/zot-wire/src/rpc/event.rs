@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::ContentBlock;
+use super::{ContentBlock, McpServer};
 use crate::RawJson;
 use crate::extension::PanelContent;
 
@@ -71,7 +71,7 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
-        /// The extension of the tool; only for clients that subscribed with `details`.
+        /// The extension or MCP server of the tool; only for clients that subscribed with `details`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,
     },
@@ -87,6 +87,24 @@ pub enum Event {
         /// the capability.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
+    },
+    /// A running tool asks a person; only for clients that have announced that they answer. Answered by
+    /// an `answer` command, and void after the call's `tool_result`.
+    ToolQuestion {
+        /// Names the question.
+        id: String,
+        /// The call that asks.
+        call_id: String,
+        /// Who asks, for example the name of an MCP server.
+        origin: String,
+        message: String,
+        /// The form to fill in: a JSON Schema object whose properties are text, numbers, booleans and
+        /// choices.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<RawJson>,
+        /// The address to open instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
     },
     /// A steering message that could not be delivered before the prompt ended.
     SteerDropped { content: Vec<ContentBlock> },
@@ -133,6 +151,9 @@ pub enum Event {
     },
     /// An extension closes a panel.
     ExtPanelClose { extension: String, panel_id: String },
+    /// The state of an MCP server, or the number of its tools, prompts or resources, has changed. Also sent
+    /// once for every server at the start.
+    McpState(McpServer),
     /// A compaction finished.
     CompactDone { summary: String },
     /// The prompt is over, successfully or not.
@@ -141,7 +162,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` accepts it.
-    pub const TYPES: [&'static str; 25] = [
+    pub const TYPES: [&'static str; 27] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -158,6 +179,7 @@ impl Event {
         "tool_progress",
         "tool_result",
         "tool_confirm",
+        "tool_question",
         "steer_dropped",
         "fallback",
         "error",
@@ -165,6 +187,7 @@ impl Event {
         "ext_display",
         "ext_panel",
         "ext_panel_close",
+        "mcp_state",
         "compact_done",
         "done",
     ];
@@ -191,6 +214,7 @@ impl Event {
             Self::ToolProgress { .. } => "tool_progress",
             Self::ToolResult { .. } => "tool_result",
             Self::ToolConfirm { .. } => "tool_confirm",
+            Self::ToolQuestion { .. } => "tool_question",
             Self::SteerDropped { .. } => "steer_dropped",
             Self::Fallback { .. } => "fallback",
             Self::Error { .. } => "error",
@@ -198,16 +222,22 @@ impl Event {
             Self::ExtDisplay { .. } => "ext_display",
             Self::ExtPanel { .. } => "ext_panel",
             Self::ExtPanelClose { .. } => "ext_panel_close",
+            Self::McpState(_) => "mcp_state",
             Self::CompactDone { .. } => "compact_done",
             Self::Done => "done",
         }
     }
 }
 
-/// The extension that ran a tool.
+/// Who ran a tool: an extension or an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDetails {
-    pub extension: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
+    /// The MCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool, by the name that the extension or the server uses.
     pub tool: String,
 }
 
