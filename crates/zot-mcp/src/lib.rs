@@ -10,6 +10,7 @@ mod catalog;
 pub mod entry;
 mod error;
 pub mod json_rpc;
+mod log;
 pub mod name;
 mod pool;
 mod server;
@@ -20,8 +21,8 @@ pub mod transport;
 pub mod version;
 
 pub use error::{McpError, UnknownServer};
+pub use log::{ServerLog, log_path};
 pub use pool::{Pool, PoolSettings};
-pub use server::log_path;
 pub use set::ServerSet;
 pub use status::{
     PromptArgument, PromptInfo, PromptMessage, ResourceInfo, ResourceTemplate, ServerState,

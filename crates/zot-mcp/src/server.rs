@@ -12,6 +12,7 @@ use zot_conversation::{ContentBlock, ToolInvocation, ToolOutput};
 use crate::catalog::Catalog;
 use crate::entry::ServerEntry;
 use crate::error::McpError;
+use crate::log::log_path;
 use crate::pool::PoolSettings;
 use crate::status::{PromptMessage, ServerState, ServerStatus};
 
@@ -176,13 +177,6 @@ impl Server {
             reason: state.reason().unwrap_or_else(|| state.name()).to_owned(),
         }
     }
-}
-
-/// Returns where the log of a server is.
-pub fn log_path(home: &Path, server: &str) -> PathBuf {
-    let is_safe = |character: char| character.is_alphanumeric() || "-_.".contains(character);
-    let name = server.replace(|character| !is_safe(character), "_");
-    home.join("logs").join(format!("mcp-{name}.log"))
 }
 
 /// The use of a server by one set.

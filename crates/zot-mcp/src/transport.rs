@@ -2,6 +2,8 @@
 //!
 //! A transport carries single messages; which ones, and what they mean, is the connection's matter.
 
+pub mod stdio;
+
 use serde_json::value::RawValue;
 use zot_conversation::BoxFuture;
 
