@@ -14,6 +14,7 @@ use zot_conversation::{ToolDefinition, ToolEffect};
 
 use crate::connection::LegacyTask;
 use crate::status::{PromptInfo, ResourceInfo, ResourceTemplate};
+use crate::transport::http::HeaderParameters;
 
 pub(crate) use fetch::{fetch_prompts, fetch_resources, fetch_tools};
 
@@ -90,6 +91,8 @@ pub(crate) struct ListedTool {
     pub(crate) schema: Box<RawValue>,
     pub(crate) effect: ToolEffect,
     pub(crate) legacy_task: LegacyTask,
+    /// The arguments that HTTP repeats in headers.
+    pub(crate) headers: HeaderParameters,
 }
 
 impl PartialEq for ListedTool {

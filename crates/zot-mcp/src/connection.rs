@@ -98,7 +98,8 @@ impl Capabilities {
     /// Returns the lists whose changes it announces.
     pub(crate) fn announced(&self) -> ChangedLists {
         let announces = |list: &Option<ListCapability>| {
-            list.as_ref().is_some_and(|capability| capability.list_changed)
+            list.as_ref()
+                .is_some_and(|capability| capability.list_changed)
         };
         ChangedLists {
             tools: announces(&self.tools),
@@ -127,18 +128,16 @@ impl Progress for Unwatched {
 }
 
 /// Why a request has no result; the server is named by whoever knows its name.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    Call(CallError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    #[error("it asked for input {0} times")]
     TooManyRounds(usize),
+    #[error("aborted")]
     Cancelled,
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
 }
 
 impl Failure {

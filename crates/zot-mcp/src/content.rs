@@ -1,8 +1,5 @@
 //! What servers return, as the model gets it: texts and images, and notes about everything else.
 
-#[cfg(test)]
-mod tests;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -111,7 +108,9 @@ pub(crate) fn prompt(
         let mut content = Content::new(results);
         // One block by the specification; some servers send several.
         match serde_json::from_str::<Vec<&RawValue>>(message.content.get()) {
-            Ok(blocks) => blocks.into_iter().for_each(|block| content.add_block(block)),
+            Ok(blocks) => blocks
+                .into_iter()
+                .for_each(|block| content.add_block(block)),
             Err(_) => content.add_block(message.content),
         }
         PromptMessage {
@@ -171,7 +170,9 @@ impl<'a> Content<'a> {
                 note.push(']');
                 self.add_text(note);
             }
-            (kind, ..) => self.add_text(format!("[a part of kind {kind:?}, which zot cannot show]")),
+            (kind, ..) => {
+                self.add_text(format!("[a part of kind {kind:?}, which zot cannot show]"))
+            }
         }
     }
 
@@ -221,9 +222,8 @@ impl<'a> Content<'a> {
             return false;
         };
         let texts: Vec<&str> = texts.collect();
-        let is_same = |text: &str| {
-            serde_json::from_str::<Value>(text).is_ok_and(|value| value == expected)
-        };
+        let is_same =
+            |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| value == expected);
         if texts.iter().any(|text| is_same(text)) {
             return true;
         }
@@ -239,9 +239,9 @@ impl<'a> Content<'a> {
                                 .is_ok_and(|value| value == *item),
                         })
                 }
-                Some(result) => texts
-                    .iter()
-                    .any(|text| serde_json::from_str::<Value>(text).is_ok_and(|value| value == *result)),
+                Some(result) => texts.iter().any(|text| {
+                    serde_json::from_str::<Value>(text).is_ok_and(|value| value == *result)
+                }),
                 None => false,
             },
             None => false,

@@ -1,8 +1,5 @@
 //! Results that are too long for a conversation: they go to a file, which `read` can page.
 
-#[cfg(test)]
-mod tests;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,6 +33,10 @@ pub(crate) struct Results {
 impl Results {
     pub(crate) fn new(directory: PathBuf) -> Self {
         Self { directory }
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Returns `blocks`, with too much text replaced by its ends and the name of a file.
@@ -84,7 +85,9 @@ impl Results {
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{now}-{}-{count}.{extension}", std::process::id());
         let path = self.directory.join(name);
-        zot_files::replace_with(&path, 0o600, Durability::Process, |file| file.write_all(bytes))?;
+        zot_files::replace_with(&path, 0o600, Durability::ProcessEnd, |file| {
+            file.write_all(bytes)
+        })?;
         Ok(path)
     }
 

@@ -154,7 +154,9 @@ impl ToolBox {
             let texts = [&definition.name, &definition.description].map(String::len);
             let bytes = texts.iter().sum::<usize>() + definition.parameters.get().len();
             ContextPart {
-                extension: tool.origin().map(|origin| origin.extension),
+                extension: tool
+                    .origin()
+                    .and_then(|origin| origin.extension().map(str::to_owned)),
                 ..part(ContextKind::Tool, definition.name.clone(), None, bytes)
             }
         }));

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use zot_conversation::ToolEffect;
 use zot_extension_contract::accept_schema;
@@ -10,6 +11,7 @@ use zot_extension_contract::accept_schema;
 use super::{ListedTool, cut, cut_with_note};
 use crate::connection::LegacyTask;
 use crate::status::{PromptArgument, PromptInfo, ResourceInfo, ResourceTemplate};
+use crate::transport::http::HeaderParameters;
 
 /// Limit: the tool, prompt or resource is left out.
 const MAX_LISTED_NAME_BYTES: usize = 256;
@@ -78,6 +80,9 @@ impl Item for ListedTool {
             ));
         }
         let schema = accept_schema(schema).map_err(|error| format!("{name}: schema: {error}"))?;
+        let value: Value = parse(&schema.schema)?;
+        let headers =
+            HeaderParameters::of_schema(&value).map_err(|error| format!("{name}: {error}"))?;
         let hints = wire.annotations;
         let is_read_only = hints.as_ref().and_then(|hints| hints.read_only) == Some(true);
         let title = wire.title.or(hints.and_then(|hints| hints.title));
@@ -95,6 +100,7 @@ impl Item for ListedTool {
                 Some("required") => LegacyTask::Required,
                 _ => LegacyTask::No,
             },
+            headers,
         })
     }
 
@@ -198,7 +204,10 @@ impl Item for ResourceInfo {
             title: wire.title,
             description: wire.description,
             mime_type: wire.mime_type,
-            size: wire.size.filter(|size| *size >= 0.0).map(|size| size as u64),
+            size: wire
+                .size
+                .filter(|size| *size >= 0.0)
+                .map(|size| size as u64),
         })
     }
 

@@ -34,7 +34,10 @@ fn a_tool_that_no_model_could_use_is_left_out_with_a_reason() {
     for (json, reason) in [
         (r#"{"name":""}"#, "its name is empty"),
         (r#"{"description":"x"}"#, "missing field `name`"),
-        (r#"{"name":"a","inputSchema":[]}"#, "must be a JSON Schema object"),
+        (
+            r#"{"name":"a","inputSchema":[]}"#,
+            "must be a JSON Schema object",
+        ),
     ] {
         let error = tool(json).unwrap_err();
         assert!(error.contains(reason), "{error}");

@@ -10,9 +10,7 @@ use tokio::time::timeout;
 use super::params::{Client, Params};
 use super::{Capabilities, Connection, Exchange};
 use crate::catalog::cut;
-use crate::json_rpc::{
-    HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, RpcError, UNSUPPORTED_VERSION,
-};
+use crate::json_rpc::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, RpcError, UNSUPPORTED_VERSION};
 use crate::transport::{CallError, CallHints, Transport};
 use crate::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 
@@ -189,7 +187,9 @@ fn after_legacy(error: &BeginError) -> Verdict {
             ..
         } if (400..500).contains(status) => Verdict::TryOther,
         // A handshake that ends in the newest revision means that there is none.
-        BeginError::NoCommonRevision(versions) if versions.iter().any(|version| version == MODERN_VERSION) => {
+        BeginError::NoCommonRevision(versions)
+            if versions.iter().any(|version| version == MODERN_VERSION) =>
+        {
             Verdict::TryOther
         }
         _ => Verdict::Final,
@@ -277,7 +277,11 @@ impl Beginning<'_> {
         let result = self.ask(method, Params::new(), &meta, patience).await?;
         let result: DiscoverResult = serde_json::from_str(result.get())
             .map_err(|source| BeginError::Unreadable { method, source })?;
-        if !result.versions.iter().any(|version| version == MODERN_VERSION) {
+        if !result
+            .versions
+            .iter()
+            .any(|version| version == MODERN_VERSION)
+        {
             return Err(BeginError::NoCommonRevision(result.versions));
         }
         self.exchange.set_era(Era::Modern);

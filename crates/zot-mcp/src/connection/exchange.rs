@@ -65,14 +65,20 @@ pub(crate) struct ChangedLists {
 }
 
 impl ChangedLists {
-    pub(crate) const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-    };
-
     pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
+    }
+}
+
+impl std::ops::BitOr for ChangedLists {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
     }
 }
 
@@ -189,11 +195,12 @@ impl Exchange {
 
     /// Asks for lists to be fetched again.
     pub(crate) fn mark_changed(&self, lists: ChangedLists) {
-        self.tell(|news| {
-            news.changed.tools |= lists.tools;
-            news.changed.prompts |= lists.prompts;
-            news.changed.resources |= lists.resources;
-        });
+        self.tell(|news| news.changed = news.changed | lists);
+    }
+
+    /// Returns the lists that have changed, without waiting.
+    pub(crate) fn take_changed(&self) -> ChangedLists {
+        std::mem::take(&mut lock(&self.news).changed)
     }
 
     fn tell(&self, change: impl FnOnce(&mut News)) {
@@ -246,12 +253,10 @@ impl Exchange {
 
     /// Returns the answer to a question about our roots, which both eras write the same way.
     pub(crate) fn roots(&self) -> String {
-        let roots = self.root.as_ref().map(|uri| {
-            format!(
-                r#"{{"uri":{},"name":"working directory"}}"#,
-                to_json(uri)
-            )
-        });
+        let roots = self
+            .root
+            .as_ref()
+            .map(|uri| format!(r#"{{"uri":{},"name":"working directory"}}"#, to_json(uri)));
         format!(r#"{{"roots":[{}]}}"#, roots.unwrap_or_default())
     }
 

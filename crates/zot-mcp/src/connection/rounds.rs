@@ -67,7 +67,10 @@ impl Connection {
         caller: &Caller<'_>,
     ) -> Result<Box<RawValue>, Failure> {
         let mut time = CallTime::new(caller.patience);
-        match self.rounds(method, params, hints, caller, &mut time).await? {
+        match self
+            .rounds(method, params, hints, caller, &mut time)
+            .await?
+        {
             RoundResult::Complete(result) => Ok(result),
             RoundResult::Task(_) => Err(invalid(format!("{method} cannot become a task"))),
         }
@@ -153,13 +156,14 @@ impl Connection {
     ) -> Result<String, Failure> {
         match (request.method.as_str(), request.params) {
             ("elicitation/create", Some(params)) => {
-                let question =
-                    parse_question(self.exchange.server(), params).map_err(invalid)?;
+                let question = parse_question(self.exchange.server(), params).map_err(invalid)?;
                 let answer = ask_person(question, caller, time).await?;
                 Ok(answer_json(&answer))
             }
             ("roots/list", _) => Ok(self.exchange.roots()),
-            (method, _) => Err(invalid(format!("it asks for {method}, which zot does not do"))),
+            (method, _) => Err(invalid(format!(
+                "it asks for {method}, which zot does not do"
+            ))),
         }
     }
 

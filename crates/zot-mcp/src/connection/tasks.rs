@@ -57,8 +57,12 @@ struct Task<'a> {
 
 impl Task<'_> {
     fn interval(&self) -> Duration {
-        let suggested = self.poll.and_then(|poll| Duration::try_from_secs_f64(poll / 1000.0).ok());
-        suggested.unwrap_or(TASK_POLL).clamp(MIN_TASK_POLL, MAX_TASK_POLL)
+        let suggested = self
+            .poll
+            .and_then(|poll| Duration::try_from_secs_f64(poll / 1000.0).ok());
+        suggested
+            .unwrap_or(TASK_POLL)
+            .clamp(MIN_TASK_POLL, MAX_TASK_POLL)
     }
 }
 
@@ -283,6 +287,5 @@ async fn wait(interval: Duration, caller: &Caller<'_>, time: &CallTime) -> Resul
 }
 
 fn parse<'a, T: Deserialize<'a>>(result: &'a RawValue) -> Result<T, Failure> {
-    serde_json::from_str(result.get())
-        .map_err(|error| invalid(format!("expected a task: {error}")))
+    serde_json::from_str(result.get()).map_err(|error| invalid(format!("expected a task: {error}")))
 }

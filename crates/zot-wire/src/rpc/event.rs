@@ -71,7 +71,7 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
-        /// The extension of the tool; only for clients that subscribed with `details`.
+        /// The extension or MCP server of the tool; only for clients that subscribed with `details`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,
     },
@@ -224,10 +224,15 @@ impl Event {
     }
 }
 
-/// The extension that ran a tool.
+/// Who ran a tool: an extension or an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDetails {
-    pub extension: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
+    /// The MCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool, by the name that the extension or the server uses.
     pub tool: String,
 }
 
