@@ -26,7 +26,7 @@ struct Scene {
 impl Scene {
     /// A model that follows `script`.
     fn new(servers: Value, script: &[&str]) -> Self {
-        let replies = script.iter().map(|directive| Reply::directive(directive));
+        let replies = script.iter().map(|directive| Reply::directive(*directive));
         let scene = Self {
             server: ModelServer::with_script(replies),
             workdir: Workdir::with_files("work"),
