@@ -10,6 +10,7 @@ mod mode;
 mod model;
 mod recording;
 mod resume;
+mod serving;
 mod session;
 mod system_prompt;
 mod tools;
@@ -185,7 +186,7 @@ impl Arguments {
 
     /// Returns whether the command line sets the time to wait for a confirmation.
     pub(crate) fn has_confirm_timeout(&self) -> bool {
-        self.tools.confirm_timeout.is_some()
+        self.tools.permissions.confirm_timeout.is_some()
     }
 
     pub(crate) fn is_json(&self) -> bool {
