@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{
-    AgentEvent, ContentBlock, ErrorReport, ImageBlame, Message, Timestamp, ToolCallId, ToolImages,
-    ToolResult, Transcript, Usage,
+    AgentEvent, Answer, ContentBlock, ErrorReport, ImageBlame, Message, QuestionId, Timestamp,
+    ToolCallId, ToolImages, ToolResult, Transcript, Usage,
 };
 
 use crate::approval::{ApprovalPolicy, Approvals, Decision, NOBODY_LEFT, NotWaiting};
@@ -20,6 +20,7 @@ use crate::driver::{self, Run};
 use crate::ledger::Ledger;
 use crate::left_out::without_refused_images;
 use crate::mirror::mirror_images;
+use crate::questions::{NotAsked, OpenQuestions};
 use crate::settings::{AgentSettings, SharedSettings};
 use crate::steering::{SteerError, Steering};
 use crate::turn::{ContextFill, Ending};
@@ -51,6 +52,7 @@ pub struct Agent {
     began: Instant,
     steering: Steering,
     approvals: Approvals,
+    questions: OpenQuestions,
     /// Where to send the decision that a prompt at its step limit waits for.
     step_question: Mutex<Option<oneshot::Sender<u64>>>,
     /// Notices of models about their requests: each is reported once, even after the model changes.
@@ -89,6 +91,7 @@ impl Agent {
             began: Instant::now(),
             steering: Steering::default(),
             approvals: Approvals::default(),
+            questions: OpenQuestions::default(),
             step_question: Mutex::default(),
             notices: Mutex::default(),
         }
@@ -225,6 +228,21 @@ impl Agent {
         self.approvals.close(reason.into());
     }
 
+    /// Asks questions of tools from now on; without it they are declined, because nobody answers.
+    pub fn accept_questions(&self) {
+        self.questions.open();
+    }
+
+    /// Declines every question of a tool, because no one is left to answer.
+    pub fn decline_questions(&self) {
+        self.questions.close();
+    }
+
+    /// Answers a question of a running tool.
+    pub fn answer(&self, id: &QuestionId, answer: Answer) -> Result<(), NotAsked> {
+        self.questions.answer(id, answer)
+    }
+
     /// Changes how long the next calls wait for permission. Remembered decisions stay.
     pub fn set_approval_timeout(&self, timeout: Duration) {
         self.settings
@@ -301,6 +319,10 @@ impl Agent {
 
     pub(crate) fn steering(&self) -> &Steering {
         &self.steering
+    }
+
+    pub(crate) fn questions(&self) -> &OpenQuestions {
+        &self.questions
     }
 
     pub(crate) fn approvals(&self) -> &Approvals {

@@ -17,6 +17,7 @@ use zot_conversation::{
 use crate::agent::now;
 use crate::approval::{Asked, NOBODY_LEFT, Verdict};
 use crate::driver::{Run, journal_report};
+use crate::questions::CallQuestions;
 use crate::turn::ToolsOutcome;
 use crate::{Agent, AgentSettings, ToolVerdict};
 
@@ -131,11 +132,11 @@ async fn run_call(agent: &Agent, run: &Run<'_>, call: &ToolCall) -> ToolOutput {
         ..call.clone()
     };
     let arguments = match permitted(agent, run, &settings, tool.as_ref(), &call).await {
-        Verdict::Allow { arguments } => arguments.unwrap_or(call.arguments),
+        Verdict::Allow { arguments } => arguments.unwrap_or_else(|| call.arguments.clone()),
         Verdict::Deny { reason } => return ToolOutput::error(reason),
     };
     match arguments.json() {
-        Ok(arguments) => run_tool(run, tool.as_ref(), &call.id, &call.name, arguments).await,
+        Ok(arguments) => run_tool(agent, run, tool.as_ref(), &call, arguments).await,
         Err(malformed) => ToolOutput::error(format!(
             "invalid args: they were replaced by malformed JSON: {malformed}"
         )),
@@ -188,18 +189,25 @@ async fn permitted(
 
 /// Runs a tool to its end, whatever it does: a panic and a refusal to stop become error results.
 async fn run_tool(
+    agent: &Agent,
     run: &Run<'_>,
     tool: &dyn Tool,
-    id: &ToolCallId,
-    name: &str,
+    call: &ToolCall,
     arguments: &RawValue,
 ) -> ToolOutput {
     let stop = run.cancel.child_token();
+    let ToolCall { id, name, .. } = call;
     let progress = ReportedProgress { run, id };
+    let questions = CallQuestions {
+        agent,
+        run,
+        call: id,
+    };
     let invocation = ToolInvocation {
         id,
         arguments,
         progress: &progress,
+        questions: &questions,
         cancel: &stop,
     };
     // `run` itself is called inside the future, so that its panic is caught too.

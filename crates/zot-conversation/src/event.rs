@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    ContentBlock, ErrorReport, Message, ToolCall, ToolCallId, ToolOrigin, ToolResult, Usage,
+    ContentBlock, ErrorReport, Message, Question, QuestionId, ToolCall, ToolCallId, ToolOrigin,
+    ToolResult, Usage,
 };
 
 /// A fact about a running prompt or compaction. Their order is part of the contract:
@@ -60,6 +61,12 @@ pub enum AgentEvent {
         call: ToolCall,
         /// What the call would do, if its tool can predict it.
         preview: Option<String>,
+    },
+    /// A running tool waits for someone's answer, until `ToolFinished` at the latest.
+    QuestionAsked {
+        id: QuestionId,
+        call: ToolCallId,
+        question: Question,
     },
     ToolProgress {
         id: ToolCallId,

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod message;
 mod model;
+mod question;
 mod size;
 mod tool;
 mod transcript;
@@ -22,6 +23,9 @@ pub use message::{
 pub use model::{
     BoxFuture, Model, ModelEvent, ModelRequest, ModelStream, ReasoningEffort, Sampling, StopReason,
     ToolImages, UnknownEffort,
+};
+pub use question::{
+    Answer, JsonObject, NobodyAnswers, NotAnObject, Question, QuestionId, QuestionKind, Questions,
 };
 pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTooLong};
 pub use tool::{

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::joined_text;
-use crate::{BoxFuture, ContentBlock, ToolCallId};
+use crate::{BoxFuture, ContentBlock, Questions, ToolCallId};
 
 /// A tool as it is declared to a model.
 #[derive(Debug, Clone)]
@@ -64,6 +64,7 @@ pub struct ToolInvocation<'a> {
     /// A JSON object.
     pub arguments: &'a RawValue,
     pub progress: &'a dyn Progress,
+    pub questions: &'a dyn Questions,
     pub cancel: &'a CancellationToken,
 }
 

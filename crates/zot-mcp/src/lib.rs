@@ -1,12 +1,30 @@
 //! A client of MCP servers (Model Context Protocol), in both eras of the protocol and over all of its
 //! transports.
 //!
-//! [`entry`] says which servers exist. A [`Pool`](pool) runs each once per process, whatever number of
+//! [`entry`] says which servers exist. A [`Pool`] runs each once per process, whatever number of
 //! agents uses it, and offers what the servers have as tools, prompts and resources. Framing
 //! ([`json_rpc`]), era ([`version`]) and transport ([`transport`]) are a module each, because the
 //! protocol's next revisions change them one at a time.
 
+mod catalog;
 pub mod entry;
+mod error;
 pub mod json_rpc;
+pub mod name;
+mod pool;
+mod server;
+mod set;
+mod status;
+mod tool;
 pub mod transport;
 pub mod version;
+
+pub use error::{McpError, UnknownServer};
+pub use pool::{Pool, PoolSettings};
+pub use server::log_path;
+pub use set::ServerSet;
+pub use status::{
+    PromptArgument, PromptInfo, PromptMessage, ResourceInfo, ResourceTemplate, ServerState,
+    ServerStatus,
+};
+pub use tool::McpTool;

@@ -8,6 +8,7 @@
 mod chunked;
 mod connection;
 mod dial;
+mod exchange;
 mod fetch;
 mod pool;
 mod tls;
@@ -27,7 +28,7 @@ use tokio::time::timeout;
 use crate::body::RequestBody;
 use crate::network::{NetworkSettings, Route};
 use crate::retry::{Patience, RetryHeaders};
-use connection::{BodyPart, Connection, ExchangeError, Framing};
+use connection::{BodyPart, Connection, ExchangeError, Framing, Keep};
 use dial::Dialler;
 use pool::{Pool, PoolKey};
 
@@ -78,6 +79,20 @@ pub(crate) enum Delivery {
     Whole,
 }
 
+/// What a request allows, beside its content.
+#[derive(Debug, Clone, Copy)]
+struct Manner {
+    keep: Keep,
+    repeat: Repeat,
+}
+
+impl Manner {
+    const MODEL_CALL: Self = Self {
+        keep: Keep::Known,
+        repeat: Repeat::Safe,
+    };
+}
+
 struct Shared {
     timeouts: Timeouts,
     pool: Arc<Pool>,
@@ -109,7 +124,8 @@ impl SendError {
     }
 }
 
-pub use fetch::{FetchError, Fetched};
+pub use exchange::{ExchangeFailure, ExchangeRequest, ExchangeResponse, Repeat};
+pub use fetch::{FetchError, FetchRequest, Fetched};
 
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
@@ -119,6 +135,8 @@ pub(crate) struct Response {
     /// The coding of a compressed body, which we never request.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
+    /// All header fields, where they were asked for.
+    all: HeaderMap,
     pub(crate) body: ResponseBody,
 }
 
@@ -193,7 +211,8 @@ impl HttpClient {
         headers: &HeaderMap,
         body: &RequestBody,
     ) -> Result<Response, SendError> {
-        self.send("POST", uri, headers, body).await
+        self.send("POST", uri, headers, body, Manner::MODEL_CALL)
+            .await
     }
 
     async fn send(
@@ -202,15 +221,18 @@ impl HttpClient {
         uri: &Uri,
         headers: &HeaderMap,
         body: &RequestBody,
+        manner: Manner,
     ) -> Result<Response, SendError> {
         let route = self.route(uri)?;
         let head = request_head(method, uri, &route, headers, body.length());
         let key = PoolKey::new(uri);
         loop {
-            let (mut connection, reused) = match self.shared.pool.take(&key) {
-                Some(connection) => (connection, true),
-                None => (self.dial(uri, &route).await?, false),
-            };
+            let (mut connection, reused) =
+                match self.shared.pool.take(&key, manner.repeat.idle_time()) {
+                    Some(connection) => (connection, true),
+                    None => (self.dial(uri, &route).await?, false),
+                };
+            connection.keep(manner.keep);
             let limit = self.shared.timeouts.headers;
             let error = match timeout(limit, connection.exchange(head.clone(), body)).await {
                 Ok(Ok(response_head)) => {
@@ -220,6 +242,7 @@ impl HttpClient {
                         location: response_head.location,
                         compression: response_head.compression,
                         content_type: response_head.content_type,
+                        all: response_head.all,
                         body: ResponseBody {
                             connection: Some(connection),
                             framing: response_head.framing,
@@ -234,7 +257,7 @@ impl HttpClient {
             };
             match error {
                 // The server closed an idle connection just as it was reused.
-                ExchangeError::NoResponse(_) if reused => {}
+                ExchangeError::NoResponse(_) if reused && manner.repeat == Repeat::Safe => {}
                 ExchangeError::NoResponse(_) => {
                     return Err(SendError::Connection(error.to_string()));
                 }

@@ -34,7 +34,10 @@ pub use crate::api_key::ApiKey;
 pub use crate::effort::effort_note;
 pub use crate::endpoint::{Endpoint, exact_base_url};
 pub use crate::gemini::GeminiClient;
-pub use crate::http::{FetchError, Fetched, HttpClient, Timeouts};
+pub use crate::http::{
+    ExchangeFailure, ExchangeRequest, ExchangeResponse, FetchError, FetchRequest, Fetched,
+    HttpClient, Repeat, Timeouts,
+};
 pub use crate::openai::{
     CallIdForm, EffortField, OpenAiClient, OpenAiQuirks, OutputLimitField, ReasoningReplay,
     UsageReport,

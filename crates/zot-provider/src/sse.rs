@@ -38,6 +38,18 @@ pub struct SseDecoder {
     has_data: bool,
     after_carriage_return: bool,
     past_first_line: bool,
+    resumption: Resumption,
+}
+
+/// What a client needs to go on after a broken stream.
+#[derive(Debug, Default)]
+struct Resumption {
+    /// The id of the last complete event.
+    last_id: Option<Vec<u8>>,
+    /// The id of the event that is being read. It counts only when the event is complete: a stream
+    /// resumed after a partial event would skip it.
+    next_id: Option<Vec<u8>>,
+    retry_milliseconds: Option<u64>,
 }
 
 /// The fields of the current event that still lie in the piece being decoded.
@@ -50,6 +62,16 @@ struct Borrowed<'a> {
 impl SseDecoder {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the id of the last event that arrived completely, for the header `Last-Event-ID`.
+    pub fn last_id(&self) -> Option<&[u8]> {
+        self.resumption.last_id.as_deref()
+    }
+
+    /// Returns how long the server asks to wait before the stream is opened again, in milliseconds.
+    pub fn retry_milliseconds(&self) -> Option<u64> {
+        self.resumption.retry_milliseconds
     }
 
     /// Decodes the next piece of the stream and passes every completed event to `sink`.
@@ -155,6 +177,8 @@ impl SseDecoder {
             self.data.extend_from_slice(value);
         } else if let Some(value) = field(line, b"event") {
             borrowed.name = Some(value);
+        } else {
+            self.resumption.read_line(line);
         }
         Ok(())
     }
@@ -176,12 +200,31 @@ impl SseDecoder {
             .take()
             .or_else(|| self.has_data.then_some(self.data.as_slice()));
         let name = borrowed.name.take().unwrap_or(self.name.as_slice());
+        if self.resumption.next_id.is_some() {
+            self.resumption.last_id = self.resumption.next_id.take();
+        }
         if let Some(data) = data {
             sink(SseEvent { name, data });
         }
         self.name.clear();
         self.data.clear();
         self.has_data = false;
+    }
+}
+
+impl Resumption {
+    fn read_line(&mut self, line: &[u8]) {
+        if let Some(id) = field(line, b"id") {
+            // The specification ignores ids with a zero byte.
+            if !id.contains(&0) {
+                self.next_id = Some(id.to_vec());
+            }
+        } else if let Some(retry) = field(line, b"retry") {
+            let digits = std::str::from_utf8(retry).unwrap_or_default();
+            if let Ok(milliseconds) = digits.parse() {
+                self.retry_milliseconds = Some(milliseconds);
+            }
+        }
     }
 }
 

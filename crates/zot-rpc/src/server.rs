@@ -161,6 +161,7 @@ impl Server {
                     return Ok(Exit::Finished);
                 }
                 self.runtime.refuse_confirmations();
+                self.runtime.decline_questions();
             }
             if ending.is_finishing() && self.is_idle() {
                 return Ok(Exit::Finished);

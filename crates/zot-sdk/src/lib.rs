@@ -144,11 +144,13 @@ pub use stream::EventStream;
 pub use workspace::Workspace;
 pub use zot_agent::{
     ApprovalPolicy, ApprovalScope, AtStepLimit, Budget, Decision, Hooks, JournalError,
-    MessageVerdict, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict, TurnVerdict, Verdict,
+    MessageVerdict, NotAsked, NotWaiting, Remember, SteerError, StepLimit, ToolVerdict,
+    TurnVerdict, Verdict,
 };
 pub use zot_conversation::{
-    AgentEvent, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, Progress, ReasoningEffort,
-    Tool, ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
+    AgentEvent, Answer, Arguments, BoxFuture, ErrorCode, ErrorReport, Image, JsonObject,
+    NotAnObject, Progress, Question, QuestionId, QuestionKind, Questions, ReasoningEffort, Tool,
+    ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
 pub use zot_provider::HttpClient;

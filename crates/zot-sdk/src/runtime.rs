@@ -16,12 +16,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_agent::{
-    Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, NoHooks, NotWaiting, SharedSettings,
-    SteerError,
+    Agent, AgentParts, AgentSettings, Budget, Decision, Hooks, NoHooks, NotAsked, NotWaiting,
+    SharedSettings, SteerError,
 };
 use zot_context::{SkillGuard, Templates};
 use zot_conversation::{
-    AgentEvent, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp, Transcript,
+    AgentEvent, Answer, BoxFuture, ContentBlock, ErrorCode, ErrorReport, Image, Timestamp,
+    Transcript,
 };
 use zot_extension_host::ExtensionHost;
 use zot_session::SessionLog;
@@ -215,6 +216,22 @@ impl Runtime {
     /// Refuses every call that needs a confirmation; the model reads `reason`.
     pub fn refuse_confirmations_because(&self, reason: impl Into<String>) {
         self.agent.refuse_confirmations_because(reason);
+    }
+
+    /// Asks questions of tools from now on, with [`AgentEvent::QuestionAsked`]. Until this is called
+    /// they are declined.
+    pub fn accept_questions(&self) {
+        self.agent.accept_questions();
+    }
+
+    /// Declines all questions of tools, waiting and later ones.
+    pub fn decline_questions(&self) {
+        self.agent.decline_questions();
+    }
+
+    /// Answers an [`AgentEvent::QuestionAsked`].
+    pub fn answer_question(&self, id: &str, answer: Answer) -> Result<(), NotAsked> {
+        self.agent.answer(&id.into(), answer)
     }
 
     /// Summarises the transcript into one message.

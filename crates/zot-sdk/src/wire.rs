@@ -1,6 +1,8 @@
 //! The wire form of events and messages, for front ends that write them to a pipe.
 
-use zot_conversation::{self as conversation, AgentEvent, Arguments, Transcript, Usage};
+use zot_conversation::{
+    self as conversation, AgentEvent, Arguments, QuestionKind, Transcript, Usage,
+};
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
 use zot_wire::rpc::ToolDetails;
@@ -90,6 +92,20 @@ pub fn event(event: AgentEvent) -> Option<Event> {
             name: call.name,
             preview,
         },
+        AgentEvent::QuestionAsked { id, call, question } => {
+            let (schema, url) = match question.kind {
+                QuestionKind::Form { schema } => (Some(schema.as_raw().into()), None),
+                QuestionKind::Url { url } => (None, Some(url)),
+            };
+            Event::ToolQuestion {
+                id: id.to_string(),
+                call_id: call.to_string(),
+                origin: question.origin,
+                message: question.message,
+                schema,
+                url,
+            }
+        }
         AgentEvent::SteeringDropped(dropped) => Event::SteerDropped {
             content: content(&dropped),
         },

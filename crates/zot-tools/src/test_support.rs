@@ -89,6 +89,7 @@ impl Workspace {
             id: &ToolCallId::from("call_1"),
             arguments: &arguments,
             progress,
+            questions: &zot_conversation::NobodyAnswers,
             cancel,
         })
         .await

@@ -12,8 +12,8 @@ mod response;
 mod schema;
 
 pub use command::{
-    Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand, RejectedLine, RememberFor,
-    RequestId, SteerCommand, WhenBusy,
+    AnswerAction, AnswerCommand, Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand,
+    RejectedLine, RememberFor, RequestId, SteerCommand, WhenBusy,
 };
 pub use event::{CumulativeUsage, Event, ToolDetails};
 pub use extension::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, InvokedData};

@@ -153,6 +153,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::Compact
         | Command::Steer(_)
         | Command::Confirm(_)
+        | Command::Answer(_)
         // Repeated, these would remove what later commands have recorded.
         | Command::Clear
         | Command::SetMessages { .. }

@@ -17,6 +17,7 @@ mod fallback;
 mod hermes;
 mod hooks;
 mod journal;
+mod questions;
 mod requests;
 mod stalled_reader;
 mod support;

@@ -36,6 +36,7 @@ async fn call(tool: &SkillTool, arguments: serde_json::Value) -> ToolOutput {
         id: &ToolCallId::from("1"),
         arguments: &arguments,
         progress: &NoProgress,
+        questions: &zot_conversation::NobodyAnswers,
         cancel: &tokio_util::sync::CancellationToken::new(),
     })
     .await

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf, Bytes};
-use http::StatusCode;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::chunked::ChunkedDecoder;
@@ -58,8 +58,19 @@ pub(crate) struct ResponseHead {
     /// The coding of a compressed body, which we never request.
     pub(crate) compression: Option<String>,
     pub(crate) content_type: Option<String>,
+    /// All header fields, where they were asked for.
+    pub(super) all: HeaderMap,
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
+}
+
+/// Which header fields of a response are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Those that model clients need, by name.
+    Known,
+    /// All of them as well, for protocols with fields of their own.
+    All,
 }
 
 /// How the end of a body is detected.
@@ -79,6 +90,7 @@ pub(crate) struct Connection {
     clean: bool,
     /// How many interim responses this request has had.
     interim: u32,
+    keep: Keep,
 }
 
 impl Connection {
@@ -90,7 +102,13 @@ impl Connection {
             end: 0,
             clean: true,
             interim: 0,
+            keep: Keep::Known,
         }
+    }
+
+    /// Chooses which header fields of the next responses are kept.
+    pub(super) fn keep(&mut self, keep: Keep) {
+        self.keep = keep;
     }
 
     /// Sends `head` and `body` and reads the head of the response.
@@ -196,7 +214,7 @@ impl Connection {
                     ))),
                 };
             };
-            let head = response_head(&response)?;
+            let head = response_head(&response, self.keep)?;
             self.start += length;
             // An interim response precedes the final one.
             if !head.status.is_informational() {
@@ -307,7 +325,10 @@ fn advance(outgoing: &mut VecDeque<Bytes>, mut written: usize) {
     }
 }
 
-fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, ExchangeError> {
+fn response_head(
+    response: &httparse::Response<'_, '_>,
+    keep: Keep,
+) -> Result<ResponseHead, ExchangeError> {
     let malformed = |reason: &str| ExchangeError::Malformed(reason.to_owned());
     let status = StatusCode::from_u16(response.code.unwrap_or_default())
         .map_err(|_| malformed("no valid status"))?;
@@ -355,15 +376,34 @@ fn response_head(response: &httparse::Response<'_, '_>) -> Result<ResponseHead, 
     };
     // Both framings at once are a sign of request smuggling: do not reuse the connection.
     keep_alive &= !(chunked && length.is_some());
+    let all = match keep {
+        Keep::Known => HeaderMap::new(),
+        Keep::All => all_headers(response),
+    };
     Ok(ResponseHead {
         status,
         retry,
         location,
         compression,
         content_type,
+        all,
         framing,
         keep_alive,
     })
+}
+
+/// Returns every field that is valid; httparse tolerates bytes that are not.
+fn all_headers(response: &httparse::Response<'_, '_>) -> HeaderMap {
+    let fields = response.headers.iter().filter_map(|header| {
+        let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
+        let value = HeaderValue::from_bytes(header.value.trim_ascii()).ok()?;
+        Some((name, value))
+    });
+    let mut all = HeaderMap::new();
+    for (name, value) in fields {
+        all.append(name, value);
+    }
+    all
 }
 
 fn has_token(value: &str, token: &str) -> bool {

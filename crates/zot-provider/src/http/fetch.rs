@@ -4,10 +4,11 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue, Method, Uri};
 use tokio::time::timeout;
 
-use super::{HttpClient, Response};
+use super::connection::Keep;
+use super::{HttpClient, Manner, Repeat, Response};
 use crate::body::RequestBody;
 
 /// The most bytes of a response; the longest known list of models has 2 MiB.
@@ -20,9 +21,21 @@ const MAX_FETCHED_BYTES: usize = 8 * 1024 * 1024;
 /// Limit: fetching a list of models or a token fails.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A whole response.
+/// A small exchange: its response is read whole.
+#[derive(Debug, Clone)]
+pub struct FetchRequest<'a> {
+    pub method: Method,
+    pub url: &'a str,
+    /// Added to `user-agent` and `accept: application/json`, and instead of them.
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+/// A whole response. Redirects are not followed; `headers` say where they point to.
+#[derive(Debug)]
 pub struct Fetched {
     pub status: u16,
+    pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
@@ -55,6 +68,20 @@ impl HttpClient {
         self.fetch("POST", &uri, &headers, &body).await
     }
 
+    /// Sends any request and reads the whole response. Redirects are not followed.
+    pub async fn fetch_whole(&self, request: FetchRequest<'_>) -> Result<Fetched, FetchError> {
+        let uri: Uri = request
+            .url
+            .parse()
+            .map_err(|error| FetchError::Address(format!("{error}")))?;
+        let mut headers = plain_headers();
+        headers.extend(request.headers);
+        let mut body = RequestBody::default();
+        body.push(request.body);
+        self.fetch(request.method.as_str(), &uri, &headers, &body)
+            .await
+    }
+
     /// Fetches a whole document.
     pub(crate) async fn get(&self, uri: &Uri, headers: &HeaderMap) -> Result<Fetched, FetchError> {
         self.fetch("GET", uri, headers, &RequestBody::default())
@@ -69,7 +96,11 @@ impl HttpClient {
         body: &RequestBody,
     ) -> Result<Fetched, FetchError> {
         let exchange = async {
-            let response = self.send(method, uri, headers, body).await;
+            let manner = Manner {
+                keep: Keep::All,
+                repeat: Repeat::Safe,
+            };
+            let response = self.send(method, uri, headers, body, manner).await;
             read_whole(response.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
         };
         match timeout(FETCH_TIMEOUT, exchange).await {
@@ -91,7 +122,7 @@ async fn read_whole(response: Response) -> Result<Fetched, FetchError> {
     if response.compression.is_some() {
         return Err(FetchError::Unreadable);
     }
-    let status = response.status.as_u16();
+    let (status, headers) = (response.status.as_u16(), response.all);
     let (mut body, mut bytes) = (response.body, Vec::new());
     loop {
         let piece =
@@ -100,6 +131,7 @@ async fn read_whole(response: Response) -> Result<Fetched, FetchError> {
             None => {
                 return Ok(Fetched {
                     status,
+                    headers,
                     body: bytes,
                 });
             }

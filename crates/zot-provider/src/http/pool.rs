@@ -12,7 +12,7 @@ use super::connection::Connection;
 /// Idle connections are closed before the servers in front of most providers close them.
 ///
 /// Limit: the connection is closed.
-const MAX_CONNECTION_IDLE_TIME: Duration = Duration::from_secs(60);
+pub(super) const MAX_CONNECTION_IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// A service with many clients makes as many concurrent calls: if fewer connections were kept, most
 /// calls would have to connect again, which takes longer than everything else they do.
@@ -50,8 +50,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Returns the most recently used connection that is still open.
-    pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
+    /// Returns the most recently used connection that is still open, if it was used within `idle_time`.
+    pub(super) fn take(&self, key: &PoolKey, idle_time: Duration) -> Option<Connection> {
         let mut idle = self.lock();
         let connections = idle.get_mut(key)?;
         let now = Instant::now();
@@ -59,7 +59,8 @@ impl Pool {
             .pop_front_if(|idle| now.duration_since(idle.since) >= MAX_CONNECTION_IDLE_TIME)
             .is_some()
         {}
-        while let Some(mut idle) = connections.pop_back() {
+        let recent = |idle: &mut Idle| now.duration_since(idle.since) < idle_time;
+        while let Some(mut idle) = connections.pop_back_if(recent) {
             if !idle.connection.is_stale() {
                 return Some(idle.connection);
             }

@@ -107,3 +107,18 @@ proptest! {
         prop_assert_eq!(decode(&pieces), decode(&[bytes]));
     }
 }
+
+#[test]
+fn ids_count_when_their_event_is_complete() {
+    let stream = b"id: 1\nretry: 250\ndata:\n\nid: 2\n\nid: a\0b\n\nretry: soon\nid: 3\ndata: cut";
+    for size in 1..stream.len() {
+        let mut decoder = SseDecoder::new();
+        for piece in stream.chunks(size) {
+            decoder.feed(piece, |_| {}).unwrap();
+        }
+        assert_eq!(decoder.last_id(), Some(&b"2"[..]), "pieces of {size}");
+        assert_eq!(decoder.retry_milliseconds(), Some(250));
+        decoder.feed(b"\n\n", |_| {}).unwrap();
+        assert_eq!(decoder.last_id(), Some(&b"3"[..]));
+    }
+}

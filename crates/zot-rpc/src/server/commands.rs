@@ -14,12 +14,13 @@ use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
 /// Additions to the original protocol that this server supports.
-const CAPABILITIES: [&str; 20] = [
+const CAPABILITIES: [&str; 21] = [
     "full_messages",
     "set_messages",
     "steer",
     "when_busy",
     "confirm",
+    "questions",
     "budgets",
     "error_codes",
     "set_reasoning",
@@ -52,6 +53,7 @@ impl Server {
                 let result = self.confirm(confirm);
                 self.respond_empty(id, kind, result)
             }
+            Command::Answer(answer) => self.respond_empty(id, kind, self.answer(answer)),
             Command::GetState => self.succeed(id, kind, self.runtime.state()),
             Command::GetMessages { full } => self.get_messages(id, kind, full),
             Command::GetModels => self.get_models(id, kind),
@@ -128,6 +130,9 @@ impl Server {
     ) -> io::Result<()> {
         if capabilities.iter().any(|name| name == "confirm") {
             self.confirming.set_announced(&self.runtime);
+        }
+        if capabilities.iter().any(|name| name == "questions") {
+            self.runtime.accept_questions();
         }
         let data = HelloData {
             protocol_version: PROTOCOL_VERSION,
@@ -223,13 +228,21 @@ impl Server {
         details: bool,
     ) -> Result<SubscribedData, Refusal> {
         self.filter.set_details(false);
-        let names_confirmations = events.iter().flatten().any(|name| name == "tool_confirm");
+        let names = |wanted: &str| events.iter().flatten().any(|name| name == wanted);
+        let (names_confirmations, names_questions) =
+            (names("tool_confirm"), names("tool_question"));
         self.filter
             .subscribe(events.as_deref())
             .map_err(Refusal::argument)?;
         self.filter.set_details(details);
         if names_confirmations {
             self.confirming.set_announced(&self.runtime);
+        }
+        match (names_questions, &events) {
+            (true, _) => self.runtime.accept_questions(),
+            // It would never see the question.
+            (false, Some(_)) => self.runtime.decline_questions(),
+            (false, None) => {}
         }
         Ok(SubscribedData {
             events: self.filter.names(),

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zot_sdk::{Arguments, Budget, Decision, Image, Remember, SteerError, Verdict};
+use zot_sdk::{
+    Answer, Arguments, Budget, Decision, Image, JsonObject, Remember, SteerError, Verdict,
+};
 use zot_wire::rpc::{
-    ConfirmCommand, ImageInput, PromptCommand, RememberFor, RequestId, SteerCommand, SteeredData,
-    WhenBusy,
+    AnswerAction, AnswerCommand, ConfirmCommand, ImageInput, PromptCommand, RememberFor, RequestId,
+    SteerCommand, SteeredData, WhenBusy,
 };
 
 use super::Server;
@@ -94,6 +96,23 @@ impl Server {
         };
         self.runtime
             .confirm(&confirm.call_id, Decision { verdict, remember })
+            .map_err(|error| Refusal::new("not_waiting", error))
+    }
+
+    pub(super) fn answer(&self, answer: AnswerCommand) -> Result<(), Refusal> {
+        let content = answer
+            .content
+            .map(|content| JsonObject::parse(content.get()));
+        let content = content.transpose();
+        let content = content.map_err(|error| Refusal::argument(format!("content: {error}")))?;
+        let id = &answer.question_id;
+        let answer = match answer.action {
+            AnswerAction::Accept => Answer::Accept { content },
+            AnswerAction::Decline => Answer::Decline,
+            AnswerAction::Cancel => Answer::Cancel,
+        };
+        self.runtime
+            .answer_question(id, answer)
             .map_err(|error| Refusal::new("not_waiting", error))
     }
 

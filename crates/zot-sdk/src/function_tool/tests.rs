@@ -36,6 +36,7 @@ async fn run(
             id: &ToolCallId::from("c1"),
             arguments: &arguments,
             progress: &reports,
+            questions: &zot_conversation::NobodyAnswers,
             cancel,
         })
         .await;

@@ -76,8 +76,11 @@ impl App {
             | AgentEvent::ConfirmationRequested { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::ToolFinished { .. } => return self.handle_tool_event(event),
-            AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
-            }
+            // The chat does not accept questions yet, so that none is asked.
+            AgentEvent::QuestionAsked { .. }
+            | AgentEvent::TurnStarted { .. }
+            | AgentEvent::ToolUseEnded { .. }
+            | AgentEvent::Done => {}
         }
         Vec::new()
     }

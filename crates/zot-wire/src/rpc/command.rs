@@ -22,7 +22,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         token: Option<String>,
         /// What the client supports beyond the original protocol. `confirm`: it responds to
-        /// `tool_confirm`. Others are ignored.
+        /// `tool_confirm`. `questions`: it responds to `tool_question`. Others are ignored.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         capabilities: Vec<String>,
     },
@@ -75,6 +75,8 @@ pub enum Command {
     Steer(SteerCommand),
     /// Responds to a `tool_confirm` event.
     Confirm(ConfirmCommand),
+    /// Responds to a `tool_question` event.
+    Answer(AnswerCommand),
     /// Sends only events of these types from now on; without `events`, all of them.
     Subscribe {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,6 +195,29 @@ pub enum RememberFor {
     Tool,
     /// Every later call.
     Session,
+}
+
+/// The response to a `tool_question` event.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AnswerCommand {
+    /// The id of the question, as in the event. May be omitted if the `id` of the command is the same.
+    pub question_id: String,
+    pub action: AnswerAction,
+    /// The fields of the form, with `accept`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<RawJson>,
+}
+
+/// What a person does with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerAction {
+    Accept,
+    /// The person does not want to answer.
+    Decline,
+    /// The person dismissed the question.
+    #[default]
+    Cancel,
 }
 
 /// An image that comes with a prompt.
@@ -356,6 +381,7 @@ impl Command {
             Self::GetTools => "get_tools",
             Self::Steer(_) => "steer",
             Self::Confirm(_) => "confirm",
+            Self::Answer(_) => "answer",
             Self::Subscribe { .. } => "subscribe",
             Self::GetCommands => "get_commands",
             Self::InvokeCommand { .. } => "invoke_command",
@@ -403,6 +429,7 @@ impl Command {
             "get_tools" => Self::GetTools,
             "steer" => Self::Steer(SteerCommand::from_fields(fields)?),
             "confirm" => Self::Confirm(ConfirmCommand::from_fields(fields)?),
+            "answer" => Self::Answer(AnswerCommand::from_fields(fields)?),
             "subscribe" => Self::Subscribe {
                 events: field(fields, "events")?,
                 details: field(fields, "details")?,
@@ -471,6 +498,19 @@ impl ConfirmCommand {
             reason: field(fields, "reason")?,
             remember: field(fields, "remember")?,
             args: field(fields, "args")?,
+        })
+    }
+}
+
+impl AnswerCommand {
+    fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        Ok(Self {
+            question_id: match fields.raw("question_id") {
+                Some(_) => field(fields, "question_id")?,
+                None => field(fields, "id")?,
+            },
+            action: required(fields, "action")?,
+            content: field(fields, "content")?,
         })
     }
 }

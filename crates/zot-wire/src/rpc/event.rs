@@ -88,6 +88,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     },
+    /// A running tool asks a person; only for clients that have announced that they answer. Answered by
+    /// an `answer` command, and void after the call's `tool_result`.
+    ToolQuestion {
+        /// Names the question.
+        id: String,
+        /// The call that asks.
+        call_id: String,
+        /// Who asks, for example the name of an MCP server.
+        origin: String,
+        message: String,
+        /// The form to fill in: a JSON Schema object whose properties are text, numbers, booleans and
+        /// choices.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<RawJson>,
+        /// The address to open instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+    },
     /// A steering message that could not be delivered before the prompt ended.
     SteerDropped { content: Vec<ContentBlock> },
     /// A model failed, and another takes over until the prompt ends.
@@ -141,7 +159,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` accepts it.
-    pub const TYPES: [&'static str; 25] = [
+    pub const TYPES: [&'static str; 26] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -158,6 +176,7 @@ impl Event {
         "tool_progress",
         "tool_result",
         "tool_confirm",
+        "tool_question",
         "steer_dropped",
         "fallback",
         "error",
@@ -191,6 +210,7 @@ impl Event {
             Self::ToolProgress { .. } => "tool_progress",
             Self::ToolResult { .. } => "tool_result",
             Self::ToolConfirm { .. } => "tool_confirm",
+            Self::ToolQuestion { .. } => "tool_question",
             Self::SteerDropped { .. } => "steer_dropped",
             Self::Fallback { .. } => "fallback",
             Self::Error { .. } => "error",

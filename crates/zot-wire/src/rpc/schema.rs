@@ -79,6 +79,7 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
         success::<SteeredData>(generator, "prompt"),
     );
     add("confirm", success::<()>(generator, "confirm"));
+    add("answer", success::<()>(generator, "answer"));
     add(
         "subscribe",
         success::<SubscribedData>(generator, "subscribe"),

@@ -87,6 +87,7 @@ async fn call(tool: Arc<dyn Tool>, times: usize) -> anyhow::Result<Vec<Duration>
                 id: &id,
                 arguments,
                 progress: &IgnoredProgress,
+                questions: &zot_conversation::NobodyAnswers,
                 cancel: &cancel,
             })
             .await;

@@ -45,6 +45,9 @@ pub(crate) fn event(event: &AgentEvent) -> String {
         AgentEvent::ConfirmationRequested { call, preview } => {
             format!("tool_confirm {} {preview:?}", call.id)
         }
+        AgentEvent::QuestionAsked { id, call, question } => {
+            format!("question {id} {call} {:?}", question.message)
+        }
         AgentEvent::SteeringDropped(content) => format!("steer_dropped {}", content.len()),
         AgentEvent::StepLimitReached { limit } => format!("step_limit {limit}"),
         AgentEvent::CompactionStarted => "compact_start".to_owned(),
