@@ -36,6 +36,7 @@ use mode::{DoctorArguments, ModeArguments, RunCommand, StreamArguments};
 use model::ModelArguments;
 use recording::RecordingArguments;
 use resume::Positions;
+pub(crate) use serving::ServingArguments;
 use session::SessionArguments;
 use system_prompt::SystemPromptArguments;
 use tools::ToolArguments;

@@ -14,6 +14,7 @@ mod ext_command;
 mod failure;
 mod list_models;
 mod login_command;
+mod mcp_command;
 mod one_shot;
 mod output;
 mod pipe;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some("config") => return command::run(config_command::run),
         Some("login") => return command::run(login_command::login),
         Some("logout") => return command::run(login_command::logout),
+        Some("mcp") => return command::run(mcp_command::run),
         Some("auth") => return command::run(auth_command::run),
         Some("completions") => return command::run(completions::completions),
         Some("man") => return command::run(completions::manual),

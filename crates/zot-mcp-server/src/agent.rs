@@ -4,6 +4,7 @@ pub(crate) mod approval;
 mod arguments;
 mod outcome;
 mod progress;
+mod question;
 mod settings;
 mod spending;
 
@@ -13,10 +14,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
-use zot_sdk::{AgentEvent, Decision, EventStream, ExtensionNotice, Runtime};
+use zot_sdk::{AgentEvent, EventStream, ExtensionNotice, Runtime};
 
 use crate::call::Caller;
-use crate::elicitation::Answer;
+use crate::elicitation::{Answer, Question};
 use crate::result::CallResult;
 
 use outcome::Outcome;
@@ -80,6 +81,7 @@ pub(crate) async fn run(
     for warning in runtime.warnings() {
         warn(warning);
     }
+    runtime.accept_questions();
     let events = match runtime.prompt_within(&task.prompt, Vec::new(), task.budget) {
         Ok(events) => events,
         // A new runtime has nothing else to do.
@@ -107,14 +109,23 @@ struct Run {
     outcome: Outcome,
     steps: Steps,
     /// Answers that are awaited.
-    asking: JoinSet<(String, Answer)>,
-    asked: HashMap<String, AbortHandle>,
+    asking: JoinSet<(About, Answer)>,
+    /// What each call waits for.
+    asked: HashMap<String, Vec<AbortHandle>>,
     spending: Arc<Spending>,
+}
+
+/// What an answer is about.
+enum About {
+    /// Whether a call may run.
+    Call(String),
+    /// A question of a tool.
+    Question(String),
 }
 
 enum Wakeup {
     Event(Option<AgentEvent>),
-    Answer(String, Answer),
+    Answer(About, Answer),
     Notice(ExtensionNotice),
     Stop,
 }
@@ -136,7 +147,7 @@ impl Run {
                 biased;
                 () = self.caller.cancel().cancelled(), if !is_stopping => Wakeup::Stop,
                 Some(answered) = self.asking.join_next() => match answered {
-                    Ok((id, answer)) => Wakeup::Answer(id, answer),
+                    Ok((about, answer)) => Wakeup::Answer(about, answer),
                     // Taken back.
                     Err(_) => continue,
                 },
@@ -148,7 +159,7 @@ impl Run {
                     is_stopping = true;
                     self.runtime.cancel();
                 }
-                Wakeup::Answer(id, answer) => self.decide(&id, &answer),
+                Wakeup::Answer(about, answer) => self.decide(&about, &answer),
                 Wakeup::Notice(notice) => {
                     if let ExtensionNotice::Problem(problem) = notice {
                         warn(&problem);
@@ -171,19 +182,23 @@ impl Run {
         match event {
             AgentEvent::UsageReported { turn, .. } => self.spending.add(turn),
             AgentEvent::ConfirmationRequested { call, preview } => {
-                let question =
-                    approval::question(call, preview.as_deref(), task.config.tools.approval.timeout);
-                let answer = self.caller.ask(question);
-                let id = call.id.as_str().to_owned();
-                let named = id.clone();
-                let handle = self
-                    .asking
-                    .spawn(async move { (named, answer.await.unwrap_or(Answer::Cancel)) });
-                self.asked.insert(id, handle);
+                let patience = task.config.tools.approval.timeout;
+                let question = approval::question(call, preview.as_deref(), patience);
+                let about = About::Call(call.id.as_str().to_owned());
+                self.ask(call.id.as_str(), about, question);
+            }
+            AgentEvent::QuestionAsked { id, call, question } => {
+                let about = About::Question(id.as_str().to_owned());
+                self.ask(call.as_str(), about, question::of_tool(question));
             }
             AgentEvent::ToolFinished { result, .. } => {
-                // The agent did not wait for the answer: the time was up.
-                if let Some(handle) = self.asked.remove(result.call_id.as_str()) {
+                // What was not answered in time is no longer asked.
+                for handle in self
+                    .asked
+                    .remove(result.call_id.as_str())
+                    .into_iter()
+                    .flatten()
+                {
                     handle.abort();
                 }
             }
@@ -195,11 +210,28 @@ impl Run {
         }
     }
 
-    fn decide(&mut self, id: &str, answer: &Answer) {
-        self.asked.remove(id);
-        let decision: Decision = approval::decision(answer);
-        // The call may have been refused in the meantime.
-        let _ = self.runtime.confirm(id, decision);
+    /// Asks the client's user on behalf of a call.
+    fn ask(&mut self, call: &str, about: About, question: Question) {
+        let answer = self.caller.ask(question);
+        let handle = self
+            .asking
+            .spawn(async move { (about, answer.await.unwrap_or(Answer::Cancel)) });
+        let asked = self.asked.entry(call.to_owned());
+        asked.or_default().push(handle);
+    }
+
+    fn decide(&mut self, about: &About, answer: &Answer) {
+        // The call may have ended in the meantime.
+        let _ = match about {
+            About::Call(id) => {
+                let decision = approval::decision(answer);
+                self.runtime.confirm(id, decision).is_ok()
+            }
+            About::Question(id) => {
+                let answer = question::answer(answer);
+                self.runtime.answer_question(id, answer).is_ok()
+            }
+        };
     }
 }
 

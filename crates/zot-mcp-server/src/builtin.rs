@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolEffect, ToolInvocation};
+use zot_conversation::{
+    BoxFuture, NobodyAnswers, Progress, Tool, ToolCallId, ToolEffect, ToolInvocation,
+};
 use zot_sdk::{ApprovalPolicy, ApprovalScope, Decision, Verdict};
 use zot_tools::{Jail, JailError, ToolsConfig, builtin_tools};
 
@@ -117,6 +119,8 @@ pub(crate) async fn run(
             id: &id,
             arguments: &arguments,
             progress: &progress,
+            // Built-in tools ask nothing.
+            questions: &NobodyAnswers,
             cancel: caller.cancel(),
         })
         .await;

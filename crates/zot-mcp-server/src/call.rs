@@ -170,6 +170,8 @@ impl Call {
             };
             match step {
                 Step::Done(result) => {
+                    // Open questions are taken back before the response.
+                    asking.shutdown().await;
                     while let Ok(step) = self.progress.try_recv() {
                         self.report(exchange, &step).await;
                     }
@@ -185,7 +187,7 @@ impl Call {
                     self.report(exchange, &step).await;
                 }
                 Step::Answered => {}
-                Step::Question(asked) if !exchange.abilities.elicits => {
+                Step::Question(asked) if !asked.question.suits(exchange.abilities) => {
                     let _ = asked.reply.send(Answer::Unavailable);
                 }
                 Step::Question(asked) => match exchange.era {
@@ -245,14 +247,12 @@ impl Call {
 
     /// Returns what the client has to ask its user.
     pub(crate) fn input_requests(&self) -> Map<String, Value> {
-        let request = |asked: &Asked| {
-            let params = asked.question.params();
-            json!({"method": "elicitation/create", "params": params})
+        let request = |(key, asked): (&String, &Asked)| {
+            let params = asked.question.params(Era::Modern, key);
+            let request = json!({"method": "elicitation/create", "params": params});
+            (key.clone(), request)
         };
-        let waiting = self.waiting.iter();
-        waiting
-            .map(|(key, asked)| (key.clone(), request(asked)))
-            .collect()
+        self.waiting.iter().map(request).collect()
     }
 
     /// Passes the answers on; those that make no sense are still awaited.
@@ -267,16 +267,14 @@ impl Call {
         }
     }
 
-    /// Returns whether the client has to ask its user before the call can go on.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    /// Refuses what waits: the client can no longer ask.
-    pub(crate) fn refuse_waiting(&mut self) {
-        for (_, asked) in std::mem::take(&mut self.waiting) {
+    /// Returns whether the client has to ask its user before the call can go on. Questions that it can
+    /// no longer put to anyone are refused.
+    pub(crate) fn is_waiting(&mut self, abilities: ClientAbilities) -> bool {
+        let unsuitable = |_: &String, asked: &mut Asked| !asked.question.suits(abilities);
+        for (_, asked) in self.waiting.extract_if(.., unsuitable) {
             let _ = asked.reply.send(Answer::Unavailable);
         }
+        !self.waiting.is_empty()
     }
 
     /// Returns how long the client's user may take.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use zot_mcp::json_rpc::{RequestId, RpcError};
+use zot_mcp::version::Era;
 
 use crate::elicitation::{Answer, Question};
 use crate::frame::{Frame, notification_frame, request_frame};
@@ -131,7 +132,8 @@ impl Connection {
             outbox,
             number,
         };
-        let request = request_frame(number, "elicitation/create", question.params());
+        let params = question.params(Era::Legacy, &number.to_string());
+        let request = request_frame(number, "elicitation/create", params);
         if outbox.send(request).await.is_err() {
             return Answer::Unavailable;
         }

@@ -38,8 +38,8 @@ use access::Access;
 use headers::{accepts_events, check_modern, is_json, version_header};
 use sessions::{Session, Sessions};
 use stream::{common_headers, events, failure, frame, status};
-pub use token::{Token, TokenError};
 pub(crate) use token::random_hex;
+pub use token::{Token, TokenError};
 
 /// The path of the endpoint.
 pub(crate) const ENDPOINT: &str = "/mcp";

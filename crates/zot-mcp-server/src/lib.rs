@@ -22,3 +22,5 @@ mod suspended;
 pub use http::{AddressError, HttpServer, Token, TokenError};
 pub use service::{OptionsError, ServeOptions, Service};
 pub use stdio::{Exit, serve_stdio};
+/// Ends an [`HttpServer`] when cancelled.
+pub use tokio_util::sync::CancellationToken as Shutdown;

@@ -19,16 +19,20 @@ pub(crate) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) struct ClientAbilities {
     /// It can show a form to its user.
     pub(crate) elicits: bool,
+    /// It can send its user to an address.
+    pub(crate) opens_urls: bool,
 }
 
 impl ClientAbilities {
     /// Reads the capabilities of a client, of either era.
     pub(crate) fn read(capabilities: &Value) -> Self {
-        let elicits = match capabilities.get("elicitation") {
-            Some(Value::Object(modes)) => modes.is_empty() || modes.contains_key("form"),
-            _ => false,
-        };
-        Self { elicits }
+        match capabilities.get("elicitation") {
+            Some(Value::Object(modes)) => Self {
+                elicits: modes.contains_key("form") || !modes.contains_key("url"),
+                opens_urls: modes.contains_key("url"),
+            },
+            _ => Self::default(),
+        }
     }
 }
 

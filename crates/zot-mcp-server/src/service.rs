@@ -154,14 +154,10 @@ impl Service {
         exchange: &Exchange,
         jobs: &Jobs,
     ) -> Option<Result<Value, RpcError>> {
-        let outcome = if !call.is_waiting() {
-            call.drive(exchange).await
-        } else if exchange.abilities.elicits {
-            // An answer is missing or makes no sense: the client is asked again.
-            Outcome::InputRequired(call)
-        } else {
-            call.refuse_waiting();
-            call.drive(exchange).await
+        // An answer that is missing or makes no sense is asked for again.
+        let outcome = match call.is_waiting(exchange.abilities) {
+            true => Outcome::InputRequired(call),
+            false => call.drive(exchange).await,
         };
         let result = match outcome {
             Outcome::Cancelled => return None,

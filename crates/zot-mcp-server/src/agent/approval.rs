@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use zot_sdk::{Decision, Remember, ToolCall};
 
-use crate::elicitation::{Answer, Question};
+use crate::elicitation::{Answer, Kind, Question};
 
 /// How much of a preview the client's user gets to see.
 ///
@@ -33,7 +33,7 @@ pub(crate) fn question(call: &ToolCall, preview: Option<&str>, patience: Duratio
     );
     Question {
         message: message(&call.name, &what),
-        schema: json!({
+        kind: Kind::Form(json!({
             "type": "object",
             "properties": {
                 FIELD: {
@@ -44,7 +44,7 @@ pub(crate) fn question(call: &ToolCall, preview: Option<&str>, patience: Duratio
                     "default": THIS_CALL,
                 },
             },
-        }),
+        })),
         patience,
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn question(call: &ToolCall, preview: Option<&str>, patience: Duratio
 pub(crate) fn single_question(tool: &str, what: &str, patience: Duration) -> Question {
     Question {
         message: message(tool, what),
-        schema: json!({"type": "object", "properties": {}}),
+        kind: Kind::Form(json!({"type": "object", "properties": {}})),
         patience,
     }
 }

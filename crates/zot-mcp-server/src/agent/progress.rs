@@ -62,8 +62,7 @@ impl Steps {
 
 /// Returns what a call is about: the command, the path, or the first text among its arguments.
 fn subject(call: &ToolCall) -> String {
-    let arguments: Value =
-        serde_json::from_str(call.arguments.json_or_empty()).unwrap_or_default();
+    let arguments: Value = serde_json::from_str(call.arguments.json_or_empty()).unwrap_or_default();
     let named = ["command", "path"]
         .iter()
         .find_map(|name| arguments.get(name)?.as_str());

@@ -6,7 +6,9 @@ mod tests;
 use std::net::IpAddr;
 
 use zot_http_server::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use zot_http_server::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use zot_http_server::http::{
+    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
+};
 use zot_http_server::{Body, Bytes};
 
 use super::stream::failure;

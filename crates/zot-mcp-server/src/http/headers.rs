@@ -79,8 +79,9 @@ fn expect(
     };
     // Only names may have characters that headers cannot.
     let found = match name == NAME {
-        true => decoded(found)
-            .ok_or_else(|| mismatch(format!("{shown}: expected base64 between =?base64? and ?=")))?,
+        true => decoded(found).ok_or_else(|| {
+            mismatch(format!("{shown}: expected base64 between =?base64? and ?="))
+        })?,
         false => found.to_owned(),
     };
     match found == expected {

@@ -147,7 +147,10 @@ impl Missing {
             ),
         };
         match id {
-            Some(id) => frame(code, &error_frame(Some(id), &error(INVALID_REQUEST, message))),
+            Some(id) => frame(
+                code,
+                &error_frame(Some(id), &error(INVALID_REQUEST, message)),
+            ),
             None => failure(code, message),
         }
     }

@@ -57,7 +57,10 @@ pub(super) fn frame(code: StatusCode, frame: &Frame) -> Response<Body> {
 }
 
 /// Returns the messages of a request as they come; hanging up drops the guard.
-pub(super) fn events(mut frames: mpsc::Receiver<Frame>, guard: Option<DropGuard>) -> Response<Body> {
+pub(super) fn events(
+    mut frames: mpsc::Receiver<Frame>,
+    guard: Option<DropGuard>,
+) -> Response<Body> {
     let body = Body::produced(None, async move |output| {
         let _guard = guard;
         loop {

@@ -58,8 +58,7 @@ impl Token {
                 Err(TokenError::Readable(path.to_owned()))
             }
             Ok(_) => {
-                let text =
-                    zot_files::read_limited(path, MAX_TOKEN_FILE_BYTES).map_err(failed)?;
+                let text = zot_files::read_limited(path, MAX_TOKEN_FILE_BYTES).map_err(failed)?;
                 let text = text.unwrap_or_default();
                 let token = text.trim();
                 let is_whole = token.len() == TOKEN_BYTES * 2
