@@ -74,7 +74,7 @@ pub enum AgentEvent {
     },
     ToolFinished {
         result: ToolResult,
-        /// The extension that ran the call, if any.
+        /// The extension or MCP server that ran the call, if any.
         origin: Option<ToolOrigin>,
     },
     /// A model failed, and another continues the turn.

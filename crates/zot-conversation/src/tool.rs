@@ -51,11 +51,36 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// The extension that provides a tool, for front ends to show.
+/// Who provides a tool, for front ends to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolOrigin {
-    pub extension: String,
-    pub tool: String,
+pub enum ToolOrigin {
+    Extension {
+        extension: String,
+        tool: String,
+    },
+    /// An MCP server; `tool` is the server's own name for it.
+    Server {
+        server: String,
+        tool: String,
+    },
+}
+
+impl ToolOrigin {
+    /// Returns the extension, if one provides the tool.
+    pub fn extension(&self) -> Option<&str> {
+        match self {
+            Self::Extension { extension, .. } => Some(extension),
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// Returns the MCP server, if one provides the tool.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Server { server, .. } => Some(server),
+            Self::Extension { .. } => None,
+        }
+    }
 }
 
 /// One call of a tool.
@@ -111,6 +136,8 @@ pub struct ToolSet {
     tools: Vec<Arc<dyn Tool>>,
     definitions: Vec<Arc<ToolDefinition>>,
     by_name: HashMap<String, usize>,
+    /// Not declared, but run if the model calls them.
+    undeclared: HashMap<String, Arc<dyn Tool>>,
 }
 
 impl ToolSet {
@@ -129,16 +156,36 @@ impl ToolSet {
         set
     }
 
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.by_name
-            .get(name)
-            .and_then(|&index| self.tools.get(index))
+    /// Adds tools that the model is not told about, for example because there are too many. A call by the
+    /// right name runs them. Declared tools of the same name come first.
+    #[must_use]
+    pub fn with_undeclared(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let named = tools.into_iter();
+        self.undeclared
+            .extend(named.map(|tool| (tool.definition().name.clone(), tool)));
+        self
     }
 
+    /// Returns the tool called `name`, whether or not it is declared.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let declared = self
+            .by_name
+            .get(name)
+            .and_then(|&index| self.tools.get(index));
+        declared.or_else(|| self.undeclared.get(name))
+    }
+
+    /// Returns whether the model is told about the tool called `name`.
+    pub fn is_declared(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// Returns the declarations.
     pub fn definitions(&self) -> &[Arc<ToolDefinition>] {
         &self.definitions
     }
 
+    /// Returns the declared tools.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.iter()
     }

@@ -17,7 +17,7 @@ impl Tool for ExtensionTool {
     }
 
     fn origin(&self) -> Option<ToolOrigin> {
-        Some(ToolOrigin {
+        Some(ToolOrigin::Extension {
             extension: self.extension.name().to_owned(),
             tool: self.definition.name.clone(),
         })

@@ -218,7 +218,7 @@ impl ServerEntry {
     pub fn exposure_of(&self, tool: &str) -> Option<Exposure> {
         let mut patterns = self.tool_exposure.iter();
         let named = patterns.find(|(pattern, _)| matches_pattern(pattern, tool));
-        named.map(|(_, exposure)| *exposure).or(self.exposure)
+        named.map_or(self.exposure, |(_, exposure)| *exposure)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOutput};
+use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOrigin, ToolOutput};
 
 use crate::entry::Exposure;
 use crate::server::Server;
@@ -42,6 +42,13 @@ impl McpTool {
 impl Tool for McpTool {
     fn definition(&self) -> &Arc<ToolDefinition> {
         &self.definition
+    }
+
+    fn origin(&self) -> Option<ToolOrigin> {
+        Some(ToolOrigin::Server {
+            server: self.server_name.clone(),
+            tool: self.tool.clone(),
+        })
     }
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {

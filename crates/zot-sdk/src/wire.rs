@@ -1,7 +1,7 @@
 //! The wire form of events and messages, for front ends that write them to a pipe.
 
 use zot_conversation::{
-    self as conversation, AgentEvent, Arguments, QuestionKind, Transcript, Usage,
+    self as conversation, AgentEvent, Arguments, QuestionKind, ToolOrigin, Transcript, Usage,
 };
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
@@ -80,10 +80,7 @@ pub fn event(event: AgentEvent) -> Option<Event> {
             id: result.call_id.to_string(),
             is_error: result.is_error,
             content: content(&result.content),
-            details: origin.map(|origin| ToolDetails {
-                extension: origin.extension,
-                tool: origin.tool,
-            }),
+            details: origin.map(tool_details),
         },
         AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
             hint: None,
@@ -128,6 +125,21 @@ pub fn event(event: AgentEvent) -> Option<Event> {
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
     })
+}
+
+fn tool_details(origin: ToolOrigin) -> ToolDetails {
+    match origin {
+        ToolOrigin::Extension { extension, tool } => ToolDetails {
+            extension: Some(extension),
+            server: None,
+            tool,
+        },
+        ToolOrigin::Server { server, tool } => ToolDetails {
+            extension: None,
+            server: Some(server),
+            tool,
+        },
+    }
 }
 
 /// Converts a notice of an extension to its wire form; `None` if it is for people only.

@@ -44,7 +44,8 @@ pub(super) async fn receive(
             () = &mut cancelled => break StreamEnd::Aborted,
             event = next(&mut stream) => match event {
                 Some(Ok(event)) => {
-                    accepted |= event == ModelEvent::Start;
+                    let begins = event == ModelEvent::Start;
+                    accepted |= begins;
                     let counted = size.add(&event).map_err(ModelError::from);
                     if let Err(error) = counted.and_then(|()| run.check_length(size.bytes())) {
                         break StreamEnd::Failed { error, accepted };
@@ -56,6 +57,11 @@ pub(super) async fn receive(
                         Some(AgentEvent::Notice(notice)) if !agent.is_new_notice(&notice) => {}
                         Some(event) => run.emit_delta(event).await,
                         None => {}
+                    }
+                    if begins {
+                        for notice in run.hooks.take_notices() {
+                            run.emit_delta(AgentEvent::Notice(notice)).await;
+                        }
                     }
                 }
                 Some(Err(error)) => break StreamEnd::Failed { error, accepted },

@@ -43,7 +43,8 @@ pub struct PathVariables<'a> {
 }
 
 impl Permissions {
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Returns what is wrong with the paths and names.
+    pub fn check(&self) -> Result<(), String> {
         for path in self.fs_read.iter().chain(&self.fs_write) {
             let Some((_, rest)) = variable_and_rest(path) else {
                 return Err(format!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
-use zot_conversation::{BoxFuture, ReasoningEffort, Tool};
+use zot_conversation::{BoxFuture, ReasoningEffort, Tool, ToolOrigin};
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_tools::JailError;
 use zot_wire::rpc::{ModelEntry, ToolEntry};
@@ -154,7 +154,10 @@ impl Runtime {
                 description: definition.description.clone(),
                 parameters: definition.parameters.as_ref().into(),
                 enabled: settings.tools.get(&definition.name).is_some(),
-                extension: tool.origin().map(|origin| origin.extension),
+                extension: origin_part(tool, ToolOrigin::extension),
+                server: origin_part(tool, ToolOrigin::server),
+                deferred: settings.tools.get(&definition.name).is_some()
+                    && !settings.tools.is_declared(&definition.name),
             }
         };
         self.toolbox.all().iter().map(entry).collect()
@@ -168,4 +171,9 @@ impl Runtime {
         self.settings.change(change);
         Ok(())
     }
+}
+
+fn origin_part(tool: &Arc<dyn Tool>, part: fn(&ToolOrigin) -> Option<&str>) -> Option<String> {
+    tool.origin()
+        .and_then(|origin| part(&origin).map(str::to_owned))
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::ContentBlock;
+use super::{ContentBlock, McpServer};
 use crate::RawJson;
 use crate::extension::PanelContent;
 
@@ -71,7 +71,7 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
-        /// The extension of the tool; only for clients that subscribed with `details`.
+        /// The extension or MCP server of the tool; only for clients that subscribed with `details`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,
     },
@@ -151,6 +151,9 @@ pub enum Event {
     },
     /// An extension closes a panel.
     ExtPanelClose { extension: String, panel_id: String },
+    /// The state of an MCP server, or the number of its tools, prompts or resources, has changed. Also sent
+    /// once for every server at the start.
+    McpState(McpServer),
     /// A compaction finished.
     CompactDone { summary: String },
     /// The prompt is over, successfully or not.
@@ -159,7 +162,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` accepts it.
-    pub const TYPES: [&'static str; 26] = [
+    pub const TYPES: [&'static str; 27] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -184,6 +187,7 @@ impl Event {
         "ext_display",
         "ext_panel",
         "ext_panel_close",
+        "mcp_state",
         "compact_done",
         "done",
     ];
@@ -218,16 +222,22 @@ impl Event {
             Self::ExtDisplay { .. } => "ext_display",
             Self::ExtPanel { .. } => "ext_panel",
             Self::ExtPanelClose { .. } => "ext_panel_close",
+            Self::McpState(_) => "mcp_state",
             Self::CompactDone { .. } => "compact_done",
             Self::Done => "done",
         }
     }
 }
 
-/// The extension that ran a tool.
+/// Who ran a tool: an extension or an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDetails {
-    pub extension: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
+    /// The MCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool, by the name that the extension or the server uses.
     pub tool: String,
 }
 

@@ -170,6 +170,16 @@ pub struct ToolEntry {
     /// The extension it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
+    /// The MCP server it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Whether the model has to find it with `tool_search` before it is declared.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deferred: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// `get_usage`: the usage so far.

@@ -1,0 +1,117 @@
+use super::*;
+
+const TEXT: &str = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+
+fn answer(place: &Place, decision: Decision) {
+    let file = place.load(ProjectServers::IfApproved).project.unwrap();
+    let approvals = Approvals::new(&place.home);
+    approvals
+        .record(&file.directory, &file.digest, decision)
+        .unwrap();
+}
+
+fn state(place: &Place) -> ProjectState {
+    place
+        .load(ProjectServers::IfApproved)
+        .project
+        .unwrap()
+        .state
+}
+
+#[test]
+fn an_answer_holds_for_one_directory_and_one_content() {
+    let place = Place::new().project(TEXT);
+    assert_eq!(state(&place), ProjectState::Unanswered);
+    answer(&place, Decision::Approved);
+    let loaded = place.load(ProjectServers::IfApproved);
+    assert_eq!(names(&loaded), ["a"]);
+    // Not when the caller wants none, approved or not.
+    assert!(place.load(ProjectServers::Skip).servers.is_empty());
+
+    let place = place.project(&TEXT.replace("\"x\"", "\"y\""));
+    assert_eq!(state(&place), ProjectState::Unanswered);
+    assert!(place.load(ProjectServers::IfApproved).servers.is_empty());
+    answer(&place, Decision::Refused);
+    assert_eq!(state(&place), ProjectState::Refused);
+    assert!(place.load(ProjectServers::IfApproved).servers.is_empty());
+    // Back to the first content, as after a change of branches.
+    let place = place.project(TEXT);
+    assert_eq!(state(&place), ProjectState::Included);
+
+    let elsewhere = place.project.join("deep");
+    fs::create_dir(elsewhere.join(".git")).unwrap();
+    fs::write(elsewhere.join(PROJECT_FILE), TEXT).unwrap();
+    let loaded = place
+        .load_from(&elsewhere, ProjectServers::IfApproved, &[])
+        .unwrap();
+    assert_eq!(loaded.project.unwrap().state, ProjectState::Unanswered);
+}
+
+#[test]
+fn a_link_to_the_project_is_the_project() {
+    let place = Place::new().project(TEXT);
+    answer(&place, Decision::Approved);
+    let link = place.home.join("link");
+    std::os::unix::fs::symlink(&place.project, &link).unwrap();
+    let loaded = place
+        .load_from(&link, ProjectServers::IfApproved, &[])
+        .unwrap();
+    assert_eq!(loaded.project.unwrap().state, ProjectState::Included);
+}
+
+#[test]
+fn answers_are_private_can_be_changed_and_forgotten() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new().project(TEXT);
+    answer(&place, Decision::Refused);
+    answer(&place, Decision::Approved);
+    assert_eq!(state(&place), ProjectState::Included);
+    let mode = fs::metadata(place.home.join("mcp/approved.json"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let approvals = Approvals::new(&place.home);
+    assert!(approvals.forget(&place.project).unwrap());
+    assert!(!approvals.forget(&place.project).unwrap());
+    assert_eq!(state(&place), ProjectState::Unanswered);
+}
+
+#[test]
+fn a_damaged_record_approves_nothing_and_is_not_overwritten() {
+    let place = Place::new().project(TEXT);
+    answer(&place, Decision::Approved);
+    let record = place.home.join("mcp/approved.json");
+    fs::write(&record, "{").unwrap();
+    let file = place.load(ProjectServers::IfApproved).project.unwrap();
+    assert_eq!(file.state, ProjectState::Unanswered);
+    let approvals = Approvals::new(&place.home);
+    let failed = approvals.record(&file.directory, &file.digest, Decision::Approved);
+    assert_eq!(
+        failed.unwrap_err().to_string(),
+        format!("cannot keep the answer in {}", record.display())
+    );
+    assert_eq!(fs::read_to_string(&record).unwrap(), "{");
+}
+
+#[test]
+fn the_oldest_answers_go_first() {
+    let place = Place::new().project(TEXT);
+    answer(&place, Decision::Approved);
+    let approvals = Approvals::new(&place.home);
+    let record = place.home.join("mcp/approved.json");
+    let others: Vec<String> = (0..999)
+        .map(|number| {
+            format!(r#"{{"project": "/p{number}", "sha256": "x", "decision": "approved"}}"#)
+        })
+        .collect();
+    let text = fs::read_to_string(&record).unwrap();
+    let own = text.trim().strip_suffix("]\n}").unwrap();
+    fs::write(&record, format!("{own}, {}]}}", others.join(","))).unwrap();
+    assert_eq!(state(&place), ProjectState::Included);
+    approvals
+        .record(Path::new("/new"), &FileDigest::of(b""), Decision::Approved)
+        .unwrap();
+    assert_eq!(state(&place), ProjectState::Unanswered);
+}
