@@ -21,7 +21,7 @@ use crate::suspended::Suspended;
 /// How many tool calls may run at a time, including those that wait for a client's user.
 ///
 /// Limit: the call fails, and its client can try again later.
-const MAX_CALLS: usize = 16;
+const MAX_SERVED_CALLS: usize = 16;
 
 /// How long clients may keep the lists of this server: they never change.
 const LIST_TTL_MS: u64 = 3_600_000;
@@ -95,7 +95,7 @@ impl Service {
         Ok(Self {
             agent: Arc::new(AgentSettings::new(config, workspace, &completed)),
             builtin,
-            places: Arc::new(Semaphore::new(MAX_CALLS)),
+            places: Arc::new(Semaphore::new(MAX_SERVED_CALLS)),
             suspended: Arc::default(),
         })
     }
@@ -219,7 +219,8 @@ impl Service {
         let place = match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => place,
             Err(_) => {
-                let text = format!("{MAX_CALLS} calls are running: try again when one has ended");
+                let text =
+                    format!("{MAX_SERVED_CALLS} calls are running: try again when one has ended");
                 let full = move |_| std::future::ready(CallResult::error(text));
                 return Ok(Box::new(Call::new(tool, given, None, full)));
             }

@@ -13,7 +13,7 @@ const TOKEN_BYTES: usize = 32;
 /// The longest token file.
 ///
 /// Limit: the token file is refused.
-const MAX_TOKEN_FILE_BYTES: u64 = 4 * 1024;
+const MAX_CLIENT_TOKEN_FILE_BYTES: u64 = 4 * 1024;
 
 /// The secret in the `Authorization` header of every request.
 #[derive(Clone)]
@@ -58,7 +58,8 @@ impl Token {
                 Err(TokenError::Readable(path.to_owned()))
             }
             Ok(_) => {
-                let text = zot_files::read_limited(path, MAX_TOKEN_FILE_BYTES).map_err(failed)?;
+                let text =
+                    zot_files::read_limited(path, MAX_CLIENT_TOKEN_FILE_BYTES).map_err(failed)?;
                 let text = text.unwrap_or_default();
                 let token = text.trim();
                 let is_whole = token.len() == TOKEN_BYTES * 2
