@@ -12,6 +12,7 @@
 mod extension;
 mod guarded;
 pub mod hostile_extension;
+mod http_script;
 pub mod nats;
 pub mod network;
 pub mod postgres;
@@ -24,6 +25,7 @@ mod workdir;
 mod zot;
 
 pub use extension::{InstalledExtension, ScriptedExtension, echo_tool, register_tool, tool_text};
+pub use http_script::{HttpReply, HttpRequest, HttpScript};
 pub use recording::{Fixtures, Pace, Transcript};
 pub use server::{ModelServer, RecordedRequest, Reply, Wire, refusal};
 pub use skipping::{KernelFeature, skip, skip_without};

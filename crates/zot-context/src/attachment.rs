@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use zot_conversation::Image;
+use zot_conversation::{ContentBlock, Image};
 
 use crate::file::{
     Cut, MAX_DIRECTORY_ENTRIES, ReadError, entries, read_resolved, require_inside,
@@ -17,6 +17,7 @@ use crate::file::{
 };
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
+use crate::resource::Resources;
 
 pub use parts::{Outcome, Part, attached_parts};
 
@@ -77,9 +78,28 @@ pub struct Attached {
 /// `root` is the project: a path inside of it may not lead out of it through links, which someone
 /// other than the user may have created. A typed path that is outside is intended.
 pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attached {
+    attach_with(text, cwd, home, root, &Resources::default())
+}
+
+/// Attaches what `text` mentions, as [`attach`] does, and the resources of servers. Those that were
+/// not read are only in the parts.
+pub fn attach_with(
+    text: &str,
+    cwd: &Path,
+    home: Option<&Path>,
+    root: &Path,
+    resources: &Resources,
+) -> Attached {
     let mut attached = Attached::default();
     let mut seen = HashSet::new();
     for mention in mentions(text) {
+        if let Some(resource) = resources.resolve(&mention) {
+            let name = resource.to_string();
+            if seen.insert(PathBuf::from(format!("@{name}"))) && seen.len() <= MAX_MENTIONS {
+                attached.add_resource(&name, resources.contents(&resource));
+            }
+            continue;
+        }
         let Some((shown, path)) = resolve(&mention, cwd, home) else {
             // The last candidate has no punctuation after it.
             if let Some(name) = mention.candidates.last() {
@@ -301,6 +321,87 @@ impl Attached {
             data: beginning.bytes.into(),
         });
         Ok(())
+    }
+
+    /// Adds what was read of a resource.
+    fn add_resource(&mut self, name: &str, contents: Option<&Result<Vec<ContentBlock>, String>>) {
+        let part = |outcome: Outcome| Part {
+            name: name.to_owned(),
+            outcome,
+        };
+        let blocks = match contents {
+            None => return self.parts.push(part(Outcome::Resource)),
+            Some(Err(reason)) => {
+                let reason = reason.replace('\n', " ");
+                self.note(&format!("{name}: not attached, {reason}"));
+                return self.parts.push(part(Outcome::NotAttached { reason }));
+            }
+            Some(Ok(blocks)) => blocks,
+        };
+        let mut text = String::new();
+        for block in blocks {
+            match block {
+                ContentBlock::Text(more) => {
+                    if !text.is_empty() && !text.ends_with('\n') {
+                        text.push('\n');
+                    }
+                    text.push_str(more);
+                }
+                ContentBlock::Image(image) => self.add_resource_image(name, image),
+                _ => {}
+            }
+        }
+        let has_image = blocks
+            .iter()
+            .any(|block| matches!(block, ContentBlock::Image(_)));
+        if !text.is_empty() || !has_image {
+            self.add_resource_text(name, &text);
+        }
+    }
+
+    fn add_resource_text(&mut self, name: &str, text: &str) {
+        let limit =
+            MAX_MENTIONED_FILE_BYTES.min(MAX_MENTIONED_TEXT_BYTES.saturating_sub(self.text.len()));
+        let kept = &text[..text.floor_char_boundary(limit.min(text.len()))];
+        let (bytes, of) = (kept.len() as u64, text.len() as u64);
+        let (heading, outcome) = match bytes == of {
+            true => (
+                format!("{name}, attached by the user"),
+                Outcome::File { bytes },
+            ),
+            false => (
+                format!("{name}, attached by the user: the first {bytes} of {of} bytes"),
+                Outcome::Beginning { bytes, of },
+            ),
+        };
+        self.block(&heading, kept);
+        self.parts.push(Part {
+            name: name.to_owned(),
+            outcome,
+        });
+    }
+
+    fn add_resource_image(&mut self, name: &str, image: &Image) {
+        let attached: usize = self.images.iter().map(|image| image.data.len()).sum();
+        let limit =
+            MAX_MENTIONED_IMAGE_BYTES.min(MAX_MENTIONED_IMAGES_BYTES.saturating_sub(attached));
+        let outcome = match image.data.len() > limit {
+            true => {
+                let reason = ReadError::TooLong { limit }.to_string();
+                self.note(&format!("{name}: not attached, it {reason}"));
+                Outcome::NotAttached { reason }
+            }
+            false => {
+                self.note(&format!("{name}: an image, attached by the user"));
+                let bytes = Some(image.data.len() as u64);
+                self.images.push(image.clone());
+                Outcome::Image { bytes }
+            }
+        };
+        self.parts.push(Part {
+            name: name.to_owned(),
+            outcome,
+        });
     }
 
     fn note(&mut self, note: &str) {

@@ -6,12 +6,14 @@
 //! resources. Framing ([`json_rpc`]), era ([`version`]) and transport ([`transport`]) are a module each,
 //! because the protocol's next revisions change them one at a time.
 
+pub mod authorization;
 mod catalog;
 pub mod configuration;
 pub mod entry;
 mod error;
 pub mod json_rpc;
 pub mod name;
+pub mod oauth;
 mod pool;
 mod server;
 mod set;

@@ -2,9 +2,14 @@
 //!
 //! A transport carries single messages; which ones, and what they mean, is the connection's matter.
 
+pub(crate) mod address;
+pub mod http;
+pub mod sse;
+
 use serde_json::value::RawValue;
 use zot_conversation::BoxFuture;
 
+use crate::authorization::AuthorizationError;
 use crate::json_rpc::{RequestId, RpcError};
 use crate::version::Era;
 
@@ -29,6 +34,9 @@ pub enum CallError {
     /// The server cannot be reached, has gone, or its stream ended before the response.
     #[error("{0}")]
     Disconnected(String),
+    /// There is a login, but it cannot be used.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
     /// What came is not MCP.
     #[error("{0}")]
     Invalid(String),

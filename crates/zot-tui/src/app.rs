@@ -19,6 +19,7 @@ mod keymap;
 mod login;
 mod panels;
 mod picker;
+mod questions;
 mod routing;
 mod status;
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub(crate) use panels::PanelView;
 use panels::Panels;
 use picker::Picker;
 pub(crate) use picker::{Choices, PickerKind, Preview, PreviewBody, Subject};
+pub(crate) use questions::{Asked, Questions};
 #[cfg(test)]
 use status::LEAVE_WINDOW_MS;
 pub(crate) use status::{Retry, Status};
@@ -64,6 +66,7 @@ pub(crate) struct App {
     pub(crate) composer: Composer,
     pub(crate) picker: Picker,
     pub(crate) approvals: Approvals,
+    pub(crate) questions: Questions,
     pub(crate) panels: Panels,
     pub(crate) login: Login,
     /// Covers the whole chat while it is open.
@@ -95,6 +98,7 @@ impl App {
             composer: Composer::new(history),
             picker: Picker::default(),
             approvals: Approvals::default(),
+            questions: Questions::default(),
             panels: Panels::default(),
             login: Login::default(),
             pager: None,
@@ -120,8 +124,9 @@ impl App {
         effects.extend(self.composer.inspect_mentions());
         effects.extend(self.panels.measure(&self.context));
         self.approvals.lay_out(&self.context, &self.composer.editor);
+        self.questions.lay_out(&self.context, &self.composer.editor);
         // The user must see a question before answering it.
-        if self.approvals.current.is_some() {
+        if self.approvals.current.is_some() || self.questions.current.is_some() {
             self.pager = None;
         }
         effects
@@ -138,7 +143,11 @@ impl App {
                     false => Theme::DARK,
                 });
             }
-            Input::Tick | Input::Cursor { .. } | Input::Line(_) | Input::Background { .. } => {}
+            Input::Tick | Input::Cursor { .. } | Input::Background { .. } => {}
+            Input::Line(line) => {
+                let actions = self.questions.enter_line(&line);
+                return self.carry_out(actions);
+            }
             Input::Agent(event) => return self.handle_event(event),
             Input::WorkEnded => return self.end_work(),
             Input::Aside(event) => {
@@ -338,6 +347,7 @@ impl App {
 
     fn end_work(&mut self) -> Vec<Effect> {
         self.approvals.end();
+        self.questions.end();
         self.composer.end_steering();
         self.status.hide_remark(&self.context);
         self.settle();

@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::process::Child;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use zot_process::{EndSignal, EndSignals};
@@ -170,6 +171,8 @@ struct Tasks {
     /// When the last such program ended.
     guest_ended: Option<Instant>,
     login: Option<Login>,
+    /// What opened the last page; it may be the browser itself.
+    browser: Option<Child>,
 }
 
 impl Chat {

@@ -40,6 +40,8 @@ pub enum Outcome {
     Directory {
         entries: u64,
     },
+    /// A resource of a server, which is read when the prompt is sent.
+    Resource,
     /// An image, with its size if known.
     Image {
         bytes: Option<u64>,
@@ -76,6 +78,7 @@ impl fmt::Display for Part {
             }
             Outcome::Directory { entries: 1 } => write!(formatter, "{name} 1 entry"),
             Outcome::Directory { entries } => write!(formatter, "{name} {entries} entries"),
+            Outcome::Resource => write!(formatter, "{name} resource"),
             Outcome::Image { bytes: None } => write!(formatter, "{name} image"),
             Outcome::Image { bytes: Some(bytes) } => {
                 write!(formatter, "{name} image {}", size(*bytes))

@@ -1,10 +1,10 @@
 use std::fs;
 use std::path::Path;
-use zot_conversation::Image;
+use zot_conversation::{ContentBlock, Image};
 
 use super::{
     Attached, MAX_MENTIONED_DIRECTORY_ENTRIES, MAX_MENTIONED_FILE_BYTES, MAX_MENTIONED_TEXT_BYTES,
-    MAX_MENTIONS, attach,
+    MAX_MENTIONS, Resources, attach, attach_with, attached_parts,
 };
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
@@ -251,4 +251,57 @@ fn a_mistyped_path_is_told_from_other_words_with_an_at_sign() {
     ] {
         assert_eq!(missing(text), Vec::<String>::new(), "{text}");
     }
+}
+
+#[test]
+fn resources_of_servers_are_attached_like_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut resources = Resources::default();
+    resources.add("docs", "memo://first");
+    resources.add("docs", "memo://gone");
+    resources.add("docs", "memo://unread");
+    let root = directory.path();
+    let text = "compare @docs:memo://first, @docs:memo://gone and @docs:memo://unread.";
+    let mentioned = resources.mentioned(text);
+    assert_eq!(mentioned.len(), 3);
+    let block = ContentBlock::Text("one\ntwo ```".to_owned());
+    resources.set_contents(mentioned[0].clone(), Ok(vec![block]));
+    resources.set_contents(mentioned[1].clone(), Err("no such\nresource".to_owned()));
+    let attached = attach_with(text, root, None, root, &resources);
+    assert_eq!(
+        attached.text,
+        "[docs:memo://first, attached by the user]\n````\none\ntwo ```\n````\n\n\
+         [docs:memo://gone: not attached, no such resource]"
+    );
+    let shown: Vec<String> = attached.parts.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "docs:memo://first 11 B",
+            "docs:memo://gone: no such resource",
+            "docs:memo://unread resource"
+        ]
+    );
+    // A resumed conversation shows the same.
+    let (end, parts) = attached_parts(&format!("{text}\n\n{}", attached.text));
+    assert_eq!(end, text.len());
+    assert_eq!(parts[0].name, "docs:memo://first");
+    assert_eq!(parts[1], attached.parts[1]);
+}
+
+#[test]
+fn a_long_resource_is_cut() {
+    let mut resources = Resources::default();
+    resources.add("docs", "memo://long");
+    let mentioned = resources.mentioned("@docs:memo://long");
+    let long = "ä".repeat(MAX_MENTIONED_FILE_BYTES);
+    resources.set_contents(mentioned[0].clone(), Ok(vec![ContentBlock::Text(long)]));
+    let root = Path::new("/");
+    let attached = attach_with("@docs:memo://long", root, None, root, &resources);
+    assert!(attached.text.len() < MAX_MENTIONED_FILE_BYTES + 200);
+    assert!(
+        attached.text.starts_with(
+            "[docs:memo://long, attached by the user: the first 65536 of 131072 bytes]"
+        )
+    );
 }

@@ -133,7 +133,7 @@ impl Approvals {
     }
 
     /// A user in the middle of a word does not mean to answer a question that has just come up.
-    fn is_typing(&self, context: &Context, focus: Focus) -> bool {
+    pub(super) fn is_typing(&self, context: &Context, focus: Focus) -> bool {
         focus != Focus::EmptyEditor && context.now_ms < self.typed_ms + TYPING_MS
     }
 

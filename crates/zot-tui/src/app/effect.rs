@@ -3,7 +3,7 @@
 use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
 use zot_sdk::sessions::IfChanged;
-use zot_sdk::{ApprovalScope, Decision};
+use zot_sdk::{Answer, ApprovalScope, Decision, QuestionId};
 
 use super::{LogAction, ShellOutput, Subject};
 use crate::editor::Draft;
@@ -44,6 +44,11 @@ pub(crate) enum AgentEffect {
     Confirm {
         id: String,
         decision: Decision,
+    },
+    /// Answers the question of a tool.
+    Answer {
+        id: QuestionId,
+        answer: Answer,
     },
     /// Allows the running prompt this many more steps; zero ends it.
     AllowSteps(u64),
@@ -164,6 +169,8 @@ pub(crate) enum TerminalEffect {
     /// Results in `Input::Edited`.
     OpenEditor(String),
     Copy(String),
+    /// Opens a web page in a browser.
+    OpenPage(String),
     Suspend,
 }
 

@@ -74,13 +74,11 @@ impl App {
             | AgentEvent::ToolUseArguments { .. }
             | AgentEvent::ToolCallRequested(_)
             | AgentEvent::ConfirmationRequested { .. }
+            | AgentEvent::QuestionAsked { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::ToolFinished { .. } => return self.handle_tool_event(event),
-            // The chat does not accept questions yet, so that none is asked.
-            AgentEvent::QuestionAsked { .. }
-            | AgentEvent::TurnStarted { .. }
-            | AgentEvent::ToolUseEnded { .. }
-            | AgentEvent::Done => {}
+            AgentEvent::TurnStarted { .. } | AgentEvent::ToolUseEnded { .. } | AgentEvent::Done => {
+            }
         }
         Vec::new()
     }
@@ -108,6 +106,7 @@ impl App {
                 self.status.set_activity("thinking");
                 self.transcript
                     .end_tool(&self.context, id, result.is_error, &result.content);
+                self.questions.forget(id);
                 let actions = self.approvals.forget(id);
                 return self.carry_out(actions);
             }
@@ -116,6 +115,11 @@ impl App {
                 let arguments = call.arguments.json_or_empty().to_owned();
                 let approval = Approval::new(call.id.to_string(), call.name, arguments, preview);
                 let actions = self.approvals.ask(approval);
+                return self.carry_out(actions);
+            }
+            AgentEvent::QuestionAsked { id, call, question } => {
+                self.status.set_activity("waiting for you");
+                let actions = self.questions.ask(id, call.to_string(), question);
                 return self.carry_out(actions);
             }
             _ => {}

@@ -1,6 +1,8 @@
 //! Builds the live part of the screen from the state.
 
-use super::{App, StepLimit, approvals, composer, login, panels, picker, status, transcript};
+use super::{
+    App, StepLimit, approvals, composer, login, panels, picker, questions, status, transcript,
+};
 use crate::renderer::Frame;
 use crate::text::Line;
 
@@ -38,6 +40,12 @@ pub(crate) fn live_frame(app: &App) -> Frame {
         return Frame {
             tail,
             ..approvals::frame(approval, context, &app.composer.editor, live)
+        };
+    }
+    if let Some(asked) = &app.questions.current {
+        return Frame {
+            tail,
+            ..questions::frame(asked, context, &app.composer.editor, live)
         };
     }
     if let Some(panel) = app.panels.top() {

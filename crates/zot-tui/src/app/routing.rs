@@ -76,7 +76,15 @@ impl App {
             return handled;
         }
         let editor = &self.composer.editor;
-        self.approvals.press(&self.context, key, focus, editor)
+        let handled = self.approvals.press(&self.context, key, focus, editor);
+        if let Handled::Yes(_) = handled {
+            return handled;
+        }
+        if self.approvals.current.is_some() {
+            return Handled::No;
+        }
+        let is_typing = self.approvals.is_typing(&self.context, focus);
+        self.questions.press(key, is_typing)
     }
 
     fn focus(&self) -> Focus {
@@ -258,7 +266,7 @@ impl App {
         if let Handled::Yes(actions) = self.login.paste(&text) {
             return self.carry_out(actions);
         }
-        if self.approvals.paste(&text) {
+        if self.approvals.paste(&text) || self.questions.paste(&text) {
             return Vec::new();
         }
         if let Some(effect) = self.panels.paste(&text) {

@@ -7,6 +7,7 @@ mod hostile;
 mod images;
 mod panels;
 mod picker;
+mod questions;
 mod redraw;
 mod reported;
 mod resizing;

@@ -33,6 +33,11 @@ impl Chat {
                     return vec![Input::failure(error)];
                 }
             }
+            AgentEffect::Answer { id, answer } => {
+                if let Err(error) = self.runtime.answer_question(id.as_str(), answer) {
+                    return vec![Input::failure(error)];
+                }
+            }
             AgentEffect::AllowSteps(more) => self.runtime.allow_steps(more),
         }
         Vec::new()

@@ -31,6 +31,7 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
         Some(path) => history_file::read(path),
         None => Vec::new(),
     };
+    runtime.accept_questions();
     let info = info(&runtime);
     let mut app = App::new(theme, columns, rows, info, History::new(history));
     app.status.is_theme_guessed = chosen.is_none();

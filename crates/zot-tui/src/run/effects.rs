@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use zot_sdk::login::open_in_browser;
 
 use super::previews::Sources;
 use super::{Chat, Ending, editor_program, files, history_file, listings, themes};
@@ -73,6 +74,13 @@ impl Chat {
                 self.terminal
                     .write(format!("\x1b]52;c;{encoded}\x07").as_bytes())?;
                 return Ok(vec![Input::note("copied (if the terminal allows it)")]);
+            }
+            TerminalEffect::OpenPage(page) => {
+                self.tasks.browser = open_in_browser(&page);
+                if self.tasks.browser.is_none() {
+                    let text = "no browser can be opened from here: open this page yourself";
+                    return Ok(vec![Input::note(format!("{text}\n{page}"))]);
+                }
             }
             TerminalEffect::Suspend => self.suspend()?,
         }

@@ -6,7 +6,7 @@ use std::io;
 use zot_sdk::AgentEvent;
 
 use super::{Chat, Ending};
-use crate::app::{Input, Key, KeyCode, StepLimit, ToolState, step_count};
+use crate::app::{Asked, Input, Key, KeyCode, StepLimit, ToolState, step_count};
 use crate::text::clean;
 
 /// How many choices are printed.
@@ -29,6 +29,8 @@ pub(super) struct Plain {
     has_prompted: bool,
     /// The id of the call that the printed question is about.
     question: String,
+    /// The question of a tool that was printed, and how many lines it has been answered with.
+    asked: Option<(String, usize)>,
     /// The question about the step limit was printed.
     has_asked_for_steps: bool,
     /// Calls that were announced.
@@ -121,6 +123,7 @@ impl Chat {
         self.push_choices(out);
         self.push_question(out);
         self.push_step_question(out);
+        self.push_asked(out);
         let is_idle = !self.app.status.is_working()
             && self.app.composer.shell.running.is_none()
             && self.app.approvals.current.is_none();
@@ -230,6 +233,30 @@ impl Chat {
         }
     }
 
+    /// Prints the question of a tool, one field at a time.
+    fn push_asked(&mut self, out: &mut String) {
+        let asked = self.app.questions.current.as_ref();
+        let asked = asked.filter(|_| self.app.approvals.current.is_none());
+        let key = asked.map(Asked::line_key);
+        let lines = asked.map(Asked::line_prompt);
+        let is_new = |plain: &mut Plain| {
+            let is_new = plain.asked != key;
+            plain.asked = key;
+            is_new
+        };
+        if !self.plain.as_mut().is_some_and(is_new) {
+            return;
+        }
+        let Some(lines) = lines else { return };
+        for line in lines {
+            self.push_line(out, &clean(&line));
+        }
+        out.push_str("? ");
+        if let Some(plain) = &mut self.plain {
+            plain.is_mid_line = true;
+        }
+    }
+
     fn push_step_question(&mut self, out: &mut String) {
         let StepLimit::Asked(limit) = self.app.approvals.step_limit else {
             if let Some(plain) = &mut self.plain {
@@ -278,6 +305,8 @@ impl Chat {
             self.answer(&line)?
         } else if let StepLimit::Asked(_) = self.app.approvals.step_limit {
             self.answer_step_question(&line)?
+        } else if self.app.questions.current.is_some() {
+            self.handle(Input::Line(line))?
         } else if let Some(part) = line.strip_suffix('\\') {
             plain.continued.push_str(part);
             plain.continued.push('\n');

@@ -1,0 +1,101 @@
+//! Finds the resources of servers that a prompt mentions: `@server:uri`.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+
+use zot_conversation::ContentBlock;
+
+use crate::mention::{Mention, mentions};
+
+/// The resources that a prompt can mention, and what was read of them.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// What each server lists. It may have more, such as those of a template.
+    servers: BTreeMap<String, BTreeSet<String>>,
+    read: HashMap<MentionedResource, Result<Vec<ContentBlock>, String>>,
+}
+
+/// A resource as a prompt names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MentionedResource {
+    /// The name of the server.
+    pub server: String,
+    /// What the server calls the resource.
+    pub uri: String,
+}
+
+/// Writes it as it is mentioned, without the `@`.
+impl fmt::Display for MentionedResource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.server, self.uri)
+    }
+}
+
+impl Resources {
+    /// Adds a server, whether or not it lists any resources.
+    pub fn add_server(&mut self, name: impl Into<String>) {
+        self.servers.entry(name.into()).or_default();
+    }
+
+    /// Adds a resource that a server lists.
+    pub fn add(&mut self, server: impl Into<String>, uri: impl Into<String>) {
+        let listed = self.servers.entry(server.into()).or_default();
+        listed.insert(uri.into());
+    }
+
+    /// Records what was read, or why it was not.
+    pub fn set_contents(
+        &mut self,
+        resource: MentionedResource,
+        contents: Result<Vec<ContentBlock>, String>,
+    ) {
+        self.read.insert(resource, contents);
+    }
+
+    /// Returns the resources that `text` mentions, each once.
+    pub fn mentioned(&self, text: &str) -> Vec<MentionedResource> {
+        let mut found: Vec<MentionedResource> = Vec::new();
+        if self.servers.is_empty() {
+            return found;
+        }
+        for mention in mentions(text) {
+            match self.resolve(&mention) {
+                Some(resource) if !found.contains(&resource) => found.push(resource),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    pub(crate) fn contents(
+        &self,
+        resource: &MentionedResource,
+    ) -> Option<&Result<Vec<ContentBlock>, String>> {
+        self.read.get(resource)
+    }
+
+    /// Returns the resource that a mention names: one that is listed, or the one without punctuation
+    /// after it.
+    pub(crate) fn resolve(&self, mention: &Mention<'_>) -> Option<MentionedResource> {
+        let readings = mention.candidates.iter().filter_map(|candidate| {
+            let (server, uri) = candidate.split_once(':')?;
+            let listed = self.servers.get(server)?;
+            let resource = MentionedResource {
+                server: server.to_owned(),
+                uri: uri.to_owned(),
+            };
+            (!uri.is_empty()).then_some((listed.contains(uri), resource))
+        });
+        let mut last = None;
+        for (is_listed, resource) in readings {
+            if is_listed {
+                return Some(resource);
+            }
+            last = Some(resource);
+        }
+        last
+    }
+}
