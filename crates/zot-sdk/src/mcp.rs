@@ -27,8 +27,8 @@ pub use zot_mcp::configuration::import::{Client, LeftOutServer};
 pub use zot_mcp::configuration::redaction;
 pub use zot_mcp::configuration::{
     ApprovalError, Approvals, Configuration, ConfigurationError, ConfiguredServer, Decision,
-    FileDigest, Given, Problem, ProjectFile, ProjectServers, ProjectState, Proposal, Sources, UserServers,
-    project_file,
+    FileDigest, Given, Problem, ProjectFile, ProjectServers, ProjectState, Proposal, Sources,
+    UserServers, project_file,
 };
 pub use zot_mcp::entry::{Address, EntryOrigin, Exposure, OAuthSettings, ServerEntry};
 

@@ -20,7 +20,20 @@ fn command_lines_of_claude_code_work() {
             json!({"type": "stdio", "command": "/path/to/server", "args": ["arg1", "arg2"]}),
         ),
         (
-            &["add", "--transport", "stdio", "x", "--env", "KEY=a=b", "-e", "B=2", "--", "npx", "-e", "server"],
+            &[
+                "add",
+                "--transport",
+                "stdio",
+                "x",
+                "--env",
+                "KEY=a=b",
+                "-e",
+                "B=2",
+                "--",
+                "npx",
+                "-e",
+                "server",
+            ],
             json!({"type": "stdio", "command": "npx", "args": ["-e", "server"], "env": {"KEY": "a=b", "B": "2"}}),
         ),
         (
@@ -28,7 +41,17 @@ fn command_lines_of_claude_code_work() {
             json!({"type": "http", "url": "https://mcp.example/mcp"}),
         ),
         (
-            &["add", "--transport", "sse", "x", "https://mcp.example/sse", "--header", "X-API-Key: k:1", "-H", "B: 2"],
+            &[
+                "add",
+                "--transport",
+                "sse",
+                "x",
+                "https://mcp.example/sse",
+                "--header",
+                "X-API-Key: k:1",
+                "-H",
+                "B: 2",
+            ],
             json!({"type": "sse", "url": "https://mcp.example/sse", "headers": {"X-API-Key": "k:1", "B": "2"}}),
         ),
         (
@@ -36,11 +59,26 @@ fn command_lines_of_claude_code_work() {
             json!({"type": "http", "url": "https://mcp.example/mcp"}),
         ),
         (
-            &["add", "-t", "http", "--client-id", "me", "--client-secret", "--callback-port", "8080", "x", "https://mcp.example"],
+            &[
+                "add",
+                "-t",
+                "http",
+                "--client-id",
+                "me",
+                "--client-secret",
+                "--callback-port",
+                "8080",
+                "x",
+                "https://mcp.example",
+            ],
             json!({"type": "http", "url": "https://mcp.example", "oauth": {"clientId": "me", "clientSecret": "hush", "callbackPort": 8080}}),
         ),
         (
-            &["add-json", "x", r#"{"command": "y", "future": {"kept": true}}"#],
+            &[
+                "add-json",
+                "x",
+                r#"{"command": "y", "future": {"kept": true}}"#,
+            ],
             json!({"command": "y", "future": {"kept": true}}),
         ),
     ] {
@@ -49,9 +87,16 @@ fn command_lines_of_claude_code_work() {
         let ended = command.run("");
         assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.stderr);
         assert!(ended.stdout.contains("mcp.json") && !ended.stdout.contains("hush"));
-        assert_eq!(bench.user(), json!({"mcpServers": {"x": expected}}), "{arguments:?}");
+        assert_eq!(
+            bench.user(),
+            json!({"mcpServers": {"x": expected}}),
+            "{arguments:?}"
+        );
         let path = bench.0.zot_home().join("mcp.json");
-        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }
 
@@ -59,7 +104,11 @@ fn command_lines_of_claude_code_work() {
 fn a_name_is_taken_once_unless_forced() {
     let bench = Bench::new();
     bench.succeed(&["add", "x", "one"]);
-    assert!(bench.fail(1, &["add", "x", "two"]).contains("exists already"));
+    assert!(
+        bench
+            .fail(1, &["add", "x", "two"])
+            .contains("exists already")
+    );
     bench.fail(1, &["add-json", "x", "{\"command\": \"two\"}"]);
     assert_eq!(bench.user()["mcpServers"]["x"]["command"], "one");
     bench.succeed(&["add", "--force", "x", "two"]);
@@ -97,11 +146,25 @@ fn servers_are_switched_where_they_are_or_for_this_user() {
     bench.succeed(&["add", "mine", "true"]);
     bench.succeed(&["add", "-s", "project", "ours", "true"]);
     let before = bench.0.read(".mcp.json");
-    assert!(bench.succeed(&["disable", "mine"]).contains("mine is disabled"));
-    assert!(bench.succeed(&["disable", "ours"]).contains("ours is disabled"));
-    assert_eq!(bench.succeed(&["disable", "ours"]), "ours is already disabled\n");
+    assert!(
+        bench
+            .succeed(&["disable", "mine"])
+            .contains("mine is disabled")
+    );
+    assert!(
+        bench
+            .succeed(&["disable", "ours"])
+            .contains("ours is disabled")
+    );
+    assert_eq!(
+        bench.succeed(&["disable", "ours"]),
+        "ours is already disabled\n"
+    );
     assert_eq!(bench.user()["mcpServers"]["mine"]["enabled"], false);
-    assert_eq!(bench.user()["mcpServers"]["ours"], json!({"enabled": false}));
+    assert_eq!(
+        bench.user()["mcpServers"]["ours"],
+        json!({"enabled": false})
+    );
     // Others are not concerned, and the approval holds.
     assert_eq!(bench.0.read(".mcp.json"), before);
     let list = bench.succeed(&["list", "--no-start"]);
@@ -124,11 +187,34 @@ fn servers_are_switched_where_they_are_or_for_this_user() {
 #[test]
 fn a_secret_in_a_projects_file_is_noticed() {
     let bench = Bench::new();
-    let add = ["add", "-s", "project", "x", "-e", "API_KEY=hush", "-e", "B=${B}", "true"];
+    let add = [
+        "add",
+        "-s",
+        "project",
+        "x",
+        "-e",
+        "API_KEY=hush",
+        "-e",
+        "B=${B}",
+        "true",
+    ];
     let ended = bench.run(&add);
-    assert!(ended.stderr.contains("API_KEY") && ended.stderr.contains("${API_KEY}"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("API_KEY") && ended.stderr.contains("${API_KEY}"),
+        "{}",
+        ended.stderr
+    );
     assert!(!ended.stderr.contains("hush") && !ended.stderr.contains("variable B"));
-    let refused = bench.command(&["add", "-s", "project", "y", "https://y", "--client-id", "me", "--client-secret"]);
+    let refused = bench.command(&[
+        "add",
+        "-s",
+        "project",
+        "y",
+        "https://y",
+        "--client-id",
+        "me",
+        "--client-secret",
+    ]);
     let refused = refused.env("MCP_CLIENT_SECRET", "hush").run("");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
 }

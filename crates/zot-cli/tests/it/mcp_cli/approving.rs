@@ -22,7 +22,11 @@ fn nothing_starts_before_the_approval() {
     for arguments in [&["list", "--timeout", "2"][..], &["get", "trap"], &[]] {
         let ended = bench.run(arguments);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        assert!(ended.stdout.contains("not approved"), "{arguments:?}: {}", ended.stdout);
+        assert!(
+            ended.stdout.contains("not approved"),
+            "{arguments:?}: {}",
+            ended.stdout
+        );
     }
     assert!(bench.run(&["list"]).stderr.contains("zot mcp approve"));
     // A script cannot approve by accident.
@@ -38,11 +42,25 @@ fn nothing_starts_before_the_approval() {
     assert!(!trace.exists(), "approving starts nothing");
 
     // Another content is another question.
-    bench.0.write(".mcp.json", bench.0.read(".mcp.json").unwrap() + "\n");
-    assert!(bench.succeed(&["list", "--no-start"]).contains("not approved"));
+    bench
+        .0
+        .write(".mcp.json", bench.0.read(".mcp.json").unwrap() + "\n");
+    assert!(
+        bench
+            .succeed(&["list", "--no-start"])
+            .contains("not approved")
+    );
     bench.succeed(&["approve", "--yes"]);
-    assert!(bench.succeed(&["reset-project-choices"]).contains("asked again"));
-    assert!(bench.succeed(&["list", "--no-start"]).contains("not approved"));
+    assert!(
+        bench
+            .succeed(&["reset-project-choices"])
+            .contains("asked again")
+    );
+    assert!(
+        bench
+            .succeed(&["list", "--no-start"])
+            .contains("not approved")
+    );
     assert!(!trace.exists());
 }
 
@@ -80,6 +98,14 @@ fn a_copy_elsewhere_is_not_approved() {
 #[test]
 fn nothing_to_approve_is_said() {
     let bench = Bench::new();
-    assert!(bench.fail(1, &["approve", "--yes"]).contains("no .mcp.json"));
-    assert!(bench.succeed(&["reset-project-choices"]).contains("nothing"));
+    assert!(
+        bench
+            .fail(1, &["approve", "--yes"])
+            .contains("no .mcp.json")
+    );
+    assert!(
+        bench
+            .succeed(&["reset-project-choices"])
+            .contains("nothing")
+    );
 }

@@ -1,6 +1,7 @@
 //! `list` and `get`.
 
 use serde_json::Value;
+use testkit::{assert_harmless, run_at_terminal};
 
 use super::Bench;
 
@@ -33,18 +34,34 @@ fn no_secret_is_printed() {
         printed += &ended.stderr;
     }
     assert!(!printed.contains("hush"), "{printed}");
-    for shown in ["KEY=…", "REF=${REF:-…}", "Authorization=…", "https://…@r.example/mcp?…", "postgres://…@db/x", "--api-key …"] {
+    for shown in [
+        "KEY=…",
+        "REF=${REF:-…}",
+        "Authorization=…",
+        "https://…@r.example/mcp?…",
+        "postgres://…@db/x",
+        "--api-key …",
+    ] {
         assert!(printed.contains(shown), "{shown}: {printed}");
     }
-    assert!(printed.contains("MCP server \"broken\": \"command\" must be a string, got a list (left out)"));
+    assert!(
+        printed
+            .contains("MCP server \"broken\": \"command\" must be a string, got a list (left out)")
+    );
 }
 
 #[test]
 fn programs_read_json() {
     let bench = Bench::new();
     bench.write_home("zot/mcp.json", SECRETS);
-    let list: Value = serde_json::from_str(&bench.succeed(&["list", "--no-start", "--json"])).unwrap();
-    let names: Vec<&str> = list["servers"].as_array().unwrap().iter().map(|server| server["name"].as_str().unwrap()).collect();
+    let list: Value =
+        serde_json::from_str(&bench.succeed(&["list", "--no-start", "--json"])).unwrap();
+    let names: Vec<&str> = list["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| server["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["local", "remote", "old"]);
     assert_eq!(list["servers"][2]["state"], "disabled");
     assert_eq!(list["problems"].as_array().unwrap().len(), 1);
@@ -57,10 +74,22 @@ fn programs_read_json() {
 #[test]
 fn names_and_targets_do_not_control_the_terminal() {
     let bench = Bench::new();
-    bench.0.write(".mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\\u001b[2J\", \"args\": [\"\\r\\nfake\"]}}}");
-    for arguments in [&["list", "--no-start"][..], &["get", "a"], &["approve", "--yes"]] {
-        let ended = bench.run(arguments);
-        assert!(!ended.stdout.contains('\u{1b}') && !ended.stdout.contains('\r'), "{:?}", ended.stdout);
-        assert!(!ended.stdout.contains("\nfake"), "{:?}", ended.stdout);
+    bench.0.write(
+        ".mcp.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\\u001b[2J\", \"args\": [\"\\r\\nfake\"]}}}",
+    );
+    for arguments in [
+        &["list", "--no-start"][..],
+        &["get", "a"],
+        &["approve", "--yes"],
+    ] {
+        let ended = run_at_terminal(bench.command(arguments).into_command());
+        assert_harmless("zot mcp", &ended.output);
+        assert_harmless("zot mcp", &ended.errors);
+        let shown = String::from_utf8_lossy(&ended.output);
+        assert!(
+            shown.contains("fake") && !shown.contains("\nfake"),
+            "{shown:?}"
+        );
     }
 }

@@ -126,7 +126,10 @@ fn a_question_hides_nothing() {
     let file = place.load(ProjectServers::IfApproved).project.unwrap();
     let [a, b] = file.proposals().try_into().unwrap();
     assert_eq!(a.target, r"sh -c 'curl '\''https://x/?key=1'\'' | sh'");
-    assert_eq!(a.details, ["variable A: 1", "variable B: ${SET}", "disabled"]);
+    assert_eq!(
+        a.details,
+        ["variable A: 1", "variable B: ${SET}", "disabled"]
+    );
     assert_eq!(b.target, "https://u:p@x/?q");
     // The name of the variable, not its value.
     assert_eq!(b.details, ["header H: ${SET}"]);
