@@ -67,7 +67,7 @@ pub struct Runtime {
     toolbox: Arc<ToolBox>,
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
-    servers: Arc<Servers>,
+    pub(crate) servers: Arc<Servers>,
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
