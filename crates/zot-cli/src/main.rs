@@ -8,6 +8,7 @@ mod command;
 mod completions;
 mod config_command;
 mod configuration;
+mod consent;
 mod context_command;
 mod doctor;
 mod ext_command;
@@ -38,12 +39,12 @@ fn main() -> ExitCode {
     match word.as_deref().and_then(OsStr::to_str) {
         Some("cassette") => return command::run(cassette_command::run),
         Some("ext") => return command::run(ext_command::run),
+        Some("mcp") => return command::run(mcp_command::run),
         Some("skills") => return command::run(skills_command::run),
         Some("sessions") => return command::run(sessions_command::run),
         Some("config") => return command::run(config_command::run),
         Some("login") => return command::run(login_command::login),
         Some("logout") => return command::run(login_command::logout),
-        Some("mcp") => return command::run(mcp_command::run),
         Some("auth") => return command::run(auth_command::run),
         Some("completions") => return command::run(completions::completions),
         Some("man") => return command::run(completions::manual),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use zot_sdk::{Config, Persistence, StepLimit};
+use zot_sdk::{Config, McpChoice, Persistence, StepLimit};
 
 use super::budget::BudgetArguments;
 use super::context::ContextArguments;
 use super::extensions::ExtensionArguments;
+use super::mcp::GivenMcpArguments;
 use super::model::ModelArguments;
 use super::system_prompt::SystemPromptArguments;
 use super::tools::PermissionArguments;
@@ -37,6 +38,11 @@ pub(crate) struct ServingArguments {
     budget: BudgetArguments,
     #[command(flatten)]
     extensions: ExtensionArguments,
+    #[command(flatten)]
+    mcp: GivenMcpArguments,
+    /// Also use your own MCP servers, which other programs reach through zot then
+    #[arg(long, help_heading = heading::MCP)]
+    user_mcp: bool,
 }
 
 impl ServingArguments {
@@ -47,6 +53,7 @@ impl ServingArguments {
         self.system_prompt.unset_empty();
         values::unset_empty(&mut self.reasoning);
         self.extensions.unset_empty();
+        self.mcp.unset_empty();
         if let Some(cwd) = &self.cwd {
             values::check_directory(cwd)?;
         }
@@ -63,6 +70,10 @@ impl ServingArguments {
             budget: self.budget.into(),
             session: Persistence::SessionFile.into(),
             extensions: self.extensions.into(),
+            mcp: McpChoice {
+                user: self.user_mcp,
+                ..self.mcp.into()
+            },
             context: self.context.into(),
             ..Config::default()
         })

@@ -17,7 +17,7 @@ use crate::output::print_line;
 #[derive(Args)]
 #[command(after_help = "\
 The tools zot and zot_reply run a prompt to its end, each in a session that `zot --resume ID` can continue. \
-Progress shows the steps; --confirm asks through the client. MCP servers of your own configuration are not started.\n\n\
+Progress shows the steps; --confirm asks through the client. MCP servers of your own are not started without --user-mcp.\n\n\
 With claude-code: claude mcp add zot -- zot mcp serve\n\
 To try it:        npx @modelcontextprotocol/inspector zot mcp serve --provider offline\n\n\
 Exit codes: 0 done, 1 failed, 2 usage, 129 hang-up, 130 interrupted, 143 terminated.")]
