@@ -5,6 +5,7 @@
 pub(crate) mod address;
 pub mod http;
 pub mod sse;
+mod waiting;
 
 use serde_json::value::RawValue;
 use zot_conversation::BoxFuture;
