@@ -8,12 +8,14 @@ mod command;
 mod completions;
 mod config_command;
 mod configuration;
+mod consent;
 mod context_command;
 mod doctor;
 mod ext_command;
 mod failure;
 mod list_models;
 mod login_command;
+mod mcp_command;
 mod one_shot;
 mod output;
 mod pipe;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     match word.as_deref().and_then(OsStr::to_str) {
         Some("cassette") => return command::run(cassette_command::run),
         Some("ext") => return command::run(ext_command::run),
+        Some("mcp") => return command::run(mcp_command::run),
         Some("skills") => return command::run(skills_command::run),
         Some("sessions") => return command::run(sessions_command::run),
         Some("config") => return command::run(config_command::run),
@@ -67,6 +70,24 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Says that the project brings MCP servers along, which are started only on request.
+fn mention_project_servers(runtime: &zot_sdk::Runtime) {
+    if let Some(project) = runtime.mcp_project()
+        && project.state == zot_sdk::ProjectState::Skipped
+    {
+        let names: Vec<&str> = project
+            .servers
+            .iter()
+            .map(|server| server.name.as_str())
+            .collect();
+        warn(&[format!(
+            "the MCP servers of this project are not started ({}): use --project-mcp if you trust {}",
+            names.join(", "),
+            project.path.display()
+        )]);
     }
 }
 

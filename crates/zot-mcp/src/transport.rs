@@ -5,6 +5,7 @@
 pub(crate) mod address;
 pub mod http;
 pub mod sse;
+pub mod stdio;
 mod waiting;
 
 use serde_json::value::RawValue;

@@ -87,8 +87,8 @@
 //! # Beyond a runtime
 //!
 //! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
-//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`recordings`],
-//! [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`mcp`],
+//! [`recordings`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
 //! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 #![warn(missing_docs)]
@@ -110,11 +110,14 @@ mod hosting;
 mod jail;
 mod known_secrets;
 mod live_models;
+mod log_reader;
 pub mod login;
+pub mod mcp;
 pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+mod servers;
 pub mod sessions;
 mod settings;
 pub mod skills;
@@ -129,8 +132,9 @@ mod workspace;
 pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
-    Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
-    Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, McpChoice, ModelChoice, Persistence, PreferredModel,
+    Recording, Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice,
+    ToolSelection,
 };
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
@@ -153,6 +157,9 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
+pub use zot_mcp::configuration::{
+    Given as GivenServers, ProjectFile, ProjectServers, ProjectState,
+};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};

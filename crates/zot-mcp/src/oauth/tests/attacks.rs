@@ -23,16 +23,52 @@ async fn metadata_of_others_is_refused() {
     let is_invalid = |error: &OAuthError| matches!(error, OAuthError::Invalid { .. });
     type Expected = fn(&OAuthError) -> bool;
     let cases: [(&str, Behaviour, Expected); 10] = [
-        ("another issuer", metadata(json!({"issuer": "https://evil.test"})), is_foreign_issuer),
-        ("no issuer", metadata(json!({"issuer": ""})), is_foreign_issuer),
-        ("another resource", resource(json!({"resource": "https://evil.test/mcp"})), is_foreign),
+        (
+            "another issuer",
+            metadata(json!({"issuer": "https://evil.test"})),
+            is_foreign_issuer,
+        ),
+        (
+            "no issuer",
+            metadata(json!({"issuer": ""})),
+            is_foreign_issuer,
+        ),
+        (
+            "another resource",
+            resource(json!({"resource": "https://evil.test/mcp"})),
+            is_foreign,
+        ),
         ("no resource", resource(json!({"resource": ""})), is_foreign),
-        ("no PKCE", metadata(json!({"code_challenge_methods_supported": []})), has_no_pkce),
-        ("plain PKCE", metadata(json!({"code_challenge_methods_supported": ["plain"]})), has_no_pkce),
-        ("an open token endpoint", metadata(json!({"token_endpoint": "http://evil.test/"})), is_insecure),
-        ("a script", metadata(json!({"authorization_endpoint": "javascript:alert(1)"})), is_insecure),
-        ("an open issuer", resource(json!({"authorization_servers": ["http://evil.test"]})), is_insecure),
-        ("nonsense", metadata(json!({"scopes_supported": 3})), is_invalid),
+        (
+            "no PKCE",
+            metadata(json!({"code_challenge_methods_supported": []})),
+            has_no_pkce,
+        ),
+        (
+            "plain PKCE",
+            metadata(json!({"code_challenge_methods_supported": ["plain"]})),
+            has_no_pkce,
+        ),
+        (
+            "an open token endpoint",
+            metadata(json!({"token_endpoint": "http://evil.test/"})),
+            is_insecure,
+        ),
+        (
+            "a script",
+            metadata(json!({"authorization_endpoint": "javascript:alert(1)"})),
+            is_insecure,
+        ),
+        (
+            "an open issuer",
+            resource(json!({"authorization_servers": ["http://evil.test"]})),
+            is_insecure,
+        ),
+        (
+            "nonsense",
+            metadata(json!({"scopes_supported": 3})),
+            is_invalid,
+        ),
     ];
     for (name, behaviour, expected) in cases {
         let world = World::new(behaviour);
@@ -73,7 +109,10 @@ async fn a_response_of_another_issuer_is_refused_before_the_code_is_sent() {
                 error,
                 OAuthError::MixedUp { .. } | OAuthError::MissingIssuer { .. }
             );
-            assert!(is_mixed_up && !error.to_string().contains("access_denied"), "{error}");
+            assert!(
+                is_mixed_up && !error.to_string().contains("access_denied"),
+                "{error}"
+            );
         }
     }
 }
@@ -141,5 +180,8 @@ async fn tokens_go_to_no_other_server() {
     );
     assert_eq!(other.call(&elsewhere).await, 401);
     let sent = other.mcp.requests();
-    assert!(sent.iter().all(|request| request.header("authorization").is_none()));
+    assert!(
+        sent.iter()
+            .all(|request| request.header("authorization").is_none())
+    );
 }

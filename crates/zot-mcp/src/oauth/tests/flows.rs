@@ -43,7 +43,10 @@ async fn a_login_by_redirect() {
     assert_eq!(request["client_id"], "client1");
     let registration = &world.registrations()[0];
     assert_eq!(registration["application_type"], "native");
-    assert_eq!(registration["redirect_uris"], json!([asked["redirect_uri"]]));
+    assert_eq!(
+        registration["redirect_uris"],
+        json!([asked["redirect_uri"]])
+    );
     assert_eq!(registration["token_endpoint_auth_method"], "none");
 }
 
@@ -118,7 +121,10 @@ async fn a_client_is_registered_once_and_configured_or_described_ones_never() {
     });
     world.settings.client_metadata_url = Some("https://zot.test/client.json".to_owned());
     world.log_in().await.unwrap();
-    assert_eq!(world.token_requests()[0]["client_id"], "https://zot.test/client.json");
+    assert_eq!(
+        world.token_requests()[0]["client_id"],
+        "https://zot.test/client.json"
+    );
     world.settings.client_id = Some("mine".to_owned());
     world.settings.callback_port = Some(1);
     let login = world.begin().await.unwrap();
@@ -131,7 +137,10 @@ async fn a_client_is_registered_once_and_configured_or_described_ones_never() {
 #[tokio::test]
 async fn clients_prove_who_they_are_as_the_server_wants() {
     for (methods, expected) in [
-        (json!(["client_secret_basic", "client_secret_post"]), Some("basic")),
+        (
+            json!(["client_secret_basic", "client_secret_post"]),
+            Some("basic"),
+        ),
         (json!(["client_secret_post"]), Some("client_secret")),
         (json!(["none", "client_secret_basic"]), None),
     ] {
@@ -153,7 +162,11 @@ async fn clients_prove_who_they_are_as_the_server_wants() {
         }
         world.settings.client_id = Some("mine".to_owned());
         world.log_in().await.unwrap();
-        assert_eq!(world.token_requests()[1]["client_id"], "mine", "no secret is configured");
+        assert_eq!(
+            world.token_requests()[1]["client_id"],
+            "mine",
+            "no secret is configured"
+        );
     }
 }
 
@@ -209,8 +222,15 @@ async fn a_server_without_logins_says_so() {
         settings: &crate::entry::OAuthSettings::default(),
         challenge: None,
     });
-    assert!(matches!(login.await, Err(OAuthError::NoAuthorizationServer { .. })));
-    let paths: Vec<_> = server.requests().iter().map(|r| r.path().to_owned()).collect();
+    assert!(matches!(
+        login.await,
+        Err(OAuthError::NoAuthorizationServer { .. })
+    ));
+    let paths: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|r| r.path().to_owned())
+        .collect();
     assert_eq!(
         paths,
         [

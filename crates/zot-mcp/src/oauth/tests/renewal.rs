@@ -74,7 +74,14 @@ async fn a_login_that_the_server_ended_is_not_asked_for_again() {
     assert_eq!(world.call(&world.stored()).await, 401);
     assert_eq!(world.call(&world.stored()).await, 401);
     assert_eq!(world.token_requests().len(), before + 1);
-    assert!(!world.store().summary(&world.url()).unwrap().unwrap().is_renewable);
+    assert!(
+        !world
+            .store()
+            .summary(&world.url())
+            .unwrap()
+            .unwrap()
+            .is_renewable
+    );
 }
 
 #[tokio::test]

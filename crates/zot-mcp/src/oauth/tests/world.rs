@@ -164,7 +164,9 @@ impl World {
     /// Returns what clients have registered with.
     pub(super) fn registrations(&self) -> Vec<Value> {
         let requests = self.issuer.requests();
-        let requests = requests.iter().filter(|request| request.path() == "/register");
+        let requests = requests
+            .iter()
+            .filter(|request| request.path() == "/register");
         requests.map(HttpRequest::json).collect()
     }
 }
@@ -201,7 +203,9 @@ pub(super) fn query(url: &str) -> HashMap<String, String> {
 fn posted(request: &HttpRequest) -> HashMap<String, String> {
     let mut fields: HashMap<_, _> = form::decoded(&request.text()).into_iter().collect();
     if let Some(basic) = request.header("authorization") {
-        let pair = STANDARD.decode(basic.strip_prefix("Basic ").unwrap()).unwrap();
+        let pair = STANDARD
+            .decode(basic.strip_prefix("Basic ").unwrap())
+            .unwrap();
         fields.insert("basic".to_owned(), String::from_utf8(pair).unwrap());
     }
     fields
@@ -313,7 +317,10 @@ fn authorize(
         Iss::Right => answer.push(("iss", origin.to_owned())),
         Iss::Changed(end) => answer.push(("iss", format!("{origin}{end}"))),
     }
-    let answer: Vec<_> = answer.iter().map(|(name, value)| (*name, &**value)).collect();
+    let answer: Vec<_> = answer
+        .iter()
+        .map(|(name, value)| (*name, &**value))
+        .collect();
     let location = format!("{}?{}", fields["redirect_uri"], form::encoded(&answer));
     HttpReply::new(302, "").with("location", &location)
 }
@@ -342,7 +349,9 @@ fn token(request: &HttpRequest, behaviour: &Behaviour, state: &mut State) -> Htt
     };
     state.count += 1;
     let access = format!("token{}", state.count);
-    state.tokens.insert(access.clone(), (scope, field("resource")));
+    state
+        .tokens
+        .insert(access.clone(), (scope, field("resource")));
     let mut grant = merge(
         json!({"access_token": access, "token_type": "Bearer"}),
         &behaviour.grant,
