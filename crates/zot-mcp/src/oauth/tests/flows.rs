@@ -221,9 +221,10 @@ async fn a_server_without_logins_says_so() {
         server: &format!("{}/mcp", server.origin()),
         settings: &crate::entry::OAuthSettings::default(),
         challenge: None,
-    });
+    })
+    .await;
     assert!(matches!(
-        login.await,
+        login,
         Err(OAuthError::NoAuthorizationServer { .. })
     ));
     let paths: Vec<_> = server
