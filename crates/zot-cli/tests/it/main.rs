@@ -40,6 +40,7 @@ mod jail;
 mod live_models;
 mod login;
 mod mcp;
+mod mcp_cli;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;
