@@ -41,6 +41,7 @@ mod live_models;
 mod login;
 mod mcp;
 mod mcp_cli;
+mod mcp_serve;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;
