@@ -1,4 +1,4 @@
-//! `zot mcp`: configures MCP servers, and tries them.
+//! `zot mcp`: configures MCP servers, tries them, and serves MCP clients.
 
 mod add;
 mod approve;
@@ -7,6 +7,7 @@ mod import;
 mod list;
 mod login;
 mod logs;
+mod serve;
 mod test;
 
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ use crate::output::{Format, print_line};
 /// How long servers get to answer `list`. Some install themselves when they are first started.
 const LIST_PATIENCE: u64 = 30;
 
-/// Configure MCP servers, and try them
+/// Configure MCP servers, try them, or be one
 #[derive(Parser)]
 #[command(
     name = "zot mcp",
@@ -36,7 +37,8 @@ const LIST_PATIENCE: u64 = 30;
                   .mcp.json, which starts nothing before you have approved it.\n\n\
                   A local program:  zot mcp add time -- uvx mcp-server-time\n\
                   A remote server:  zot mcp add --transport http sentry https://mcp.sentry.dev/mcp && zot mcp login sentry\n\
-                  What you have:    zot mcp import claude\n\n\
+                  What you have:    zot mcp import claude\n\
+                  To be a server:   zot mcp serve\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage or a file that cannot be used, 129 hang-up, 130 interrupted, \
                   143 terminated."
 )]
@@ -136,6 +138,7 @@ enum Action {
         /// The name of the server
         name: String,
     },
+    Serve(Box<serve::ServeArguments>),
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -178,6 +181,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             follow,
             lines,
         } => logs::run(workspace, &name, logs::Until::of(follow), lines),
+        Action::Serve(arguments) => serve::run(*arguments),
     }
 }
 
