@@ -115,6 +115,7 @@ pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+mod server_prompts;
 pub mod sessions;
 mod settings;
 pub mod skills;
