@@ -57,8 +57,6 @@ pub struct Agent {
     step_question: Mutex<Option<oneshot::Sender<u64>>>,
     /// Notices of models about their requests: each is reported once, even after the model changes.
     notices: Mutex<HashSet<String>>,
-    /// Notices for the user that are reported with the next response.
-    waiting_notices: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -96,7 +94,6 @@ impl Agent {
             questions: OpenQuestions::default(),
             step_question: Mutex::default(),
             notices: Mutex::default(),
-            waiting_notices: Mutex::default(),
         }
     }
 
@@ -104,15 +101,6 @@ impl Agent {
     pub(crate) fn is_new_notice(&self, notice: &str) -> bool {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         notices.insert(notice.to_owned())
-    }
-
-    /// Tells the user something with the next response of the model, as [`AgentEvent::Notice`].
-    pub fn notify(&self, notice: String) {
-        lock(&self.waiting_notices).push(notice);
-    }
-
-    pub(crate) fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut *lock(&self.waiting_notices))
     }
 
     /// Adds a user message and works until the model is done.

@@ -29,6 +29,12 @@ pub trait Hooks: Send + Sync {
         false
     }
 
+    /// Returns what the user should know about a request, and does not return it again. Called when the
+    /// model has accepted the request, and reported as [`AgentEvent::Notice`].
+    fn take_notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Called with every event, in order, before the front end gets it.
     fn on_event(&self, _event: &AgentEvent) {}
 }

@@ -63,7 +63,7 @@ pub(crate) fn all_stored(path: &Path) -> Result<Vec<(String, Stored)>, Credentia
 
 /// Returns the entries in the file; none if there is no file.
 pub(crate) fn entries(path: &Path) -> Result<Entries, CredentialError> {
-    let Some(text) = read_private(path)? else {
+    let Some(text) = read_private(path, MAX_AUTH_FILE_BYTES)? else {
         return Ok(Entries::default());
     };
     serde_json::from_str(&text).map_err(|error| CredentialError::Malformed {
@@ -73,10 +73,10 @@ pub(crate) fn entries(path: &Path) -> Result<Entries, CredentialError> {
     })
 }
 
-/// Reads a file that only we can access; `None` if it does not exist.
+/// Reads a file of at most `limit` bytes that only we can access; `None` if it does not exist.
 ///
 /// The checks look at the opened file, not at the path, so it cannot be swapped in between.
-fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
+pub fn read_private(path: &Path, limit: u64) -> Result<Option<String>, CredentialError> {
     let unreadable = |source| CredentialError::Unreadable {
         path: path.to_owned(),
         source,
@@ -99,11 +99,12 @@ fn read_private(path: &Path) -> Result<Option<String>, CredentialError> {
         });
     }
     let mut text = String::new();
-    file.take(MAX_AUTH_FILE_BYTES + 1)
+    file.take(limit.saturating_add(1))
         .read_to_string(&mut text)
         .map_err(unreadable)?;
-    if text.len() as u64 > MAX_AUTH_FILE_BYTES {
-        let problem = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 1 MiB");
+    if text.len() as u64 > limit {
+        let problem = format!("larger than {limit} bytes");
+        let problem = io::Error::new(io::ErrorKind::FileTooLarge, problem);
         return Err(unreadable(problem));
     }
     Ok(Some(text))

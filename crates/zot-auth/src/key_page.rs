@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::loopback::{self, LoopbackServer, Reply};
+use crate::loopback::{self, LoopbackReply, LoopbackServer};
 
 pub(crate) use html::page;
 
@@ -77,13 +77,13 @@ impl KeyPage {
         let mut attempts = 0;
         loop {
             let request = self.server.next().await?;
-            if !loopback::same(&request.path, &self.path) {
-                request.answer(Reply::not_found());
+            if !loopback::same_secret(&request.path, &self.path) {
+                request.answer(LoopbackReply::not_found());
                 continue;
             }
             if request.method != "POST" {
                 let form = html::form(&self.path, &self.providers, None);
-                request.answer(Reply::page(form));
+                request.answer(LoopbackReply::page(form));
                 continue;
             }
             let wanted = request.field("provider");
@@ -102,16 +102,16 @@ impl KeyPage {
             };
             match outcome {
                 Ok(text) => {
-                    request.answer(Reply::page(page("zot login", &text)));
+                    request.answer(LoopbackReply::page(page("zot login", &text)));
                     return Ok(());
                 }
                 Err(problem) if attempts >= MAX_KEY_ATTEMPTS => {
-                    request.answer(Reply::page(page("zot login", &problem)));
+                    request.answer(LoopbackReply::page(page("zot login", &problem)));
                     return Err(KeyPageError::TooManyAttempts);
                 }
                 Err(problem) => {
                     let form = html::form(&self.path, &self.providers, Some(&problem));
-                    request.answer(Reply::page(form));
+                    request.answer(LoopbackReply::page(form));
                 }
             }
         }

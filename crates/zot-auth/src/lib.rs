@@ -15,15 +15,16 @@ mod mask;
 mod oauth;
 mod store;
 
+pub use auth_file::read_private;
 pub use credential::{
     Credential, CredentialError, CredentialRequest, CredentialSource, Logins, find,
 };
 pub use home::zot_home;
 pub use key_page::{KeyPage, KeyPageError, MAX_KEY_ATTEMPTS};
-pub use loopback::LoopbackServer;
+pub use loopback::{LoopbackReply, LoopbackRequest, LoopbackServer, random_token, same_secret};
 pub use mask::masked;
 pub use oauth::{
-    CodeLogin, DeviceLogin, OAuthClient, OAuthError, TokenAnswer, TokenKeeper, TokenTransport,
-    Tokens,
+    CodeLogin, DeviceLogin, OAuthClient, OAuthError, Pkce, TokenAnswer, TokenKeeper,
+    TokenTransport, Tokens, form,
 };
 pub use store::{AuthFile, StoredCredential};

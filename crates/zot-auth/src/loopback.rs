@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_http_server::{Body, Bytes, Limits, Server};
 
-use crate::oauth::decoded;
+use crate::oauth::form::decoded;
 
 /// Connections at a time; browsers open some they never use.
 ///
@@ -82,27 +82,32 @@ const HEADERS: [(HeaderName, &str); 7] = [
 /// An HTTP server on a port of 127.0.0.1.
 pub struct LoopbackServer {
     port: u16,
-    requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<LoopbackRequest>,
     server: JoinSet<()>,
     cancel: CancellationToken,
 }
 
 /// A request that waits for its response.
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) path: String,
-    pub(crate) query: Vec<(String, String)>,
-    pub(crate) form: Vec<(String, String)>,
-    reply: oneshot::Sender<Reply>,
+pub struct LoopbackRequest {
+    pub method: String,
+    pub path: String,
+    pub query: Vec<(String, String)>,
+    pub form: Vec<(String, String)>,
+    reply: oneshot::Sender<LoopbackReply>,
 }
 
 /// A response.
-pub(crate) struct Reply {
+pub struct LoopbackReply {
     status: StatusCode,
     html: String,
 }
 
-impl Reply {
+impl LoopbackReply {
+    /// Returns a page with a heading and a sentence.
+    pub fn message(title: &str, text: &str) -> Self {
+        Self::page(crate::key_page::page(title, text))
+    }
+
     pub(crate) fn page(html: String) -> Self {
         Self {
             status: StatusCode::OK,
@@ -110,7 +115,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn not_found() -> Self {
+    pub fn not_found() -> Self {
         Self {
             status: StatusCode::NOT_FOUND,
             html: String::new(),
@@ -163,13 +168,13 @@ impl LoopbackServer {
     }
 
     /// Returns the next request that a browser on this machine made for this server.
-    pub(crate) async fn next(&mut self) -> io::Result<Request> {
+    pub async fn next(&mut self) -> io::Result<LoopbackRequest> {
         let request = self.requests.recv().await;
         request.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
     }
 
     /// Stops listening once the responses are written.
-    pub(crate) async fn close(mut self) {
+    pub async fn close(mut self) {
         self.cancel.cancel();
         // Pending requests get no response.
         self.requests.close();
@@ -179,12 +184,16 @@ impl LoopbackServer {
 }
 
 /// Passes a request to the caller of [`LoopbackServer::next`], and waits for the reply.
-async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<Request>) -> Reply {
+async fn respond(
+    request: http::Request<Bytes>,
+    port: u16,
+    sender: mpsc::Sender<LoopbackRequest>,
+) -> LoopbackReply {
     if !is_for_us(request.headers(), port) {
-        return Reply::forbidden();
+        return LoopbackReply::forbidden();
     }
     let (reply, answered) = oneshot::channel();
-    let request = Request {
+    let request = LoopbackRequest {
         method: request.method().to_string(),
         path: request.uri().path().to_owned(),
         query: decoded(request.uri().query().unwrap_or_default()),
@@ -192,9 +201,11 @@ async fn respond(request: http::Request<Bytes>, port: u16, sender: mpsc::Sender<
         reply,
     };
     if sender.send(request).await.is_err() {
-        return Reply::not_found();
+        return LoopbackReply::not_found();
     }
-    answered.await.unwrap_or_else(|_| Reply::not_found())
+    answered
+        .await
+        .unwrap_or_else(|_| LoopbackReply::not_found())
 }
 
 fn is_for_us(headers: &HeaderMap, port: u16) -> bool {
@@ -213,7 +224,7 @@ fn is_for_us(headers: &HeaderMap, port: u16) -> bool {
     is_host_ours && are_origins_ours
 }
 
-impl Request {
+impl LoopbackRequest {
     pub(crate) fn field(&self, name: &str) -> &str {
         let mut fields = self.form.iter();
         let found = fields.find(|(key, _)| key == name);
@@ -221,21 +232,21 @@ impl Request {
     }
 
     /// Sends the reply. A browser that has gone away does not need it.
-    pub(crate) fn answer(self, reply: Reply) {
+    pub fn answer(self, reply: LoopbackReply) {
         let _ = self.reply.send(reply);
     }
 }
 
 /// Returns a text that cannot be guessed. `/dev/urandom` exists on every system zot runs on, and never
 /// blocks once the system is up.
-pub(crate) fn random_token() -> io::Result<String> {
+pub fn random_token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// Compares in constant time.
-pub(crate) fn same(left: &str, right: &str) -> bool {
+pub fn same_secret(left: &str, right: &str) -> bool {
     let (left, right) = (Sha256::digest(left), Sha256::digest(right));
     left.as_slice().ct_eq(right.as_slice()).into()
 }

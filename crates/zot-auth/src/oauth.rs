@@ -5,14 +5,14 @@
 mod client;
 mod code;
 mod device;
-mod form;
+pub mod form;
 mod keeper;
+mod pkce;
 mod tokens;
 
 pub use client::{OAuthClient, OAuthError, TokenAnswer, TokenTransport};
 pub use code::CodeLogin;
 pub use device::DeviceLogin;
 pub use keeper::TokenKeeper;
+pub use pkce::Pkce;
 pub use tokens::Tokens;
-
-pub(crate) use form::decoded;

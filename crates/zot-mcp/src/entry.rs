@@ -75,6 +75,32 @@ pub struct OAuthSettings {
     pub scopes: Vec<String>,
     /// The address of the authorisation server's metadata, instead of discovering it.
     pub metadata_url: Option<String>,
+    /// An https address where a document describes this client. It is the client id at servers that take
+    /// such addresses.
+    pub client_metadata_url: Option<String>,
+    pub grant: OAuthGrant,
+}
+
+/// Who is granted access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OAuthGrant {
+    /// The user, who logs in with a browser.
+    #[default]
+    AuthorizationCode,
+    /// The client itself, with its id and secret: for machines without a user.
+    ClientCredentials,
+}
+
+impl OAuthGrant {
+    pub const ALL: [Self; 2] = [Self::AuthorizationCode, Self::ClientCredentials];
+
+    /// Returns the word for it in configuration files, which is that of OAuth.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::ClientCredentials => "client_credentials",
+        }
+    }
 }
 
 /// Who described a server.

@@ -13,6 +13,7 @@ pub mod entry;
 mod error;
 pub mod json_rpc;
 pub mod name;
+pub mod oauth;
 mod pool;
 mod server;
 mod set;

@@ -2,7 +2,7 @@
 //!
 //! A transport carries single messages; which ones, and what they mean, is the connection's matter.
 
-mod address;
+pub(crate) mod address;
 pub mod http;
 pub mod sse;
 

@@ -16,7 +16,9 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use zot_sdk::{AgentEvent, Busy, EventStream, ExtensionNotice, Runtime, wire};
-use zot_wire::rpc::{Command, CommandFrame, Event, RejectedLine, RequestId, StartedData};
+use zot_wire::rpc::{
+    Command, CommandFrame, Event, McpServer, RejectedLine, RequestId, StartedData,
+};
 
 use crate::event_filter::EventFilter;
 use crate::queue::{Job, JobQueue, JobWork};
@@ -136,6 +138,7 @@ enum Wakeup {
     Input(io::Result<()>),
     Event(Option<AgentEvent>),
     Notice(ExtensionNotice),
+    McpState(McpServer),
     Reply(Box<Reply>),
     Written(io::Result<()>),
     Exit(Exit),
@@ -175,6 +178,7 @@ impl Server {
                     self.after_work();
                 }
                 Wakeup::Notice(notice) => self.forward(notice)?,
+                Wakeup::McpState(server) => self.send(Event::McpState(server))?,
                 Wakeup::Reply(reply) => self.finish(*reply)?,
                 Wakeup::Written(Ok(())) => {}
                 Wakeup::Written(Err(error)) => {
@@ -204,6 +208,7 @@ impl Server {
             result = input.read_more(), if takes_input => Wakeup::Input(result),
             event = next_event(&mut self.running), if takes_events => Wakeup::Event(event),
             notice = self.runtime.next_notice(), if takes_events => Wakeup::Notice(notice),
+            server = self.runtime.next_mcp_change(), if takes_events => Wakeup::McpState(server),
             reply = self.replies.next() => Wakeup::Reply(Box::new(reply)),
             result = self.output.drive() => Wakeup::Written(result),
             Some(_) = self.background.join_next() => Wakeup::Written(Ok(())),

@@ -1,5 +1,6 @@
 //! The configuration of a runtime.
 
+mod servers;
 mod tools;
 
 use std::path::PathBuf;
@@ -12,8 +13,9 @@ use zot_provider::HttpClient;
 use zot_provider::catalog::OpenAiWire;
 use zot_session::{Durability, Replica};
 
-pub(crate) use tools::ToolOrigin;
+pub use servers::McpChoice;
 pub use tools::{ToolChoice, ToolSelection};
+pub(crate) use tools::{ToolOrigin, matches};
 
 /// Describes the [`Runtime`](crate::Runtime) to create. Everything has a default.
 ///
@@ -45,6 +47,8 @@ pub struct Config {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Which extensions are started; none by default.
     pub extensions: ExtensionSearch,
+    /// Which MCP servers are used; none by default.
+    pub mcp: McpChoice,
     /// Whether and how the conversation is kept on disk; not at all by default.
     pub session: SessionChoice,
     /// Whether model calls are recorded or replayed.

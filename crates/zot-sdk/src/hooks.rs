@@ -62,6 +62,12 @@ impl Hooks for ChainedHooks {
         self.first.holds_text() || self.last.holds_text()
     }
 
+    fn take_notices(&self) -> Vec<String> {
+        let mut notices = self.first.take_notices();
+        notices.extend(self.last.take_notices());
+        notices
+    }
+
     fn on_event(&self, event: &AgentEvent) {
         self.first.on_event(event);
         self.last.on_event(event);

@@ -116,6 +116,7 @@ mod persistence;
 pub mod recordings;
 mod runtime;
 mod server_prompts;
+mod servers;
 pub mod sessions;
 mod settings;
 pub mod skills;
@@ -130,8 +131,9 @@ mod workspace;
 pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
-    Config, ContextSearch, ExtensionSearch, ModelChoice, Persistence, PreferredModel, Recording,
-    Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
+    Config, ContextSearch, ExtensionSearch, McpChoice, ModelChoice, Persistence, PreferredModel,
+    Recording, Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice,
+    ToolSelection,
 };
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};

@@ -4,6 +4,7 @@ mod aside;
 mod context;
 mod error;
 mod extensions;
+mod mcp;
 mod models;
 mod occupation;
 mod settings;
@@ -34,6 +35,8 @@ use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
 use crate::persistence::SessionInfo;
+use crate::servers;
+use crate::servers::{ServerHooks, Servers};
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
 use crate::surroundings::SkillHooks;
 use crate::toolbox::ToolBox;
@@ -64,6 +67,7 @@ pub struct Runtime {
     toolbox: Arc<ToolBox>,
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
+    servers: Arc<Servers>,
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
@@ -72,8 +76,8 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Creates a runtime. No model is contacted before the first prompt; extensions, if configured, are
-    /// started immediately, which requires a tokio runtime.
+    /// Creates a runtime. No model is contacted before the first prompt; extensions and MCP servers, if
+    /// configured, are started immediately, which requires a tokio runtime.
     pub fn new(config: Config) -> Result<Self, AssemblyError> {
         // Removes leftovers of earlier runs that were killed.
         zot_files::sweep_scratch();
@@ -94,12 +98,22 @@ impl Runtime {
         let extensions = equipped
             .extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
+        let servers = Servers::new(servers::Surroundings {
+            home: workspace.zot_home.clone(),
+            cwd: workspace.cwd.clone(),
+            http: config.http.clone(),
+            pool: config.mcp.pool.clone(),
+        });
+        servers.set_project(equipped.servers.project);
+        servers.open(equipped.servers.entries);
+        servers.begin_conversation(&session.transcript);
         let toolbox = Arc::new(ToolBox::new(
             equipped.own_tools,
             config.tools.selection,
             equipped.prompt,
             session.began.unwrap_or_else(Timestamp::now),
             extensions.clone(),
+            Arc::clone(&servers),
         ));
         let mut settings = AgentSettings {
             model: connected.model,
@@ -117,10 +131,15 @@ impl Runtime {
             toolbox: Arc::clone(&toolbox),
             settings: Arc::clone(&settings),
         });
+        let server_hooks = ServerHooks {
+            servers: Arc::clone(&servers),
+            toolbox: Arc::clone(&toolbox),
+            settings: Arc::clone(&settings),
+        };
         let guard = equipped.skills.map(|skills| skills.guard);
         let agent = Arc::new(Agent::new(AgentParts {
             settings: Arc::clone(&settings),
-            hooks: chained_hooks(guard.clone(), extension_hooks, config.hooks),
+            hooks: chained_hooks(guard.clone(), server_hooks, extension_hooks, config.hooks),
             journal: session.journal,
             transcript: Transcript::from(session.transcript),
             budget: config.budget,
@@ -140,6 +159,7 @@ impl Runtime {
             toolbox,
             jail: equipped.jail,
             extensions,
+            servers,
             templates: equipped.templates,
             guard,
             alternatives,
@@ -161,6 +181,7 @@ impl Runtime {
     ) -> Result<EventStream, Busy> {
         let content = user_content(text, images);
         let extensions = self.extensions.clone();
+        let servers = Arc::clone(&self.servers);
         let toolbox = Arc::clone(&self.toolbox);
         let settings = Arc::clone(&self.settings);
         let guard = self.guard.clone();
@@ -176,7 +197,6 @@ impl Runtime {
                         () = host.settled() => toolbox.check_selection(),
                         () = cancel.cancelled() => {}
                     }
-                    toolbox.refresh(&settings);
                     if let Some(obstacle) = host.obstacle()
                         && !cancel.is_cancelled()
                     {
@@ -184,6 +204,8 @@ impl Runtime {
                         return agent.refuse_prompt(report, &events, &cancel).await;
                     }
                 }
+                servers.prepare_first_request(&cancel).await;
+                toolbox.refresh(&settings);
                 agent.prompt(content, budget, &events, &cancel).await
             })
         })
@@ -301,14 +323,16 @@ impl Runtime {
     }
 }
 
-/// Chains all hooks: skills first, then extensions, and the embedding program last.
+/// Chains all hooks: skills first, then servers and extensions, and the embedding program last.
 fn chained_hooks(
     guard: Option<Arc<SkillGuard>>,
+    servers: ServerHooks,
     extensions: Option<ExtensionHooks>,
     own: Option<Arc<dyn Hooks>>,
 ) -> Arc<dyn Hooks> {
     [
         guard.map(|guard| Arc::new(SkillHooks(guard)) as Arc<dyn Hooks>),
+        Some(Arc::new(servers) as Arc<dyn Hooks>),
         extensions.map(|hooks| Arc::new(hooks) as Arc<dyn Hooks>),
         own,
     ]

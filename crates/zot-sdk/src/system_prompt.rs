@@ -52,6 +52,8 @@ pub enum ContextKind {
     Instructions,
     /// Text that the caller added.
     Appended,
+    /// The list of MCP servers.
+    Servers,
     /// The date and the working directory.
     Environment,
     /// The name, description and schema of a tool.
@@ -66,6 +68,7 @@ impl ContextKind {
             Self::Skills => "skills",
             Self::Instructions => "instructions",
             Self::Appended => "appended",
+            Self::Servers => "mcp_servers",
             Self::Environment => "environment",
             Self::Tool => "tool",
         }
@@ -104,8 +107,16 @@ impl Section {
 impl PromptParts {
     /// Composes the system prompt. It contains the date of `began`, even if the session is resumed later:
     /// caches and signed thinking are valid only with the same prompt.
-    pub(crate) fn compose(&self, tools: &ToolSet, began: Timestamp) -> Arc<str> {
-        let sections = self.sections(tools, began);
+    ///
+    /// It names the tools in `base`, which are not those of servers: these are appended while the
+    /// conversation goes on, and described by `servers`, which does not change.
+    pub(crate) fn compose(
+        &self,
+        base: &ToolSet,
+        servers: Option<&str>,
+        began: Timestamp,
+    ) -> Arc<str> {
+        let sections = self.sections(base, servers, began);
         let texts: Vec<&str> = sections
             .iter()
             .map(|section| section.text.as_str())
@@ -113,10 +124,17 @@ impl PromptParts {
         texts.join("\n\n").into()
     }
 
-    pub(crate) fn sections(&self, tools: &ToolSet, began: Timestamp) -> Vec<Section> {
+    pub(crate) fn sections(
+        &self,
+        base: &ToolSet,
+        servers: Option<&str>,
+        began: Timestamp,
+    ) -> Vec<Section> {
+        let tools = base;
         let mut sections = vec![match &self.base {
             Base::BuiltIn => {
-                Section::new(ContextKind::SystemPrompt, "built in", default_prompt(tools))
+                let text = default_prompt(tools, servers);
+                Section::new(ContextKind::SystemPrompt, "built in", text)
             }
             Base::Given(text) => Section::new(ContextKind::SystemPrompt, "given", text.clone()),
             Base::File { path, text } => Section::of_file(
@@ -153,6 +171,10 @@ impl PromptParts {
             let addition = Section::new(ContextKind::Appended, "given", addition.clone());
             sections.push(addition);
         }
+        if let Some(servers) = servers {
+            let servers = servers.to_owned();
+            sections.push(Section::new(ContextKind::Servers, "MCP servers", servers));
+        }
         let environment = environment(&self.cwd, began);
         sections.push(Section::new(
             ContextKind::Environment,
@@ -164,13 +186,15 @@ impl PromptParts {
     }
 }
 
-fn default_prompt(tools: &ToolSet) -> String {
+fn default_prompt(tools: &ToolSet, servers: Option<&str>) -> String {
     let names: Vec<&str> = tools
         .definitions()
         .iter()
         .map(|tool| tool.name.as_str())
         .collect();
-    if names.is_empty() {
+    if names.is_empty() && servers.is_some() {
+        IDENTITY.to_owned()
+    } else if names.is_empty() {
         format!("{IDENTITY}\n\nNo tools are available: answer from what you know and are told.")
     } else {
         format!("{IDENTITY}\n\nTools: {}.", names.join(", "))

@@ -1,4 +1,4 @@
-//! The tools of an agent: built-in ones, the embedding program's, and those of extensions.
+//! The tools of an agent: built-in ones, the embedding program's, those of extensions and of MCP servers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,14 +9,16 @@ use zot_extension_host::ExtensionHost;
 use zot_provider::catalog::nearest_names;
 
 use crate::assembly::UnknownTool;
-use crate::config::{ToolOrigin, ToolSelection};
+use crate::config::{ToolOrigin, ToolSelection, matches};
 use crate::runtime::ContextPart;
+use crate::servers::Servers;
 use crate::system_prompt::{ContextKind, PromptParts};
 
 /// Tracks which tools exist and which of them the model has.
 pub(crate) struct ToolBox {
     own: ToolSet,
     host: Option<Arc<ExtensionHost>>,
+    servers: Arc<Servers>,
     prompt: PromptParts,
     choice: Mutex<Choice>,
 }
@@ -27,10 +29,21 @@ struct Choice {
     system: Option<Arc<str>>,
     /// When the conversation began.
     began: Timestamp,
-    /// The generation of the extensions that the agent's settings reflect.
-    generation: u64,
+    /// The generation of the extensions and servers that the agent's settings reflect.
+    generation: Generation,
     /// Whether unknown names have been reported.
     checked: bool,
+}
+
+/// Of the extensions, and of the servers.
+type Generation = (u64, (u64, u64));
+
+/// What the model has, and what the system prompt says about it.
+struct Chosen {
+    /// The tools that are no server's.
+    base: ToolSet,
+    all: ToolSet,
+    servers: Option<String>,
 }
 
 impl ToolBox {
@@ -40,16 +53,19 @@ impl ToolBox {
         prompt: PromptParts,
         began: Timestamp,
         host: Option<Arc<ExtensionHost>>,
+        servers: Arc<Servers>,
     ) -> Self {
+        servers.select(selection.clone());
         Self {
             own,
             host,
+            servers,
             prompt,
             choice: Mutex::new(Choice {
                 selection,
                 system: None,
                 began,
-                generation: 0,
+                generation: Generation::default(),
                 checked: false,
             }),
         }
@@ -58,6 +74,16 @@ impl ToolBox {
     /// Returns all tools, whether or not the model has them. The agent's own override others of the
     /// same name.
     pub(crate) fn all(&self) -> ToolSet {
+        let base = self.base();
+        let servers = self.servers.all();
+        match servers.is_empty() {
+            true => base,
+            false => ToolSet::new(base.iter().cloned().chain(servers)),
+        }
+    }
+
+    /// Returns the tools that are no server's.
+    fn base(&self) -> ToolSet {
         match &self.host {
             None => self.own.clone(),
             Some(host) => ToolSet::new(self.own.iter().cloned().chain(host.tools())),
@@ -65,7 +91,10 @@ impl ToolBox {
     }
 
     pub(crate) fn select(&self, selection: ToolSelection) -> Result<(), UnknownTool> {
-        choose_tools(&self.all(), &selection.wanted())?;
+        let mut wanted = selection.wanted();
+        wanted.retain(|name| !self.servers.may_have(name));
+        choose_tools(&self.all(), &wanted)?;
+        self.servers.select(selection.clone());
         self.lock().selection = selection;
         Ok(())
     }
@@ -73,16 +102,17 @@ impl ToolBox {
     /// Marks the start of a new conversation.
     pub(crate) fn start_conversation(&self) {
         self.lock().began = Timestamp::now();
+        self.servers.begin_conversation(&[]);
     }
 
     pub(crate) fn set_system(&self, system: Option<Arc<str>>) {
         self.lock().system = system;
     }
 
-    /// Updates the agent's settings if the tools of extensions have changed.
+    /// Updates the agent's settings if the tools of extensions or servers have changed.
     pub(crate) fn refresh(&self, settings: &SharedSettings) {
-        let Some(host) = &self.host else { return };
-        let generation = host.generation();
+        let of_host = self.host.as_ref().map_or(0, |host| host.generation());
+        let generation = (of_host, self.servers.generation());
         {
             let mut choice = self.lock();
             if choice.generation == generation {
@@ -104,7 +134,8 @@ impl ToolBox {
             return;
         };
         let all = self.all();
-        for names in [choice.selection.wanted(), choice.selection.removed()] {
+        for mut names in [choice.selection.wanted(), choice.selection.removed()] {
+            names.retain(|name| !self.servers.may_have(name));
             if let Err(unknown) = choose_tools(&all, &names) {
                 host.report(format!("zot: warning: {unknown}"));
             }
@@ -114,23 +145,27 @@ impl ToolBox {
     /// Applies the chosen tools and the matching system prompt to `settings`.
     pub(crate) fn apply(&self, settings: &mut AgentSettings) {
         let choice = self.lock();
-        let tools = self.chosen(&choice.selection);
+        let chosen = self.chosen(&choice.selection);
         settings.system = match &choice.system {
             Some(system) => Arc::clone(system),
-            None => self.prompt.compose(&tools, choice.began),
+            None => {
+                let servers = chosen.servers.as_deref();
+                self.prompt.compose(&chosen.base, servers, choice.began)
+            }
         };
-        settings.tools = Arc::new(tools);
+        settings.tools = Arc::new(chosen.all);
     }
 
     /// Returns the parts that every request starts with.
     pub(crate) fn context(&self) -> Vec<ContextPart> {
         let choice = self.lock();
-        let tools = self.chosen(&choice.selection);
+        let chosen = self.chosen(&choice.selection);
         let part = |kind, name, path, bytes| ContextPart {
             kind,
             name,
             path,
             extension: None,
+            server: None,
             bytes,
             tokens: zot_context::tokens(bytes),
         };
@@ -140,7 +175,10 @@ impl ToolBox {
                 vec![part(ContextKind::SystemPrompt, name, None, system.len())]
             }
             None => {
-                let sections = self.prompt.sections(&tools, choice.began).into_iter();
+                let sections =
+                    self.prompt
+                        .sections(&chosen.base, chosen.servers.as_deref(), choice.began);
+                let sections = sections.into_iter();
                 sections
                     .map(|section| {
                         let bytes = section.text.len();
@@ -149,7 +187,7 @@ impl ToolBox {
                     .collect()
             }
         };
-        parts.extend(tools.iter().map(|tool| {
+        parts.extend(chosen.all.iter().map(|tool| {
             let definition = tool.definition();
             let texts = [&definition.name, &definition.description].map(String::len);
             let bytes = texts.iter().sum::<usize>() + definition.parameters.get().len();
@@ -157,6 +195,9 @@ impl ToolBox {
                 extension: tool
                     .origin()
                     .and_then(|origin| origin.extension().map(str::to_owned)),
+                server: tool
+                    .origin()
+                    .and_then(|origin| origin.server().map(str::to_owned)),
                 ..part(ContextKind::Tool, definition.name.clone(), None, bytes)
             }
         }));
@@ -169,9 +210,9 @@ impl ToolBox {
         skills.flat_map(|set| set.iter().cloned()).collect()
     }
 
-    fn chosen(&self, selection: &ToolSelection) -> ToolSet {
-        let all = self.all();
-        let chosen = all.iter().filter(|tool| {
+    fn chosen(&self, selection: &ToolSelection) -> Chosen {
+        let base = self.base();
+        let chosen = base.iter().filter(|tool| {
             let name = &tool.definition().name;
             let origin = match self.own.get(name) {
                 Some(_) => ToolOrigin::Runtime,
@@ -179,7 +220,22 @@ impl ToolBox {
             };
             selection.includes(name, origin)
         });
-        ToolSet::new(chosen.cloned())
+        let base = ToolSet::new(chosen.cloned());
+        match self.servers.offer(&base) {
+            None => Chosen {
+                all: base.clone(),
+                base,
+                servers: None,
+            },
+            Some((offered, section)) => {
+                let declared = base.iter().cloned().chain(offered.declared);
+                Chosen {
+                    all: ToolSet::new(declared).with_undeclared(offered.undeclared),
+                    base,
+                    servers: Some(section),
+                }
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Choice> {
@@ -189,7 +245,11 @@ impl ToolBox {
 
 /// Returns the tools in `all` with these names.
 pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, UnknownTool> {
-    if let Some(name) = names.iter().find(|name| all.get(name).is_none()) {
+    let exists = |pattern: &str| {
+        let mut known = all.definitions().iter();
+        known.any(|tool| matches(pattern, &tool.name))
+    };
+    if let Some(name) = names.iter().find(|name| !exists(name)) {
         let known = all.definitions().iter().map(|tool| tool.name.as_str());
         return Err(UnknownTool {
             name: name.clone(),
@@ -202,7 +262,10 @@ pub(crate) fn choose_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, U
     }
     let chosen = all
         .iter()
-        .filter(|tool| names.contains(&tool.definition().name))
+        .filter(|tool| {
+            let mut names = names.iter();
+            names.any(|pattern| matches(pattern, &tool.definition().name))
+        })
         .cloned();
     Ok(ToolSet::new(chosen))
 }

@@ -7,6 +7,7 @@ mod command;
 mod event;
 mod extension;
 mod full;
+mod mcp;
 mod message;
 mod response;
 mod schema;
@@ -18,6 +19,7 @@ pub use command::{
 pub use event::{CumulativeUsage, Event, ToolDetails};
 pub use extension::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, InvokedData};
 pub use full::{FullBlock, FullMessage};
+pub use mcp::{McpData, McpProject, McpServer};
 pub use message::{ContentBlock, Message, Role};
 pub use response::{
     FullMessagesData, HelloData, MessagesData, ModelData, ModelEntry, ModelUsage, ModelsData,

@@ -141,6 +141,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::GetModels
         | Command::GetTools
         | Command::GetUsage
+        | Command::GetMcp
         | Command::GetCommands
         | Command::Subscribe { .. }
         | Command::SetModel { .. }

@@ -59,7 +59,7 @@ pub(super) async fn receive(
                         None => {}
                     }
                     if begins {
-                        for notice in agent.take_notices() {
+                        for notice in run.hooks.take_notices() {
                             run.emit_delta(AgentEvent::Notice(notice)).await;
                         }
                     }

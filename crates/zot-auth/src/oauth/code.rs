@@ -3,16 +3,14 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use super::client::{OAuthClient, OAuthError, TokenTransport};
 use super::form::encoded;
+use super::pkce::Pkce;
 use super::tokens::Tokens;
 use crate::key_page::page;
-use crate::loopback::{self, LoopbackServer, Reply};
+use crate::loopback::{self, LoopbackReply, LoopbackServer};
 
 /// How long the user may take to log in.
 ///
@@ -24,7 +22,7 @@ pub struct CodeLogin<'a> {
     client: &'a OAuthClient,
     server: LoopbackServer,
     redirect: String,
-    verifier: String,
+    pkce: Pkce,
     state: String,
     url: String,
 }
@@ -34,14 +32,13 @@ impl<'a> CodeLogin<'a> {
     pub async fn begin(client: &'a OAuthClient, authorize_url: &str) -> Result<Self, OAuthError> {
         let server = LoopbackServer::bind(client.redirect_port)?;
         let redirect = format!("http://127.0.0.1:{}{}", server.port(), client.redirect_path);
-        let (verifier, state) = (loopback::random_token()?, loopback::random_token()?);
-        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+        let (pkce, state) = (Pkce::new()?, loopback::random_token()?);
         let scope = client.scope();
         let mut fields = vec![
             ("response_type", "code"),
             ("client_id", client.client_id.as_str()),
             ("redirect_uri", &redirect),
-            ("code_challenge", &challenge),
+            ("code_challenge", pkce.challenge()),
             ("code_challenge_method", "S256"),
             ("state", &state),
         ];
@@ -60,7 +57,7 @@ impl<'a> CodeLogin<'a> {
             client,
             server,
             redirect,
-            verifier,
+            pkce,
             state,
             url,
         })
@@ -87,7 +84,7 @@ impl<'a> CodeLogin<'a> {
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),
             ("redirect_uri", &self.redirect),
-            ("code_verifier", &self.verifier),
+            ("code_verifier", self.pkce.verifier()),
         ];
         let granted = self.client.grant(transport, &fields).await?;
         granted.map_err(super::client::Refusal::into_error)
@@ -103,10 +100,10 @@ impl<'a> CodeLogin<'a> {
                     .map(|(_, value)| value.clone())
             };
             let ours = request.path == self.client.redirect_path
-                && field("state").is_some_and(|state| loopback::same(&state, &self.state));
+                && field("state").is_some_and(|state| loopback::same_secret(&state, &self.state));
             if !ours {
                 // An unrelated request, such as for an icon: keep waiting.
-                request.answer(Reply::not_found());
+                request.answer(LoopbackReply::not_found());
                 continue;
             }
             let outcome = match (field("code"), field("error")) {
@@ -120,7 +117,7 @@ impl<'a> CodeLogin<'a> {
                 Ok(_) => "You are logged in. You can close this page.",
                 Err(_) => "The login failed; see the terminal. You can close this page.",
             };
-            request.answer(Reply::page(page("zot login", text)));
+            request.answer(LoopbackReply::page(page("zot login", text)));
             return outcome;
         }
     }

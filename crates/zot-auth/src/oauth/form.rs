@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Encodes `fields` as a query or as the body of a form.
-pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
+pub fn encoded(fields: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (name, value) in fields {
         if !text.is_empty() {
@@ -17,7 +17,7 @@ pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
 }
 
 /// Returns the fields of a query or a form; invalid UTF-8 becomes U+FFFD.
-pub(crate) fn decoded(text: &str) -> Vec<(String, String)> {
+pub fn decoded(text: &str) -> Vec<(String, String)> {
     text.split('&')
         .filter(|field| !field.is_empty())
         .map(|field| {
@@ -25,6 +25,13 @@ pub(crate) fn decoded(text: &str) -> Vec<(String, String)> {
             (unescape(name), unescape(value))
         })
         .collect()
+}
+
+/// Returns one part of a form, encoded.
+pub fn escaped(part: &str) -> String {
+    let mut text = String::new();
+    escape(part, &mut text);
+    text
 }
 
 fn escape(part: &str, text: &mut String) {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use zot_extension_contract::{Permissions, check_name};
 
 use super::document::Object;
-use crate::entry::{Address, EntryOrigin, Exposure, OAuthSettings, ServerEntry};
+use crate::entry::{Address, EntryOrigin, Exposure, OAuthGrant, OAuthSettings, ServerEntry};
 use crate::version::{Era, LEGACY_VERSIONS, MODERN_VERSION};
 use fields::Fields;
 
@@ -303,6 +303,18 @@ fn oauth(fields: &Fields<'_>) -> Result<Option<OAuthSettings>, String> {
         callback_port,
         scopes: scopes.map_err(problem)?,
         metadata_url: fields.text("authServerMetadataUrl").map_err(problem)?,
+        client_metadata_url: fields.text("clientMetadataUrl").map_err(problem)?,
+        grant: match fields.text("grant").map_err(problem)? {
+            None => OAuthGrant::default(),
+            Some(name) => OAuthGrant::ALL
+                .into_iter()
+                .find(|grant| grant.name() == name)
+                .ok_or_else(|| {
+                    problem(format!(
+                        "\"grant\" must be authorization_code or client_credentials, got {name:?}"
+                    ))
+                })?,
+        },
     }))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zot_extension_contract::{ExecPermission, Permissions};
 
-use crate::entry::{Address, OAuthSettings, ServerEntry};
+use crate::entry::{Address, OAuthGrant, OAuthSettings, ServerEntry};
 
 /// Returns `entry` as JSON, with what people look for first in front.
 pub fn written(entry: &ServerEntry) -> String {
@@ -100,6 +100,14 @@ fn of_oauth(oauth: &OAuthSettings) -> Value {
         (
             "authServerMetadataUrl",
             oauth.metadata_url.as_ref().map(|url| json!(url)),
+        ),
+        (
+            "clientMetadataUrl",
+            oauth.client_metadata_url.as_ref().map(|url| json!(url)),
+        ),
+        (
+            "grant",
+            (oauth.grant != OAuthGrant::default()).then(|| json!(oauth.grant.name())),
         ),
     ];
     let fields = fields.into_iter();

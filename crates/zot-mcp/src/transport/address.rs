@@ -34,7 +34,6 @@ pub(crate) fn origin(uri: &Uri) -> String {
 }
 
 /// Returns whether `uri` is on this machine, where plain HTTP is as good as TLS.
-#[allow(dead_code)]
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');

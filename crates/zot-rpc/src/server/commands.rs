@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
 /// Additions to the original protocol that this server supports.
-const CAPABILITIES: [&str; 21] = [
+const CAPABILITIES: [&str; 22] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -28,6 +28,7 @@ const CAPABILITIES: [&str; 21] = [
     "get_tools",
     "set_system_prompt",
     "get_usage",
+    "mcp",
     "subscribe",
     "commands",
     "reload_ext",
@@ -58,6 +59,7 @@ impl Server {
             Command::GetMessages { full } => self.get_messages(id, kind, full),
             Command::GetModels => self.get_models(id, kind),
             Command::GetTools => self.succeed(id, kind, self.tools()),
+            Command::GetMcp => self.succeed(id, kind, self.runtime.mcp_data()),
             Command::GetUsage => self.succeed(id, kind, self.runtime.usage()),
             Command::SetMessages { messages, append } => {
                 self.respond(id, kind, self.set_messages(messages, append))

@@ -9,6 +9,7 @@ use zot_context::Templates;
 use zot_conversation::ToolSet;
 use zot_extension_contract::{Discovery, SearchPaths, discover};
 use zot_extension_host::HostConfig;
+use zot_mcp::name::SEPARATOR;
 use zot_session::Checkpoints;
 use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 
@@ -18,6 +19,8 @@ use crate::config::{Config, ExtensionSearch};
 use crate::jail::Confines;
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
+use crate::servers;
+use crate::servers::search::TOOL_SEARCH;
 use crate::surroundings::{Skills, Surroundings};
 use crate::system_prompt::{Base, PromptParts};
 use crate::toolbox::choose_tools;
@@ -37,6 +40,8 @@ pub(crate) struct Equipped {
     pub(crate) templates: Templates,
     /// The extensions to start; `None` if extensions are disabled.
     pub(crate) extensions: Option<(HostConfig, Discovery)>,
+    /// The MCP servers to start.
+    pub(crate) servers: servers::Found,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -57,7 +62,8 @@ impl Equipped {
         let own_tools = own_tools(config, workspace, &jail, checkpoints, skills.as_ref());
         let search = search_paths(&config.extensions, workspace);
         let discovery = discover(&search);
-        check_tools(config, &own_tools, &discovery)?;
+        let mut servers = servers::find(&config.mcp, workspace)?;
+        check_tools(config, &own_tools, &discovery, &servers)?;
         let prompt = PromptParts {
             base: match &config.system_prompt.replacement {
                 Some(prompt) => Base::Given(prompt.clone()),
@@ -69,6 +75,7 @@ impl Equipped {
             cwd: cwd.clone(),
         };
         let mut warnings = surroundings.warnings;
+        warnings.append(&mut servers.warnings);
         if config.tools.jail {
             warnings.extend(jail.close()?.caveats());
         }
@@ -94,6 +101,7 @@ impl Equipped {
             skills,
             templates: surroundings.templates,
             extensions,
+            servers,
             warnings,
         })
     }
@@ -127,8 +135,9 @@ fn own_tools(
 /// Returns the names that tools of extensions cannot have.
 fn taken_tools(own: &ToolSet) -> Vec<String> {
     let own = own.definitions().iter().map(|tool| tool.name.clone());
-    // Reserved, although not every agent has it.
-    own.chain(std::iter::once("skill".to_owned())).collect()
+    // Reserved, although not every agent has them.
+    let reserved = ["skill", TOOL_SEARCH].map(str::to_owned);
+    own.chain(reserved).collect()
 }
 
 fn search_paths(search: &ExtensionSearch, workspace: &Workspace) -> SearchPaths {
@@ -142,21 +151,29 @@ fn search_paths(search: &ExtensionSearch, workspace: &Workspace) -> SearchPaths 
     }
 }
 
-/// Checks that all named tools exist. Extensions may add unknown ones, and need an executor.
+/// Checks that all named tools exist. Extensions and servers may add unknown ones, and need an executor.
 fn check_tools(
     config: &Config,
     own_tools: &ToolSet,
     discovery: &Discovery,
+    servers: &servers::Found,
 ) -> Result<(), AssemblyError> {
-    if discovery.enabled().next().is_some() {
-        return match tokio::runtime::Handle::try_current() {
-            Ok(_) => Ok(()),
-            Err(_) => Err(AssemblyError::NoExecutor),
-        };
+    let has_extensions = discovery.enabled().next().is_some();
+    let has_servers = servers.entries.iter().any(|server| server.enabled);
+    if (has_extensions || has_servers) && tokio::runtime::Handle::try_current().is_err() {
+        return Err(AssemblyError::NoExecutor);
     }
-    choose_tools(own_tools, &config.tools.selection.wanted())?;
+    if has_extensions {
+        return Ok(());
+    }
+    let of_servers = |name: &str| has_servers && (name.contains(SEPARATOR) || name == TOOL_SEARCH);
+    let check = |names: Vec<String>| {
+        let own = names.into_iter().filter(|name| !of_servers(name));
+        choose_tools(own_tools, &own.collect::<Vec<_>>()).map(drop)
+    };
+    check(config.tools.selection.wanted())?;
     if let ApprovalScope::Tools(names) = &config.tools.approval.scope {
-        choose_tools(own_tools, names)?;
+        check(names.clone())?;
     }
     Ok(())
 }

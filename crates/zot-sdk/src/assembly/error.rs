@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use zot_auth::CredentialError;
 use zot_cassette::CassetteError;
+use zot_mcp::configuration::ConfigurationError;
 use zot_provider::ProvidersProblem;
 use zot_provider::network::PlanError;
 use zot_session::{FindError, ForkError, SessionError};
@@ -121,8 +122,11 @@ pub enum AssemblyError {
     /// The tools cannot be confined.
     #[error(transparent)]
     Jail(#[from] JailError),
-    /// Extensions need a tokio runtime.
-    #[error("extensions need a tokio runtime: create the agent runtime inside one")]
+    /// The configuration of MCP servers that was given cannot be used.
+    #[error(transparent)]
+    Mcp(#[from] ConfigurationError),
+    /// Extensions and MCP servers need a tokio runtime.
+    #[error("extensions and MCP servers need a tokio runtime: create the agent runtime inside one")]
     NoExecutor,
 }
 

@@ -40,12 +40,13 @@ pub enum ToolSelection {
     /// All.
     #[default]
     All,
-    /// Only those of extensions; none at all if no extension is started.
+    /// Only those of extensions and MCP servers; none at all if neither is started.
     None,
     /// The named ones of the built-in and custom tools (all of them if every name has a leading `-`), and
-    /// the tools of extensions. A name with a leading `-` removes the tool, whatever its origin.
+    /// the tools of extensions and MCP servers. A name with a leading `-` removes the tool, whatever its
+    /// origin. `NAME*` stands for all tools whose names begin so, as in `-server__*`.
     Only(Vec<String>),
-    /// Exactly these, from extensions or not.
+    /// Exactly these, whatever their origin; `server__*` stands for all tools of an MCP server.
     Exactly(Vec<String>),
 }
 
@@ -77,18 +78,32 @@ impl ToolSelection {
     pub(crate) fn includes(&self, name: &str, origin: ToolOrigin) -> bool {
         match self {
             Self::All => true,
-            Self::None => origin == ToolOrigin::Extension,
+            Self::None => origin != ToolOrigin::Runtime,
             Self::Only(names) => {
-                let is_removed = names.iter().any(|n| n.strip_prefix('-') == Some(name));
+                let is_removed = self.removed().iter().any(|removed| matches(removed, name));
                 let mut wanted = names
                     .iter()
                     .filter(|name| !name.starts_with('-'))
                     .peekable();
-                let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == name);
-                !is_removed && (origin == ToolOrigin::Extension || is_wanted)
+                let is_wanted =
+                    wanted.peek().is_none() || wanted.any(|wanted| matches(wanted, name));
+                !is_removed && (origin != ToolOrigin::Runtime || is_wanted)
             }
-            Self::Exactly(names) => names.iter().any(|wanted| wanted == name),
+            Self::Exactly(names) => names.iter().any(|wanted| matches(wanted, name)),
         }
+    }
+
+    /// Returns whether the tool called `name` was asked for by this name, and not by a pattern.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.wanted().iter().any(|wanted| wanted == name)
+    }
+}
+
+/// Returns whether a tool called `name` is meant by `pattern`, which may end with `*`.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => pattern == name,
     }
 }
 
@@ -98,4 +113,6 @@ pub(crate) enum ToolOrigin {
     /// Built in, or the embedding program's.
     Runtime,
     Extension,
+    /// An MCP server.
+    Server,
 }

@@ -19,6 +19,8 @@ pub struct ContextPart {
     pub path: Option<PathBuf>,
     /// The extension that the tool belongs to, if any.
     pub extension: Option<String>,
+    /// The MCP server that the tool belongs to, if any.
+    pub server: Option<String>,
     /// The size of the part.
     pub bytes: usize,
     /// An estimate of four bytes per token.

@@ -133,11 +133,14 @@ impl Runtime {
         host.take_notice()
     }
 
-    /// Shuts extensions down in an orderly way. Dropping the runtime instead kills them.
+    /// Shuts extensions and MCP servers down in an orderly way. Dropping the runtime instead kills them.
     pub async fn close(&self) {
-        if let Some(host) = &self.extensions {
-            host.shut_down().await;
-        }
+        let extensions = async {
+            if let Some(host) = &self.extensions {
+                host.shut_down().await;
+            }
+        };
+        tokio::join!(extensions, self.servers.close());
     }
 }
 

@@ -50,6 +50,7 @@ impl Runtime {
         }
         transcript.extend(full::import(messages)?);
         let repair = self.agent.set_transcript(transcript)?;
+        self.servers.adopt(self.agent.transcript().messages());
         Ok(RepairReport {
             results_added: repair.results_added,
             results_dropped: repair.results_dropped,

@@ -33,7 +33,7 @@ fn with_skill_tool() -> ToolSet {
 
 #[test]
 fn stable_parts_come_first() {
-    let prompt = parts(Base::BuiltIn).compose(&with_skill_tool(), began());
+    let prompt = parts(Base::BuiltIn).compose(&with_skill_tool(), None, began());
     let positions = [
         "You are zot",
         "Tools: skill.",
@@ -53,7 +53,7 @@ fn stable_parts_come_first() {
 
 #[test]
 fn a_replacement_keeps_the_other_parts() {
-    let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool(), began());
+    let prompt = parts(Base::Given("SYS".to_owned())).compose(&with_skill_tool(), None, began());
     assert!(prompt.starts_with("SYS\n\nSkills are "), "{prompt}");
     let (_, end) = prompt.split_once("APP1\n\nAPP2\n\n").unwrap();
     let date = end.strip_prefix("Current date: ").unwrap();
@@ -64,7 +64,7 @@ fn a_replacement_keeps_the_other_parts() {
 
 #[test]
 fn skills_are_listed_only_if_they_can_be_loaded() {
-    let sections = parts(Base::BuiltIn).sections(&ToolSet::default(), began());
+    let sections = parts(Base::BuiltIn).sections(&ToolSet::default(), None, began());
     assert!(
         sections
             .iter()
@@ -75,8 +75,26 @@ fn skills_are_listed_only_if_they_can_be_loaded() {
 #[test]
 fn the_sections_are_the_whole_prompt() {
     let (parts, tools) = (parts(Base::BuiltIn), with_skill_tool());
-    let sections = parts.sections(&tools, began());
+    let sections = parts.sections(&tools, None, began());
     let separators = 2 * (sections.len() - 1);
     let length: usize = sections.iter().map(|section| section.text.len()).sum();
-    assert_eq!(length + separators, parts.compose(&tools, began()).len());
+    assert_eq!(
+        length + separators,
+        parts.compose(&tools, None, began()).len()
+    );
+}
+
+#[test]
+fn servers_come_late_and_name_their_tools_themselves() {
+    let none = ToolSet::default();
+    let prompt = parts(Base::BuiltIn).compose(&none, Some("# MCP servers"), began());
+    assert!(!prompt.contains("No tools are available"), "{prompt}");
+    let sections = parts(Base::BuiltIn).sections(&none, Some("# MCP servers"), began());
+    let kinds: Vec<ContextKind> = sections.iter().map(|section| section.kind).collect();
+    assert_eq!(
+        kinds[kinds.len() - 2..],
+        [ContextKind::Servers, ContextKind::Environment]
+    );
+    let without = parts(Base::BuiltIn).compose(&none, Some(""), began());
+    assert!(!without.contains("MCP"), "an empty section is left out");
 }

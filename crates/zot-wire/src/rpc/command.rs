@@ -57,7 +57,8 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
     },
-    /// Gives the model exactly these tools; without `tools`, all of them.
+    /// Gives the model exactly these tools; without `tools`, all of them. `server__*` stands for all tools of
+    /// an MCP server.
     SetTools {
         #[serde(skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<String>>,
@@ -71,6 +72,8 @@ pub enum Command {
     GetUsage,
     /// Returns all tools, and which of them the model has.
     GetTools,
+    /// Returns the MCP servers and their states.
+    GetMcp,
     /// Adds a message to the running prompt.
     Steer(SteerCommand),
     /// Responds to a `tool_confirm` event.
@@ -379,6 +382,7 @@ impl Command {
             Self::SetSystemPrompt { .. } => "set_system_prompt",
             Self::GetUsage => "get_usage",
             Self::GetTools => "get_tools",
+            Self::GetMcp => "get_mcp",
             Self::Steer(_) => "steer",
             Self::Confirm(_) => "confirm",
             Self::Answer(_) => "answer",
@@ -427,6 +431,7 @@ impl Command {
             },
             "get_usage" => Self::GetUsage,
             "get_tools" => Self::GetTools,
+            "get_mcp" => Self::GetMcp,
             "steer" => Self::Steer(SteerCommand::from_fields(fields)?),
             "confirm" => Self::Confirm(ConfirmCommand::from_fields(fields)?),
             "answer" => Self::Answer(AnswerCommand::from_fields(fields)?),

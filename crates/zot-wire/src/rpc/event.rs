@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::ContentBlock;
+use super::{ContentBlock, McpServer};
 use crate::RawJson;
 use crate::extension::PanelContent;
 
@@ -151,6 +151,9 @@ pub enum Event {
     },
     /// An extension closes a panel.
     ExtPanelClose { extension: String, panel_id: String },
+    /// The state of an MCP server, or the number of its tools, prompts or resources, has changed. Also sent
+    /// once for every server at the start.
+    McpState(McpServer),
     /// A compaction finished.
     CompactDone { summary: String },
     /// The prompt is over, successfully or not.
@@ -159,7 +162,7 @@ pub enum Event {
 
 impl Event {
     /// The name of each type, as `subscribe` accepts it.
-    pub const TYPES: [&'static str; 26] = [
+    pub const TYPES: [&'static str; 27] = [
         "user_message",
         "turn_start",
         "assistant_start",
@@ -184,6 +187,7 @@ impl Event {
         "ext_display",
         "ext_panel",
         "ext_panel_close",
+        "mcp_state",
         "compact_done",
         "done",
     ];
@@ -218,6 +222,7 @@ impl Event {
             Self::ExtDisplay { .. } => "ext_display",
             Self::ExtPanel { .. } => "ext_panel",
             Self::ExtPanelClose { .. } => "ext_panel_close",
+            Self::McpState(_) => "mcp_state",
             Self::CompactDone { .. } => "compact_done",
             Self::Done => "done",
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Command, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
-    MessagesData, ModelData, ModelsData, PongData, ReasoningData, RequestId, Response,
+    McpData, MessagesData, ModelData, ModelsData, PongData, ReasoningData, RequestId, Response,
     SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
@@ -73,6 +73,7 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
         success::<()>(generator, "set_system_prompt"),
     );
     add("get_usage", success::<UsageData>(generator, "get_usage"));
+    add("get_mcp", success::<McpData>(generator, "get_mcp"));
     add("steer", success::<SteeredData>(generator, "steer"));
     add(
         "prompt_steered",

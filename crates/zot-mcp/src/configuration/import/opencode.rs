@@ -58,7 +58,7 @@ fn convert(name: &str, value: &Value) -> Result<Draft, String> {
                 .as_u64()
                 .and_then(|port| u16::try_from(port).ok()),
             scopes: scopes.split_whitespace().map(str::to_owned).collect(),
-            metadata_url: None,
+            ..OAuthSettings::default()
         });
     }
     Ok(draft)

@@ -81,7 +81,7 @@ pub(crate) async fn send_authorized(
 }
 
 /// Returns the challenge for a token. Servers may offer other schemes beside it, in fields of their own.
-fn challenge(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn challenge(headers: &HeaderMap) -> Option<String> {
     let texts = || {
         let fields = headers.get_all(WWW_AUTHENTICATE).iter();
         fields.filter_map(|value| value.to_str().ok())

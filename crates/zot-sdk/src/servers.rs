@@ -1,0 +1,477 @@
+//! The MCP servers of a runtime, and what the model has of them.
+
+mod entries;
+mod hooks;
+mod offer;
+mod opening;
+mod ranking;
+pub(crate) mod search;
+mod section;
+mod transcript;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use zot_conversation::{Message, Tool, ToolOutput, ToolSet};
+use zot_mcp::configuration::ProjectFile;
+use zot_mcp::entry::{Exposure, ServerEntry};
+use zot_mcp::name::{SEPARATOR, server_prefixes};
+use zot_mcp::{McpTool, Pool, ServerSet, ServerState, ServerStatus};
+use zot_provider::HttpClient;
+
+use crate::config::{ToolOrigin, ToolSelection};
+use offer::{Candidate, Offer, Offered, Outlook};
+use ranking::Document;
+use search::{FOUND, ToolSearch};
+use section::{Listed, Section};
+
+pub(crate) use hooks::ServerHooks;
+pub(crate) use opening::{Found, find};
+
+/// How long the first request of a conversation waits for servers that are starting.
+///
+/// Limit: the request is sent without them. They are named, and their tools follow.
+pub(crate) const FIRST_REQUEST_WAIT: Duration = Duration::from_millis(100);
+
+/// The most of a description that a search shows; the declaration has more.
+///
+/// Limit: the rest is cut.
+const MAX_SHOWN_DESCRIPTION: usize = 240;
+
+/// The servers of a runtime. There may be none, until some are [opened](Self::open).
+pub(crate) struct Servers {
+    home: PathBuf,
+    cwd: PathBuf,
+    http: Option<HttpClient>,
+    search: Arc<dyn Tool>,
+    state: Mutex<State>,
+    /// Grows with every change that is not a server's own.
+    revision: watch::Sender<u64>,
+}
+
+struct State {
+    pool: PoolUse,
+    set: Option<Arc<ServerSet>>,
+    project: Option<ProjectFile>,
+    selection: ToolSelection,
+    /// Names that tools of servers cannot have.
+    taken: HashSet<String>,
+    offer: Offer,
+    /// The section of the system prompt, once a request may have been sent.
+    section: Option<Section>,
+    /// The servers whose instructions the model has got.
+    instructed: HashSet<String>,
+    /// What the user was told about servers that are missing.
+    told: HashMap<String, &'static str>,
+    notices: Vec<String>,
+    /// What [`Servers::next_change`] has reported.
+    reported: HashMap<String, zot_wire::rpc::McpServer>,
+}
+
+/// Who ends the servers.
+enum PoolUse {
+    /// They belong to this runtime. Created with the first server.
+    Own(Option<Arc<Pool>>),
+    /// They are shared with other runtimes.
+    Shared(Arc<Pool>),
+}
+
+/// Where servers are opened.
+pub(crate) struct Surroundings {
+    pub(crate) home: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) http: Option<HttpClient>,
+    pub(crate) pool: Option<Arc<Pool>>,
+}
+
+impl Servers {
+    pub(crate) fn new(surroundings: Surroundings) -> Arc<Self> {
+        Arc::new_cyclic(|servers| Self {
+            home: surroundings.home,
+            cwd: surroundings.cwd,
+            http: surroundings.http,
+            search: Arc::new(ToolSearch::new(servers.clone())),
+            state: Mutex::new(State {
+                pool: match surroundings.pool {
+                    Some(pool) => PoolUse::Shared(pool),
+                    None => PoolUse::Own(None),
+                },
+                set: None,
+                project: None,
+                selection: ToolSelection::All,
+                taken: HashSet::new(),
+                offer: Offer::default(),
+                section: None,
+                instructed: HashSet::new(),
+                told: HashMap::new(),
+                notices: Vec::new(),
+                reported: HashMap::new(),
+            }),
+            revision: watch::Sender::new(0),
+        })
+    }
+
+    /// Uses these servers from now on. Those that run already, here or in another runtime that shares the
+    /// pool, are not started again. Needs an executor, unless there are none.
+    pub(crate) fn open(&self, entries: Vec<ServerEntry>) {
+        let mut state = self.lock();
+        if entries.is_empty() && state.set.is_none() {
+            return;
+        }
+        let pool = self.pool(&mut state.pool);
+        // The old set is dropped after the new one was opened, so that servers in both go on.
+        state.set = Some(pool.open(entries, &self.cwd));
+        drop(state);
+        self.touch();
+    }
+
+    pub(crate) fn set(&self) -> Option<Arc<ServerSet>> {
+        self.lock().set.clone()
+    }
+
+    pub(crate) fn set_project(&self, project: Option<ProjectFile>) {
+        self.lock().project = project;
+    }
+
+    pub(crate) fn project(&self) -> Option<ProjectFile> {
+        self.lock().project.clone()
+    }
+
+    pub(crate) fn select(&self, selection: ToolSelection) {
+        self.lock().selection = selection;
+        self.touch();
+    }
+
+    /// Returns a value that changes with every server, tool and choice.
+    pub(crate) fn generation(&self) -> (u64, u64) {
+        let set = self.set().map_or(0, |set| set.generation());
+        (*self.revision.borrow(), set)
+    }
+
+    /// Returns when every server is ready, has failed, or waits for something only people can do.
+    pub(crate) async fn settled(&self) {
+        if let Some(set) = self.set() {
+            set.settled().await;
+        }
+    }
+
+    /// Gives servers that are starting a moment, and then decides what the conversation's first request
+    /// says about them. Does nothing for later requests.
+    pub(crate) async fn prepare_first_request(&self, cancel: &CancellationToken) {
+        if self.set().is_none() || self.lock().section.is_some() {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = self.settled() => {}
+            () = tokio::time::sleep(FIRST_REQUEST_WAIT) => {}
+            () = cancel.cancelled() => return,
+        }
+        let mut state = self.lock();
+        let section = state.compose(&self.search);
+        state.instructed = section.instructed.iter().cloned().collect();
+        state.section = Some(section);
+        state.offer.fix();
+        state.notice_missing();
+        drop(state);
+        self.touch();
+    }
+
+    /// Notes what has become of servers since, for the user.
+    pub(crate) fn notice_missing(&self) {
+        let mut state = self.lock();
+        if state.section.is_some() {
+            state.notice_missing();
+        }
+    }
+
+    pub(crate) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().notices)
+    }
+
+    /// Forgets what the conversation has found: another one begins, with `messages`.
+    pub(crate) fn begin_conversation(&self, messages: &[Arc<Message>]) {
+        let mut state = self.lock();
+        state.offer = Offer::default();
+        state.section = None;
+        state.instructed.clear();
+        state.told.clear();
+        for name in transcript::found_tools(messages) {
+            state.offer.want(&name);
+        }
+        drop(state);
+        self.touch();
+    }
+
+    /// Declares what `messages` have found in addition: they were added to the conversation.
+    pub(crate) fn adopt(&self, messages: &[Arc<Message>]) {
+        let mut state = self.lock();
+        for name in transcript::found_tools(messages) {
+            state.offer.want(&name);
+        }
+        drop(state);
+        self.touch();
+    }
+
+    /// Declares a tool that was called although it is not declared.
+    pub(crate) fn note_call(&self, name: &str) {
+        let mut state = self.lock();
+        if state.set.is_some()
+            && state
+                .candidates()
+                .iter()
+                .any(|tool| tool.definition().name == name)
+            && state.offer.want(name)
+        {
+            drop(state);
+            self.touch();
+        }
+    }
+
+    /// Returns all tools of servers that the configuration does not hide.
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Tool>> {
+        let state = self.lock();
+        let tools = state.exposed();
+        tools.map(|tool| tool as Arc<dyn Tool>).collect()
+    }
+
+    /// Returns what the model has, beside `base`, the tools that are no server's.
+    pub(crate) fn offer(&self, base: &ToolSet) -> Option<(Offered, String)> {
+        let mut state = self.lock();
+        state.set.as_ref()?;
+        let names = base.definitions().iter().map(|tool| tool.name.clone());
+        state.taken = names.collect();
+        let offered = state.offered(&self.search);
+        let section = match &state.section {
+            Some(section) => section.text.clone(),
+            None => state.compose(&self.search).text,
+        };
+        Some((offered, section))
+    }
+
+    /// Returns whether a name or pattern may mean tools that are not known yet: all of a server, or one of a
+    /// server that is not ready.
+    pub(crate) fn may_have(&self, name: &str) -> bool {
+        let statuses = self.lock().statuses();
+        let servers: Vec<&str> = statuses.iter().map(|server| server.name.as_str()).collect();
+        let prefixes = server_prefixes(&servers);
+        name == search::TOOL_SEARCH && !statuses.is_empty()
+            || statuses.iter().any(|server| {
+                let prefix = prefixes.get(server.name.as_str());
+                let rest = prefix.and_then(|prefix| name.strip_prefix(prefix.as_str()));
+                match rest.and_then(|rest| rest.strip_prefix(SEPARATOR)) {
+                    Some("*") => true,
+                    Some(_) => server.state != ServerState::Ready,
+                    None => false,
+                }
+            })
+    }
+
+    /// Returns the servers that are starting, in words.
+    pub(crate) fn starting(&self) -> Option<String> {
+        let statuses = self.set()?.servers();
+        let starting = statuses.iter().filter(|server| !server.state.is_settled());
+        let names: Vec<&str> = starting.map(|server| server.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// Finds tools, and declares them from the next request on.
+    pub(crate) fn search(&self, query: &str, limit: usize) -> ToolOutput {
+        let mut state = self.lock();
+        let candidates = state.candidates();
+        let documents: Vec<Document<'_>> = candidates
+            .iter()
+            .map(|tool| Document {
+                name: &tool.definition().name,
+                server: tool.server(),
+                description: &tool.definition().description,
+            })
+            .collect();
+        let found: Vec<&Arc<McpTool>> = ranking::rank(query, &documents)
+            .into_iter()
+            .take(limit)
+            .map(|index| &candidates[index])
+            .collect();
+        for tool in &found {
+            state.offer.want(&tool.definition().name);
+        }
+        let text = state.describe(query, &found, candidates.len());
+        drop(state);
+        self.touch();
+        ToolOutput::text(text)
+    }
+
+    /// Ends the servers that belong to this runtime.
+    pub(crate) async fn close(&self) {
+        let pool = {
+            let mut state = self.lock();
+            state.set = None;
+            match &mut state.pool {
+                PoolUse::Own(pool) => pool.take(),
+                PoolUse::Shared(_) => None,
+            }
+        };
+        if let Some(pool) = pool {
+            pool.shut_down().await;
+        }
+    }
+
+    fn touch(&self) {
+        self.revision.send_modify(|revision| *revision += 1);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn statuses(&self) -> Vec<ServerStatus> {
+        self.set.iter().flat_map(|set| set.servers()).collect()
+    }
+
+    /// Returns the tools that the configuration does not hide.
+    fn exposed(&self) -> impl Iterator<Item = Arc<McpTool>> {
+        let tools = self.set.iter().flat_map(|set| set.tools());
+        tools.filter(|tool| tool.exposure() != Some(Exposure::Hidden))
+    }
+
+    /// Returns the tools that the model may have.
+    fn candidates(&self) -> Vec<Arc<McpTool>> {
+        let mut tools: Vec<Arc<McpTool>> = self.exposed().collect();
+        tools.retain(|tool| {
+            let name = &tool.definition().name;
+            !self.taken.contains(name) && self.is_selected(name)
+        });
+        tools
+    }
+
+    fn is_selected(&self, name: &str) -> bool {
+        self.selection.includes(name, ToolOrigin::Server)
+    }
+
+    fn offered(&mut self, search: &Arc<dyn Tool>) -> Offered {
+        let candidates: Vec<Candidate> = self
+            .candidates()
+            .into_iter()
+            .map(|tool| Candidate {
+                // Who selects exactly this tool wants it at hand.
+                exposure: match self.selection.names(&tool.definition().name) {
+                    true => Some(Exposure::Direct),
+                    false => tool.exposure(),
+                },
+                tool,
+            })
+            .collect();
+        let statuses = self.statuses();
+        let outlook = match statuses.iter().all(|server| server.state.is_settled()) {
+            true => Outlook::Settled,
+            false => Outlook::MoreToCome,
+        };
+        let selection = self.selection.clone();
+        let search_name = search.definition().name.clone();
+        // It comes with the tools that it finds, unless it was removed.
+        let is_selected = move |name: &str| match name == search_name {
+            true => !selection.removed().iter().any(|removed| removed == name),
+            false => selection.includes(name, ToolOrigin::Server),
+        };
+        self.offer
+            .update(&candidates, search, outlook, &is_selected)
+    }
+
+    /// Writes the section of the system prompt as it would be now.
+    fn compose(&mut self, search: &Arc<dyn Tool>) -> Section {
+        let offered = self.offered(search);
+        let count = |tools: &[Arc<dyn Tool>], server: &str| {
+            let of_server = |tool: &&Arc<dyn Tool>| {
+                let origin = tool.origin();
+                origin.is_some_and(|origin| origin.server() == Some(server))
+            };
+            tools.iter().filter(of_server).count()
+        };
+        let statuses = self.statuses();
+        let listed: Vec<Listed<'_>> = statuses
+            .iter()
+            .map(|status| Listed {
+                status,
+                deferred: count(&offered.undeclared, &status.name),
+                declared: count(&offered.declared, &status.name),
+            })
+            .collect();
+        section::section(&listed)
+    }
+
+    /// Tells the user about servers that are missing, once for each state.
+    fn notice_missing(&mut self) {
+        for status in self.statuses() {
+            let name = status.state.name();
+            let notice = match &status.state {
+                ServerState::Ready | ServerState::Disabled => {
+                    self.told.remove(&status.name);
+                    continue;
+                }
+                ServerState::Starting => "is still starting; its tools follow".to_owned(),
+                ServerState::Restarting { reason } => format!("is restarting: {reason}"),
+                ServerState::NeedsLogin => {
+                    format!("wants a login: zot mcp login {}", status.name)
+                }
+                ServerState::Failed { reason } => {
+                    format!("is not available: {reason} (zot mcp logs {})", status.name)
+                }
+            };
+            if self.told.insert(status.name.clone(), name) != Some(name) {
+                self.notices
+                    .push(format!("MCP server {} {notice}", status.name));
+            }
+        }
+    }
+
+    /// Writes the result of a search.
+    fn describe(&mut self, query: &str, found: &[&Arc<McpTool>], all: usize) -> String {
+        let mut parts = vec![match found.len() {
+            0 => format!("No tool matches {query:?}; {all} tools can be found with other words."),
+            1 => "Found 1 tool, which can be called now:".to_owned(),
+            count => format!("Found {count} tools, which can be called now:"),
+        }];
+        for tool in found {
+            let definition = tool.definition();
+            let description = definition.description.split_whitespace();
+            let description = description.collect::<Vec<_>>().join(" ");
+            let end = description.floor_char_boundary(MAX_SHOWN_DESCRIPTION);
+            parts.push(format!(
+                "{FOUND}{}\n{}",
+                definition.name,
+                &description[..end]
+            ));
+        }
+        let statuses = self.statuses();
+        for status in &statuses {
+            let is_used = found.iter().any(|tool| tool.server() == status.name);
+            if let Some(instructions) = &status.instructions
+                && is_used
+                && self.instructed.insert(status.name.clone())
+            {
+                parts.push(section::tagged(&status.name, instructions));
+            }
+        }
+        let is_missing = |status: &&ServerStatus| {
+            !matches!(status.state, ServerState::Ready | ServerState::Disabled)
+        };
+        let missing: Vec<String> = statuses
+            .iter()
+            .filter(is_missing)
+            .map(section::missing)
+            .collect();
+        if !missing.is_empty() {
+            parts.push(format!(
+                "Servers that are not available: {}",
+                missing.join("; ")
+            ));
+        }
+        parts.join("\n\n")
+    }
+}
