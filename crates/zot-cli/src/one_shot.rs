@@ -54,9 +54,9 @@ async fn run_prompt(
         refuse_confirmations(&runtime, format);
     }
     let mut output = Output::stdout(idle)?;
-    let prompt = runtime.prepare_prompt(prompt).map_err(Failure::usage)?;
+    let prompt = runtime.prepare_prompt(prompt).await.map_err(Failure::usage)?;
     warn(&prompt.problems);
-    let mut events = runtime.prompt(&prompt.text, prompt.images)?;
+    let mut events = runtime.prompt_mentioning(prompt.message, Budget::default())?;
     let mut report = Report::new(format, &runtime);
     loop {
         let progress = &mut report.progress;

@@ -5,8 +5,10 @@ mod context;
 mod error;
 mod extensions;
 mod mcp;
+mod mentions;
 mod models;
 mod occupation;
+mod server_prompts;
 mod settings;
 mod state;
 mod transcript;
@@ -46,6 +48,7 @@ pub use context::ContextPart;
 pub(crate) use error::did_you_mean;
 pub use error::{Busy, ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 pub use extensions::ReloadFailure;
+pub use mentions::Mentioning;
 use models::Models;
 pub(crate) use occupation::Occupation;
 
@@ -179,7 +182,21 @@ impl Runtime {
         images: Vec<Image>,
         budget: Budget,
     ) -> Result<EventStream, Busy> {
-        let content = user_content(text, images);
+        let message = Mentioning {
+            text: text.to_owned(),
+            images,
+            resources: Vec::new(),
+        };
+        self.prompt_mentioning(message, budget)
+    }
+
+    /// Runs the agent on a message after reading the resources that it mentions, with a budget for this
+    /// prompt.
+    pub fn prompt_mentioning(
+        &self,
+        message: Mentioning,
+        budget: Budget,
+    ) -> Result<EventStream, Busy> {
         let extensions = self.extensions.clone();
         let servers = Arc::clone(&self.servers);
         let toolbox = Arc::clone(&self.toolbox);
@@ -206,6 +223,12 @@ impl Runtime {
                 }
                 servers.prepare_first_request(&cancel).await;
                 toolbox.refresh(&settings);
+                let unread = message.clone();
+                let (text, images) = tokio::select! {
+                    complete = mentions::with_resources(servers.set(), message) => complete,
+                    () = cancel.cancelled() => (unread.text, unread.images),
+                };
+                let content = user_content(&text, images);
                 agent.prompt(content, budget, &events, &cancel).await
             })
         })
