@@ -9,7 +9,8 @@ use crate::runtime::Runtime;
 pub use crate::runtime::{ContextPart, Mentioning};
 pub use crate::system_prompt::ContextKind;
 pub use zot_context::{
-    Attached, Mention, MentionedResource, Outcome, Part, Problem, ProblemCause, attached_parts, mentions,
+    Attached, Mention, MentionedResource, Outcome, Part, Problem, ProblemCause, attached_parts,
+    mentions,
 };
 
 /// The context that every request of an agent begins with.

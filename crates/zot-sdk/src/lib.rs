@@ -111,6 +111,7 @@ mod jail;
 mod known_secrets;
 mod live_models;
 pub mod login;
+pub mod mcp;
 pub mod models;
 mod persistence;
 pub mod recordings;
@@ -140,8 +141,8 @@ pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, 
 pub use hosting::PanelAction;
 pub use jail::JailReport;
 pub use runtime::{
-    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
-    VERSION,
+    Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
+    SetMessagesError, ToolChangeError, VERSION,
 };
 pub use stream::EventStream;
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@ mod context;
 mod error;
 mod extensions;
 mod mcp;
+mod mcp_control;
 mod mentions;
 mod models;
 mod occupation;
@@ -32,7 +33,7 @@ use zot_session::SessionLog;
 
 use crate::alternatives::ProviderAlternatives;
 use crate::assembly::{Assembled, AssemblyError};
-use crate::config::Config;
+use crate::config::{Config, McpChoice};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
@@ -48,6 +49,7 @@ pub use context::ContextPart;
 pub(crate) use error::did_you_mean;
 pub use error::{Busy, ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 pub use extensions::ReloadFailure;
+pub use mcp_control::{McpLoginError, McpReloadError};
 pub use mentions::Mentioning;
 use models::Models;
 pub(crate) use occupation::Occupation;
@@ -71,6 +73,8 @@ pub struct Runtime {
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     servers: Arc<Servers>,
+    /// Which files of servers are read again.
+    mcp_choice: McpChoice,
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
@@ -163,6 +167,7 @@ impl Runtime {
             jail: equipped.jail,
             extensions,
             servers,
+            mcp_choice: config.mcp,
             templates: equipped.templates,
             guard,
             alternatives,

@@ -35,7 +35,8 @@ impl Mentioning {
     pub fn without_resources(&self) -> String {
         let mut text = self.text.clone();
         for resource in &self.resources {
-            let note = format!("[{resource}: not attached, it can be attached to a new prompt only]");
+            let note =
+                format!("[{resource}: not attached, it can be attached to a new prompt only]");
             append(&mut text, &note);
         }
         text
