@@ -87,8 +87,8 @@
 //! # Beyond a runtime
 //!
 //! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
-//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`recordings`],
-//! [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`mcp`],
+//! [`recordings`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
 //! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 #![warn(missing_docs)]
@@ -110,6 +110,7 @@ mod hosting;
 mod jail;
 mod known_secrets;
 mod live_models;
+mod log_reader;
 pub mod login;
 pub mod mcp;
 pub mod models;

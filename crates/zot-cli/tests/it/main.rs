@@ -39,6 +39,7 @@ mod isolation;
 mod jail;
 mod live_models;
 mod login;
+mod mcp_cli;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;

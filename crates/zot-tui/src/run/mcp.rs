@@ -7,7 +7,7 @@ mod report;
 use std::io;
 use std::sync::Arc;
 
-use zot_sdk::mcp::{Address, Decision, ServerState, ServerStatus};
+use zot_sdk::mcp::{Address, Decision, Enabled, ServerState, ServerStatus, Switched, switch};
 
 use super::{Chat, Ending, extensions};
 use crate::app::{Input, McpEffect, McpInput, McpServer, McpState, ProjectAnswer};

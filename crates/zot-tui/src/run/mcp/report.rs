@@ -1,7 +1,7 @@
 //! What a server offers and has logged.
 
-use zot_sdk::Runtime;
 use zot_sdk::mcp::open_log;
+use zot_sdk::{Runtime, Tool as _};
 
 use crate::app::Input;
 use crate::run::listings::first_line;
@@ -17,7 +17,7 @@ pub(super) fn offers(runtime: &Runtime, name: &str) -> String {
     let mut text = format!("MCP server {name}:");
     let tools = set.tools().into_iter().filter(|tool| tool.server() == name);
     for tool in tools {
-        let definition = tool.declaration();
+        let definition = tool.definition();
         let description = first_line(&definition.description);
         text.push_str(&format!("\ntool {}  {description}", definition.name));
     }
