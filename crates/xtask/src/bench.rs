@@ -7,6 +7,7 @@
 mod cluster;
 mod embedding;
 mod extensions;
+mod mcp;
 mod measure;
 mod peer;
 mod programs;
@@ -76,6 +77,17 @@ pub(crate) fn extensions(effort: Effort) -> anyhow::Result<()> {
     print(bench.extension_start_up()?)?;
     print(bench.fan_out()?)?;
     print(bench.extension_memory()?)
+}
+
+/// Measures what MCP servers cost.
+pub(crate) fn mcp(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("mcp", "zot", effort)?;
+    print(bench.mcp_calls()?)?;
+    print(bench.mcp_start()?)?;
+    print(bench.mcp_silence()?)
 }
 
 /// Measures the runtime inside other programs.

@@ -37,7 +37,10 @@ impl ApprovalPolicy {
         match &self.scope {
             ApprovalScope::Nothing => false,
             ApprovalScope::AllTools => true,
-            ApprovalScope::Tools(names) => names.iter().any(|name| name == tool),
+            ApprovalScope::Tools(names) => names.iter().any(|name| match name.strip_suffix('*') {
+                Some(beginning) => tool.starts_with(beginning),
+                None => name == tool,
+            }),
         }
     }
 }
@@ -46,6 +49,7 @@ impl ApprovalPolicy {
 pub enum ApprovalScope {
     Nothing,
     AllTools,
+    /// By name; `NAME*` stands for all whose names begin so, as in `server__*`.
     Tools(Vec<String>),
 }
 

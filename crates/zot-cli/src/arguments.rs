@@ -6,6 +6,7 @@ mod extensions;
 mod first_word;
 mod heading;
 mod help;
+mod mcp;
 mod mode;
 mod model;
 mod recording;
@@ -30,6 +31,7 @@ use crate::failure::Failure;
 use budget::BudgetArguments;
 use context::ContextArguments;
 use extensions::ExtensionArguments;
+use mcp::McpArguments;
 pub(crate) use mode::Mode;
 use mode::{DoctorArguments, ModeArguments, RunCommand, StreamArguments};
 use model::ModelArguments;
@@ -83,6 +85,8 @@ pub(crate) struct Arguments {
     budget: BudgetArguments,
     #[command(flatten)]
     extensions: ExtensionArguments,
+    #[command(flatten)]
+    mcp: McpArguments,
     #[command(flatten)]
     recording: RecordingArguments,
     #[command(flatten)]
@@ -159,6 +163,7 @@ impl Arguments {
         self.tools.unset_empty();
         self.session.unset_empty();
         self.extensions.unset_empty();
+        self.mcp.unset_empty();
     }
 
     /// Returns the configuration of the command line; `persistence` applies if no flag names a
@@ -178,6 +183,7 @@ impl Arguments {
             session: self.session.choice(persistence),
             recording: self.recording.into(),
             extensions: self.extensions.into(),
+            mcp: self.mcp.into(),
             context: self.context.into(),
             ..Config::default()
         }

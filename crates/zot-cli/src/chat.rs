@@ -9,8 +9,8 @@ use zot_sdk::credentials::CredentialError;
 use zot_sdk::mcp::ProjectServers;
 use zot_sdk::wire::FullMessage;
 use zot_sdk::{
-    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
-    Runtime, Workspace,
+    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, ProjectServers,
+    Resumption, Runtime, Workspace,
 };
 use zot_stdio::executor;
 use zot_tui::{AttachedOutput, Ending, Inherited, Options, SavedModel};
@@ -27,9 +27,15 @@ pub(crate) fn run(
     let (mut config, settings) =
         configuration::read_with_settings(arguments, Persistence::SessionFile)?;
     config.steps.when_reached = AtStepLimit::Ask;
+<<<<<<< HEAD
     config.mcp.user = true;
     // The chat asks about those that have not been approved.
     config.mcp.project = ProjectServers::IfApproved;
+=======
+    if config.mcp.user && config.mcp.project == ProjectServers::Skip {
+        config.mcp.project = ProjectServers::IfApproved;
+    }
+>>>>>>> main
     if config.model.fallback.is_empty() {
         // The user sees the wait and can stop it. With a fallback, switching models is quicker.
         config.http = Some(HttpClient::new().patient());

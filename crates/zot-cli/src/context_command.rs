@@ -35,6 +35,7 @@ fn report_as_json(report: &ContextReport) -> Value {
             "name": part.name,
             "path": part.path.as_ref().map(|path| path.display().to_string()),
             "extension": part.extension,
+            "server": part.server,
             "bytes": part.bytes,
             "tokens": part.tokens,
         })
@@ -55,6 +56,7 @@ fn write(output: &mut dyn Print, report: &ContextReport) -> io::Result<()> {
             kind => kind.as_str().replace('_', " "),
         };
         let from = match (&part.path, &part.extension, part.kind) {
+            _ if let Some(server) = &part.server => format!("MCP server {server}"),
             (Some(path), ..) => path.display().to_string(),
             (None, Some(extension), _) => format!("extension {extension}"),
             (None, None, ContextKind::Tool) => "built in".to_owned(),

@@ -73,6 +73,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// Says that the project brings MCP servers along, which are started only on request.
+fn mention_project_servers(runtime: &zot_sdk::Runtime) {
+    if let Some(project) = runtime.mcp_project()
+        && project.state == zot_sdk::ProjectState::Skipped
+    {
+        let names: Vec<&str> = project
+            .servers
+            .iter()
+            .map(|server| server.name.as_str())
+            .collect();
+        warn(&[format!(
+            "the MCP servers of this project are not started ({}): use --project-mcp if you trust {}",
+            names.join(", "),
+            project.path.display()
+        )]);
+    }
+}
+
 /// Prints warnings on standard error, apart from output that programs read.
 fn warn(warnings: &[impl std::fmt::Display]) {
     for warning in warnings {

@@ -20,7 +20,7 @@ use zot_stdio::{Mark, Output};
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::warn;
+use crate::{mention_project_servers, warn};
 use progress::ProgressLine;
 
 /// What is written to standard output.
@@ -50,6 +50,7 @@ async fn run_prompt(
     let mut signals = EndSignals::new()?;
     let runtime = Runtime::new(config)?;
     warn(runtime.warnings());
+    mention_project_servers(&runtime);
     if runtime.approval().scope != ApprovalScope::Nothing {
         refuse_confirmations(&runtime, format);
     }

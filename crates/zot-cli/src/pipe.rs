@@ -9,7 +9,7 @@ use zot_stdio::executor;
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::warn;
+use crate::{mention_project_servers, warn};
 
 pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let unannounced_confirm_time =
@@ -25,6 +25,7 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let exit = executor::run(|idle| async move {
         let runtime = Runtime::new(config)?;
         warn(runtime.warnings());
+        mention_project_servers(&runtime);
         let connection = Connection::standard(idle)?;
         Ok::<_, Failure>(serve(runtime, connection, options).await?)
     })??;

@@ -2,6 +2,7 @@
 
 mod grants;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::io;
@@ -15,7 +16,7 @@ use zot_process::ProcessGroup;
 use zot_process::launch::{ConfineError, Confinement, Enforcement, FileAccess, Status, confine};
 
 use crate::limits::EffectiveLimits;
-use crate::manifest::{Manifest, Permissions};
+use crate::manifest::{DATA_DIRECTORY, Manifest, Permissions};
 use crate::program::{ProgramError, check_program};
 
 /// The secret between zot and the program that drives it, which extensions must not see.
@@ -111,31 +112,101 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         ..
     } = launch;
     let program = manifest.program(directory);
+    let mut command = Command::new(&program);
+    command.args(&manifest.args).current_dir(directory);
+    let places = Places {
+        directory,
+        data_dir: launch.data_dir,
+        cwd: launch.cwd,
+    };
+    let confinement = confinement(manifest.permissions.as_ref(), launch.limits.memory_bytes);
+    let permissions = manifest.permissions.as_ref();
+    spawn(command, permissions, &BTreeMap::new(), &places, confinement).map_err(|error| match error
+    {
+        LaunchError::Spawn { source, .. } => match check_program(manifest, directory) {
+            Err(error) => error.into(),
+            Ok(_) => LaunchError::Spawn { program, source },
+        },
+        other => other,
+    })
+}
+
+/// A program that is no extension, but may be confined like one.
+pub struct ProgramLaunch<'a> {
+    /// A path, or a name to look up in `PATH`.
+    pub program: &'a str,
+    pub args: &'a [String],
+    /// What it gets beside the environment that its permissions leave it.
+    pub env: &'a BTreeMap<String, String>,
+    /// Where it runs; `$CWD` in its permissions.
+    pub cwd: &'a Path,
+    /// Created for programs with permissions, which may write there.
+    pub data_dir: &'a Path,
+    /// Without them, it may do everything the user may do.
+    pub permissions: Option<&'a Permissions>,
+}
+
+/// Returns where a confined program that is no extension keeps its data. No extension has such a name.
+pub fn program_data_dir(home: &Path, kind: &str, name: &str) -> PathBuf {
+    home.join(DATA_DIRECTORY).join(format!("{kind}@{name}"))
+}
+
+/// Starts a program that is no extension.
+pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError> {
+    let mut command = Command::new(launch.program);
+    command.args(launch.args).current_dir(launch.cwd);
+    let places = Places {
+        directory: launch.data_dir,
+        data_dir: launch.data_dir,
+        cwd: launch.cwd,
+    };
+    let confinement = confinement(launch.permissions, None);
+    spawn(
+        command,
+        launch.permissions,
+        launch.env,
+        &places,
+        confinement,
+    )
+}
+
+/// The directories that decide what a program is granted.
+struct Places<'a> {
+    directory: &'a Path,
+    data_dir: &'a Path,
+    cwd: &'a Path,
+}
+
+fn spawn(
+    mut command: Command,
+    permissions: Option<&Permissions>,
+    env: &BTreeMap<String, String>,
+    places: &Places<'_>,
+    mut confinement: Confinement,
+) -> Result<Process, LaunchError> {
     let (child_stdin, stdin) = io::pipe()?;
     let (stdout, child_stdout) = io::pipe()?;
     let (stderr, child_stderr) = io::pipe()?;
-    let mut command = Command::new(&program);
+    let program = PathBuf::from(command.get_program());
     command
-        .args(&manifest.args)
-        .current_dir(directory)
         .stdin(child_stdin)
         .stdout(child_stdout)
         .stderr(child_stderr);
     let mut shortfalls = Vec::new();
     let mut includes_project_extensions = false;
-    let mut confinement = confinement(manifest, &launch.limits);
-    match &manifest.permissions {
+    match permissions {
         None => {
             command.env_remove(RPC_TOKEN);
         }
         Some(permissions) => {
             command.env_clear().envs(variables(permissions));
-            let grants = grants::grants(launch, permissions)?;
+            let grants = grants::grants(places, permissions)?;
             confinement = confinement.filesystem(grants.files);
             includes_project_extensions = grants.includes_project_extensions;
             shortfalls = grants.refusals;
         }
     }
+    command.envs(env);
     let (command, mut enforcement) = confine(command, &confinement)?;
     if includes_project_extensions {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
@@ -145,12 +216,8 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
             shortfalls.push(format!("{part}: {status}"));
         }
     }
-    let group = ProcessGroup::spawn(command).map_err(|source| {
-        match check_program(manifest, directory) {
-            Err(error) => error.into(),
-            Ok(_) => LaunchError::Spawn { program, source },
-        }
-    })?;
+    let group =
+        ProcessGroup::spawn(command).map_err(|source| LaunchError::Spawn { program, source })?;
     Ok(Process {
         group,
         stdin: pipe::Sender::from_owned_fd(stdin.into())?,
@@ -162,7 +229,8 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
 
 /// Returns how far this system enforces the permissions of `manifest`.
 pub fn enforcement(manifest: &Manifest) -> Enforcement {
-    let mut confinement = confinement(manifest, &EffectiveLimits::of(manifest));
+    let memory = EffectiveLimits::of(manifest).memory_bytes;
+    let mut confinement = confinement(manifest.permissions.as_ref(), memory);
     if let Some(permissions) = &manifest.permissions {
         confinement = confinement.filesystem(FileAccess {
             execute: grants::execution(permissions),
@@ -189,12 +257,12 @@ fn with_gap(status: Status, gap: &str) -> Status {
 }
 
 /// Returns the confinement without file access, which depends on the files that exist.
-fn confinement(manifest: &Manifest, limits: &EffectiveLimits) -> Confinement {
+fn confinement(permissions: Option<&Permissions>, memory_bytes: Option<u64>) -> Confinement {
     let mut confinement = Confinement::default();
-    if let Some(bytes) = limits.memory_bytes {
+    if let Some(bytes) = memory_bytes {
         confinement = confinement.memory_limit(bytes);
     }
-    match &manifest.permissions {
+    match permissions {
         None => confinement,
         Some(permissions) => confinement.network(permissions.network),
     }

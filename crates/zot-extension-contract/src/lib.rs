@@ -17,7 +17,10 @@ pub use discovery::{
     Activation, Discovery, FoundExtension, LoadProblem, SearchPaths, Source, discover,
 };
 pub use intercept_record::InterceptRecord;
-pub use launch::{Launch, LaunchError, Process, enforcement, start};
+pub use launch::{
+    Launch, LaunchError, Process, ProgramLaunch, enforcement, program_data_dir, start,
+    start_program,
+};
 pub use limits::{
     EffectiveLimits, READY_GRACE, READY_SILENCE, SHUTDOWN_TIME, START_TIME, TERMINATION_TIME,
 };

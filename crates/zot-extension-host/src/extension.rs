@@ -19,6 +19,7 @@ use zot_extension_contract::{
     CommandInfo, EffectiveLimits, FailurePolicy, FoundExtension, InterceptRecord, Launch,
     LaunchError, Process, Registrations, log_path,
 };
+use zot_process::streams::{ChildLog, Outbox, OutboxSendError};
 use zot_wire::extension::{
     CommandResponse, EventKind, HelloAck, HostFrame, InterceptResponse, LifecycleEvent,
 };
@@ -26,9 +27,7 @@ use zot_wire::{RawJson, write_line};
 
 use crate::content;
 use crate::limits::{COMMAND_TIMEOUT, INTERCEPT_TIMEOUT, TOOL_TIMEOUT};
-use crate::log::ExtensionLog;
 use crate::notices::{Notice, Notices};
-use crate::outbox::{Outbox, SendError};
 use crate::pending::{Pending, PendingRequest, RequestError, Waiting};
 
 pub(crate) use receive::{Received, check_new_panel};
@@ -120,7 +119,7 @@ pub struct Extension {
     pub(crate) outbox: Outbox,
     state: Mutex<State>,
     pending: Pending,
-    log: Mutex<ExtensionLog>,
+    log: Mutex<ChildLog>,
 }
 
 struct State {
@@ -154,7 +153,7 @@ impl Extension {
     pub(crate) fn new(found: FoundExtension, context: Arc<HostContext>) -> Self {
         let manifest = &found.manifest;
         let limits = EffectiveLimits::of(manifest);
-        let log = ExtensionLog::new(log_path(&context.home, &manifest.name), limits.log_bytes);
+        let log = ChildLog::new(log_path(&context.home, &manifest.name), limits.log_bytes);
         let is_interceptor = context.interceptors.contains(&found.directory);
         Self {
             limits,
@@ -377,7 +376,7 @@ impl Extension {
                 return;
             }
         }
-        if self.outbox.send(line) == Err(SendError::Full) {
+        if self.outbox.send(line) == Err(OutboxSendError::Full) {
             let mut state = self.lock();
             state.dropped_events += 1;
             // The first one, and then ever more rarely.
@@ -401,8 +400,8 @@ impl Extension {
         let mut line = Vec::new();
         write_line(&mut line, frame).map_err(|error| RequestError::Invalid(error.to_string()))?;
         self.outbox.send(&line).map_err(|error| match error {
-            SendError::NotRunning => RequestError::NotRunning,
-            SendError::Full => RequestError::NotReading,
+            OutboxSendError::NotRunning => RequestError::NotRunning,
+            OutboxSendError::Full => RequestError::NotReading,
         })
     }
 
@@ -478,7 +477,7 @@ impl Extension {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_log(&self) -> MutexGuard<'_, ExtensionLog> {
+    fn lock_log(&self) -> MutexGuard<'_, ChildLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

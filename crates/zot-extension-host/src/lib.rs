@@ -8,12 +8,9 @@ mod extension;
 mod host;
 mod life;
 mod limits;
-mod log;
 mod notices;
-mod outbox;
 mod pending;
 mod supervisor;
-mod throttle;
 mod tool;
 
 pub use extension::{Extension, Phase};

@@ -1,7 +1,5 @@
 //! The life of an extension's process, from its start to its end.
 
-mod channel;
-
 use std::future::pending;
 use std::process::ExitStatus;
 
@@ -9,6 +7,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use zot_extension_contract::{Process, READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME};
 use zot_process::ProcessGroup;
+use zot_process::streams::{Channel, OutboxEnd, Throttle};
 use zot_wire::LineDecoder;
 use zot_wire::extension::HostFrame;
 
@@ -17,10 +16,6 @@ use crate::limits::{
     EARLY_FLOOD_TIME, FLOOD_TIME, FRAME_BYTES_PER_SECOND, LATE_START_TIME, LEAVE_TIME,
     LOG_BYTES_PER_SECOND, READY_TIME,
 };
-use crate::outbox::OutboxEnd;
-use crate::throttle::Throttle;
-
-use channel::Channel;
 
 const SURVIVORS: &str = "it left processes behind, which were ended";
 

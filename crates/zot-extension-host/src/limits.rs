@@ -49,16 +49,6 @@ pub(crate) const RESTART_DELAYS: [Duration; 3] = [
 /// Limit: all restart attempts are available again.
 pub(crate) const RESTART_RESET_TIME: Duration = Duration::from_secs(300);
 
-/// How much may be queued for an extension that is slow to read.
-///
-/// Limit: events are dropped and requests refused.
-pub(crate) const MAX_OUTBOX_BYTES: usize = 1024 * 1024;
-
-/// How long an extension may read nothing although something is queued for it.
-///
-/// Limit: an extension that does not read is terminated.
-pub(crate) const EXTENSION_STALL_TIME: Duration = Duration::from_secs(10);
-
 /// How long an extension may exceed the rate limits.
 ///
 /// Limit: an extension that floods for this long is terminated.

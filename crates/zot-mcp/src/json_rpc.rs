@@ -64,8 +64,28 @@ struct Frame {
     id: Option<RequestId>,
     method: Option<String>,
     params: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "even_null")]
     result: Option<Box<RawValue>>,
     error: Option<RpcError>,
+}
+
+/// A result of `null` is a result: whoever waits for it must not wait on.
+fn even_null<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Decodes a message, or several in an array, which revision 2025-03-26 allows.
+pub fn decode_batch(bytes: &[u8]) -> Result<Vec<Incoming>, FrameError> {
+    if bytes.first() != Some(&b'[') {
+        return Ok(vec![Incoming::decode(bytes)?]);
+    }
+    let messages: Vec<&RawValue> = serde_json::from_slice(bytes)?;
+    messages
+        .into_iter()
+        .map(|message| Incoming::decode(message.get().as_bytes()))
+        .collect()
 }
 
 impl Incoming {

@@ -9,12 +9,17 @@
 pub mod authorization;
 mod catalog;
 pub mod configuration;
+mod connection;
+mod content;
 pub mod entry;
+mod eras;
 mod error;
 pub mod json_rpc;
+mod log;
 pub mod name;
 pub mod oauth;
 mod pool;
+mod results;
 mod server;
 mod set;
 mod status;
@@ -23,8 +28,8 @@ pub mod transport;
 pub mod version;
 
 pub use error::{McpError, UnknownServer};
+pub use log::{ServerLog, log_path};
 pub use pool::{Pool, PoolSettings};
-pub use server::log_path;
 pub use set::ServerSet;
 pub use status::{
     PromptArgument, PromptInfo, PromptMessage, ResourceInfo, ResourceTemplate, ServerState,

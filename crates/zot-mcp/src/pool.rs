@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 use zot_provider::HttpClient;
 
 use crate::entry::{Address, ServerEntry};
+use crate::eras::Eras;
+use crate::results::Results;
 use crate::server::{Lease, Server, live};
 use crate::set::ServerSet;
 
@@ -22,11 +24,18 @@ pub struct PoolSettings {
     pub version: String,
 }
 
+/// What all servers of a pool use.
+pub(crate) struct Shelf {
+    pub(crate) settings: PoolSettings,
+    pub(crate) eras: Eras,
+    pub(crate) results: Results,
+}
+
 /// The servers of a process. It belongs to the executor in which the first set was opened.
 ///
 /// Dropping it kills the servers; [`shut_down`](Self::shut_down) ends them in order.
 pub struct Pool {
-    settings: Arc<PoolSettings>,
+    shelf: Arc<Shelf>,
     servers: Mutex<Vec<Weak<Server>>>,
     tasks: Mutex<JoinSet<()>>,
     stop: CancellationToken,
@@ -35,11 +44,20 @@ pub struct Pool {
 impl Pool {
     pub fn new(settings: PoolSettings) -> Arc<Self> {
         Arc::new(Self {
-            settings: Arc::new(settings),
+            shelf: Arc::new(Shelf {
+                eras: Eras::new(&settings.home),
+                results: Results::new(settings.home.join("mcp").join("results")),
+                settings,
+            }),
             servers: Mutex::default(),
             tasks: Mutex::default(),
             stop: CancellationToken::new(),
         })
+    }
+
+    /// Returns where results that are too long for a conversation are kept, for the tools that read files.
+    pub fn results_directory(&self) -> &Path {
+        self.shelf.results.directory()
     }
 
     /// Starts the servers of `entries` that do not run yet, in the background, and returns them as a set. Their programs
@@ -73,7 +91,7 @@ impl Pool {
         if let Some(lease) = same.find_map(|server| server.lease(generation)) {
             return lease;
         }
-        let (server, lease) = Server::start(entry.clone(), &cwd, &self.settings, generation);
+        let (server, lease) = Server::start(entry.clone(), &cwd, &self.shelf, generation);
         servers.push(Arc::downgrade(&server));
         if entry.enabled {
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);

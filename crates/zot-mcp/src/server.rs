@@ -1,19 +1,20 @@
 //! A server that runs, or should: shared by every set it is in.
 
+mod calls;
 mod life;
+mod upkeep;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{Notify, watch};
-use zot_conversation::{ContentBlock, ToolInvocation, ToolOutput};
 
 use crate::catalog::Catalog;
+use crate::connection::Connection;
 use crate::entry::ServerEntry;
-use crate::error::McpError;
-use crate::pool::PoolSettings;
-use crate::status::{PromptMessage, ServerState, ServerStatus};
+use crate::log::{ServerLog, log_path};
+use crate::pool::Shelf;
+use crate::status::{ServerState, ServerStatus};
 
 pub(crate) use life::live;
 
@@ -23,17 +24,27 @@ pub(crate) struct Server {
     pub(crate) entry: ServerEntry,
     /// Where its program runs, and what it hears as the root.
     pub(crate) cwd: PathBuf,
-    pub(crate) settings: Arc<PoolSettings>,
+    shelf: Arc<Shelf>,
+    log: Arc<ServerLog>,
     shared: Mutex<Shared>,
+    /// Changes with every change of the state.
+    changes: watch::Sender<u64>,
     /// Notified when someone wants it started anew.
     restart: Notify,
-    /// Notified when the number of users is zero.
-    unused: Notify,
+    /// Notified when a set has left.
+    left: Notify,
+    /// Notified when someone looked at the lists, which may be stale.
+    looked: Notify,
 }
 
 struct Shared {
     state: ServerState,
     catalog: Arc<Catalog>,
+    connection: Option<Arc<Connection>>,
+    /// What it said about itself when it was last ready.
+    version: Option<String>,
+    product: Option<String>,
+    instructions: Option<String>,
     users: usize,
     /// Its task has ended, so it cannot be used again.
     has_ended: bool,
@@ -46,7 +57,7 @@ impl Server {
     pub(crate) fn start(
         entry: ServerEntry,
         cwd: &Path,
-        settings: &Arc<PoolSettings>,
+        shelf: &Arc<Shelf>,
         set: &Arc<watch::Sender<u64>>,
     ) -> (Arc<Self>, Lease) {
         let state = match entry.enabled {
@@ -54,18 +65,25 @@ impl Server {
             false => ServerState::Disabled,
         };
         let server = Arc::new(Self {
+            log: Arc::new(ServerLog::new(&shelf.settings.home, &entry.name)),
             entry,
             cwd: cwd.to_owned(),
-            settings: Arc::clone(settings),
+            shelf: Arc::clone(shelf),
             shared: Mutex::new(Shared {
                 state,
                 catalog: Arc::default(),
+                connection: None,
+                version: None,
+                product: None,
+                instructions: None,
                 users: 1,
                 has_ended: false,
                 sets: vec![Arc::downgrade(set)],
             }),
+            changes: watch::Sender::new(0),
             restart: Notify::new(),
-            unused: Notify::new(),
+            left: Notify::new(),
+            looked: Notify::new(),
         });
         let lease = Lease {
             server: Arc::clone(&server),
@@ -103,6 +121,7 @@ impl Server {
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        self.looked.notify_one();
         Arc::clone(&self.lock().catalog)
     }
 
@@ -114,18 +133,27 @@ impl Server {
             name: entry.name.clone(),
             origin: entry.origin.clone(),
             state: shared.state.clone(),
-            version: None,
-            product: None,
-            instructions: None,
-            tools: catalog.tools.len(),
-            prompts: catalog.prompts.len(),
-            resources: catalog.resources.len(),
-            notes: catalog.notes.clone(),
-            log: log_path(&self.settings.home, &entry.name),
+            version: shared.version.clone(),
+            product: shared.product.clone(),
+            instructions: shared.instructions.clone(),
+            tools: catalog.tools.items.len(),
+            prompts: catalog.prompts.items.len(),
+            resources: catalog.resources.items.len(),
+            notes: catalog.notes(),
+            log: log_path(&self.shelf.settings.home, &entry.name),
         }
     }
 
+    /// Ends it, if it runs, and starts it anew.
     pub(crate) fn restart(&self) {
+        if !self.entry.enabled {
+            return;
+        }
+        // At once, so that the next call waits instead of using what is about to end.
+        self.change(|shared| {
+            shared.state = ServerState::Starting;
+            shared.connection = None;
+        });
         self.restart.notify_one();
     }
 
@@ -140,6 +168,7 @@ impl Server {
             change(&mut shared);
             shared.sets.clone()
         };
+        self.changes.send_modify(|change| *change += 1);
         for set in sets.iter().filter_map(Weak::upgrade) {
             set.send_modify(|generation| *generation += 1);
         }
@@ -148,41 +177,6 @@ impl Server {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    pub(crate) async fn call_tool(
-        &self,
-        _tool: &str,
-        _invocation: &ToolInvocation<'_>,
-    ) -> Result<ToolOutput, McpError> {
-        Err(self.not_available())
-    }
-
-    pub(crate) async fn get_prompt(
-        &self,
-        _name: &str,
-        _arguments: &BTreeMap<String, String>,
-    ) -> Result<Vec<PromptMessage>, McpError> {
-        Err(self.not_available())
-    }
-
-    pub(crate) async fn read_resource(&self, _uri: &str) -> Result<Vec<ContentBlock>, McpError> {
-        Err(self.not_available())
-    }
-
-    fn not_available(&self) -> McpError {
-        let state = self.state();
-        McpError::NotAvailable {
-            server: self.entry.name.clone(),
-            reason: state.reason().unwrap_or_else(|| state.name()).to_owned(),
-        }
-    }
-}
-
-/// Returns where the log of a server is.
-pub fn log_path(home: &Path, server: &str) -> PathBuf {
-    let is_safe = |character: char| character.is_alphanumeric() || "-_.".contains(character);
-    let name = server.replace(|character| !is_safe(character), "_");
-    home.join("logs").join(format!("mcp-{name}.log"))
 }
 
 /// The use of a server by one set.
@@ -198,13 +192,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let users = {
-            let mut shared = self.server.lock();
-            shared.users -= 1;
-            shared.users
-        };
-        if users == 0 {
-            self.server.unused.notify_one();
-        }
+        self.server.lock().users -= 1;
+        self.server.left.notify_one();
     }
 }

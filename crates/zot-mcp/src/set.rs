@@ -109,7 +109,7 @@ impl ServerSet {
     pub fn prompts(&self) -> Vec<PromptInfo> {
         let prompts = self.members.iter().map(|member| {
             let catalog = member.server().catalog();
-            catalog.prompts.clone().into_iter().map(|mut prompt| {
+            catalog.prompts.items.clone().into_iter().map(|mut prompt| {
                 prompt.server.clone_from(&member.entry.name);
                 prompt
             })
@@ -131,10 +131,15 @@ impl ServerSet {
     pub fn resources(&self) -> Vec<ResourceInfo> {
         let resources = self.members.iter().map(|member| {
             let catalog = member.server().catalog();
-            catalog.resources.clone().into_iter().map(|mut resource| {
-                resource.server.clone_from(&member.entry.name);
-                resource
-            })
+            catalog
+                .resources
+                .items
+                .clone()
+                .into_iter()
+                .map(|mut resource| {
+                    resource.server.clone_from(&member.entry.name);
+                    resource
+                })
         });
         resources.flatten().collect()
     }
@@ -142,10 +147,15 @@ impl ServerSet {
     pub fn resource_templates(&self) -> Vec<ResourceTemplate> {
         let templates = self.members.iter().map(|member| {
             let catalog = member.server().catalog();
-            catalog.templates.clone().into_iter().map(|mut template| {
-                template.server.clone_from(&member.entry.name);
-                template
-            })
+            catalog
+                .templates
+                .items
+                .clone()
+                .into_iter()
+                .map(|mut template| {
+                    template.server.clone_from(&member.entry.name);
+                    template
+                })
         });
         templates.flatten().collect()
     }
@@ -186,25 +196,25 @@ impl Member {
         let mut built = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current = |known: &Arc<Catalog>| Arc::ptr_eq(known, &catalog);
         if !built.catalog.as_ref().is_some_and(is_current) {
-            built.tools = self.build(&catalog);
+            let is_same = |known: &Arc<Catalog>| known.tools.items == catalog.tools.items;
+            if !built.catalog.as_ref().is_some_and(is_same) {
+                built.tools = self.build(&catalog);
+            }
             built.catalog = Some(catalog);
         }
         built.tools.clone()
     }
 
     fn build(&self, catalog: &Catalog) -> Vec<Arc<McpTool>> {
-        let listed: Vec<&str> = catalog
-            .tools
-            .iter()
-            .map(|tool| tool.name.as_str())
-            .collect();
+        let listed = catalog.tools.items.iter();
+        let listed: Vec<&str> = listed.map(|tool| tool.name.as_str()).collect();
         let names = tool_names(&self.prefix, &listed);
-        let tools = catalog.tools.iter().zip(names).map(|(tool, name)| {
+        let tools = catalog.tools.items.iter().zip(names).map(|(tool, name)| {
             Arc::new(McpTool {
                 server: Arc::clone(self.server()),
                 server_name: self.entry.name.clone(),
-                tool: tool.name.clone(),
-                title: tool.title.clone(),
+                listed: tool.clone(),
+                patience: self.entry.timeout,
                 exposure: self.entry.exposure_of(&tool.name),
                 definition: Arc::new(tool.definition(name)),
             })

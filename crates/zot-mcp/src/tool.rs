@@ -1,9 +1,11 @@
 //! A tool of a server, as the agent runs it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOrigin, ToolOutput};
 
+use crate::catalog::ListedTool;
 use crate::entry::Exposure;
 use crate::server::Server;
 
@@ -11,8 +13,9 @@ use crate::server::Server;
 pub struct McpTool {
     pub(crate) server: Arc<Server>,
     pub(crate) server_name: String,
-    pub(crate) tool: String,
-    pub(crate) title: Option<String>,
+    pub(crate) listed: ListedTool,
+    /// How long a call may take without progress.
+    pub(crate) patience: Option<Duration>,
     pub(crate) exposure: Option<Exposure>,
     pub(crate) definition: Arc<ToolDefinition>,
 }
@@ -25,12 +28,12 @@ impl McpTool {
 
     /// Returns what the server calls it.
     pub fn tool(&self) -> &str {
-        &self.tool
+        &self.listed.name
     }
 
     /// Returns its name for people, if it has one.
     pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+        self.listed.title.as_deref()
     }
 
     /// Returns how the configuration wants it to reach the model; `None` if its size decides.
@@ -47,13 +50,17 @@ impl Tool for McpTool {
     fn origin(&self) -> Option<ToolOrigin> {
         Some(ToolOrigin::Server {
             server: self.server_name.clone(),
-            tool: self.tool.clone(),
+            tool: self.listed.name.clone(),
         })
     }
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            match self.server.call_tool(&self.tool, &invocation).await {
+            match self
+                .server
+                .call_tool(&self.listed, self.patience, &invocation)
+                .await
+            {
                 Ok(output) => output,
                 Err(error) => ToolOutput::error(error.to_string()),
             }

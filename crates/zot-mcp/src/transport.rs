@@ -5,6 +5,7 @@
 pub(crate) mod address;
 pub mod http;
 pub mod sse;
+pub mod stdio;
 
 use serde_json::value::RawValue;
 use zot_conversation::BoxFuture;

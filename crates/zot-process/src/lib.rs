@@ -1,7 +1,8 @@
 //! Child processes that cannot outlive their purpose, and their confinement.
 //!
 //! [`ProcessGroup`] owns a program and everything it starts; [`run`] runs a command to its end and
-//! forwards its output; [`launch`] confines a command before it starts. On Linux a supervisor between
+//! forwards its output; [`launch`] confines a command before it starts;
+//! [`streams`] are our ends of its standard streams. On Linux a supervisor between
 //! us and the program makes sure that no process escapes or outlives us.
 
 mod dumps;
@@ -13,6 +14,7 @@ mod raw;
 mod run;
 mod secret;
 mod signals;
+pub mod streams;
 
 pub use dumps::forbid_dumps;
 pub use environment::take_secret;

@@ -1,5 +1,12 @@
 //! The context of every request: system prompt, tools, templates, mentioned files.
 
+<<<<<<< HEAD
+=======
+use std::time::Duration;
+
+use tokio::time::timeout;
+use zot_conversation::Image;
+>>>>>>> main
 use zot_extension_host::Notice;
 
 use crate::assembly::AssemblyError;
@@ -12,6 +19,11 @@ pub use zot_context::{
     Attached, Mention, MentionedResource, Outcome, Part, Problem, ProblemCause, attached_parts,
     mentions,
 };
+
+/// How long a measurement waits for MCP servers to start.
+///
+/// Limit: the tools of servers that have not started by then are not counted, which is said.
+const SERVER_WAIT: Duration = Duration::from_secs(15);
 
 /// The context that every request of an agent begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +56,12 @@ pub struct PreparedPrompt {
 
 /// Measures the context of an agent with this `config`.
 ///
-/// No model is called, so no key is needed. Extensions are started, because their tools are part of it.
+/// No model is called, so no key is needed. Extensions and MCP servers are started, because their tools are
+/// part of it.
 pub async fn measure(config: Config) -> Result<ContextReport, AssemblyError> {
     let runtime = Runtime::new(without_model(config))?;
     runtime.commands().await;
+    let _ = timeout(SERVER_WAIT, runtime.mcp_settled()).await;
     let parts = runtime.context();
     let mut warnings = runtime.warnings().to_vec();
     while let Some(notice) = runtime.take_notice() {
@@ -55,6 +69,7 @@ pub async fn measure(config: Config) -> Result<ContextReport, AssemblyError> {
             warnings.push(warning);
         }
     }
+    warnings.extend(runtime.servers.missing());
     runtime.close().await;
     Ok(ContextReport { parts, warnings })
 }

@@ -95,6 +95,7 @@ pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report
     let mut checks = vec![files::home(&workspace)];
     checks.extend(files::settings(&workspace, &mut config));
     checks.extend(files::credentials(&workspace));
+    checks.extend(files::servers(&workspace, &config));
     let (selection, plan) = selection(&config, depth);
     checks.push(selection);
     checks.extend(surroundings::terminal(screen));

@@ -72,9 +72,13 @@ pub struct Runtime {
     toolbox: Arc<ToolBox>,
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
+<<<<<<< HEAD
     servers: Arc<Servers>,
     /// Which files of servers are read again.
     mcp_choice: McpChoice,
+=======
+    pub(crate) servers: Arc<Servers>,
+>>>>>>> main
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,

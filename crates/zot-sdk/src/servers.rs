@@ -290,6 +290,12 @@ impl Servers {
             })
     }
 
+    /// Says which servers are missing, and why.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let statuses = self.lock().statuses();
+        statuses.iter().filter_map(missing_notice).collect()
+    }
+
     /// Returns the servers that are starting, in words.
     pub(crate) fn starting(&self) -> Option<String> {
         let statuses = self.set()?.servers();
@@ -428,23 +434,12 @@ impl State {
     fn notice_missing(&mut self) {
         for status in self.statuses() {
             let name = status.state.name();
-            let notice = match &status.state {
-                ServerState::Ready | ServerState::Disabled => {
-                    self.told.remove(&status.name);
-                    continue;
-                }
-                ServerState::Starting => "is still starting; its tools follow".to_owned(),
-                ServerState::Restarting { reason } => format!("is restarting: {reason}"),
-                ServerState::NeedsLogin => {
-                    format!("wants a login: zot mcp login {}", status.name)
-                }
-                ServerState::Failed { reason } => {
-                    format!("is not available: {reason} (zot mcp logs {})", status.name)
-                }
+            let Some(notice) = missing_notice(&status) else {
+                self.told.remove(&status.name);
+                continue;
             };
             if self.told.insert(status.name.clone(), name) != Some(name) {
-                self.notices
-                    .push(format!("MCP server {} {notice}", status.name));
+                self.notices.push(notice);
             }
         }
     }
@@ -493,4 +488,19 @@ impl State {
         }
         parts.join("\n\n")
     }
+}
+
+/// Says why a server is missing and what to do about it; `None` if it is not.
+fn missing_notice(status: &ServerStatus) -> Option<String> {
+    let name = &status.name;
+    let problem = match &status.state {
+        ServerState::Ready | ServerState::Disabled => return None,
+        ServerState::Starting => "is still starting; its tools follow".to_owned(),
+        ServerState::Restarting { reason } => format!("is restarting: {reason}"),
+        ServerState::NeedsLogin => format!("wants a login: zot mcp login {name}"),
+        ServerState::Failed { reason } => {
+            format!("is not available: {reason} (zot mcp logs {name})")
+        }
+    };
+    Some(format!("MCP server {name} {problem}"))
 }

@@ -15,6 +15,9 @@ from support import ROOT  # noqa: F401  Makes the packages importable.
 ZOT_BIN = os.path.abspath(os.environ["ZOT_BIN"]) if os.environ.get("ZOT_BIN") else None
 PATIENCE = 30.0
 
+# A prompt whose tool call runs until the test creates the file `go`.
+UNTIL_GO = 'slowtool:1:bash:{"command":"until [ -e go ]; do sleep 0.05; done"}'
+
 
 def scripted_model():
     """Returns the server of crates/testkit: beside zot, or the path in SCRIPTED_MODEL."""

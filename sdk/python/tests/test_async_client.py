@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from client_support import PATIENCE, RealTest, ScriptedTest, is_running
+from client_support import PATIENCE, UNTIL_GO, RealTest, ScriptedTest, is_running
 from test_client_tools import call
 
 import zot
@@ -181,7 +181,7 @@ class Scripted(Runner, ScriptedTest):
 
     def test_abort_steer_and_queue_from_other_tasks(self):
         async def test(client):
-            run = client.prompt('slowtool:1:bash:{"command":"sleep 0.3"}')
+            run = client.prompt(UNTIL_GO)
             queued = None
             async for event in run:
                 if isinstance(event, zot.ToolUseStart):
@@ -189,6 +189,7 @@ class Scripted(Runner, ScriptedTest):
                     queued = asyncio.ensure_future(self.collect(client.prompt("say:1", when_busy="queue")))
                     async with client.prompt("say:3", when_busy="steer") as steered:
                         self.assertTrue(steered.steered)
+                    (self.work / "go").touch()
             self.assertEqual(kinds(await queued)[-1], "Done")
             run = client.prompt("hangmid")
             async for event in run:

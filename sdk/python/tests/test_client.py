@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from client_support import PATIENCE, RealTest, ScriptedTest, is_running
+from client_support import PATIENCE, UNTIL_GO, RealTest, ScriptedTest, is_running
 
 import zot
 
@@ -285,7 +285,7 @@ class Scripted(ScriptedTest):
 
     def test_queue_and_steer(self):
         with zot.Client(**self.options()) as client:
-            run = client.prompt('slowtool:1:bash:{"command":"sleep 0.3"}')
+            run = client.prompt(UNTIL_GO)
             for event in run:
                 if isinstance(event, zot.ToolUseStart):
                     queued = []
@@ -297,6 +297,7 @@ class Scripted(ScriptedTest):
                     steered = client.prompt("say:3", when_busy="steer")
                     self.assertTrue(steered.steered)
                     self.assertEqual(list(steered), [])
+                    (self.work / "go").touch()
             thread.join(PATIENCE)
             self.assertEqual(kinds(queued[0])[-1], "Done")
             texts = [message.text for message in client.messages() if message.role == "user"]

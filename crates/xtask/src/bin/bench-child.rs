@@ -2,7 +2,8 @@
 //!
 //! `bench-child NAME` registers a tool and a command called NAME and answers tool calls. With `watch`
 //! it also records the delay of each message; with `stuck` it subscribes to messages and never reads.
-//! It does the same whether zot or the bench started it.
+//! With `mcp` it is an MCP server with a tool called NAME instead, for `cargo xtask bench mcp`; with
+//! `silent` one that never answers. It does the same whether zot or the bench started it.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -18,6 +19,11 @@ fn main() -> io::Result<()> {
     let name = arguments.next().unwrap_or_default();
     let mode = arguments.next();
     let mut stdout = io::stdout().lock();
+    match mode.as_deref() {
+        Some("mcp") => return serve_mcp(&name, &mut stdout),
+        Some("silent") => return io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop),
+        _ => {}
+    }
     stdout.write_all(greeting(&name, mode.is_some()).as_bytes())?;
     if mode.is_some_and(|mode| mode == "stuck") {
         loop {
@@ -46,6 +52,41 @@ fn main() -> io::Result<()> {
     }
     if !delays.is_empty() {
         fs::write(DELAYS_FILE, delays)?;
+    }
+    Ok(())
+}
+
+/// Answers `initialize`, `tools/list` and `tools/call` until the end of its input.
+fn serve_mcp(name: &str, stdout: &mut impl Write) -> io::Result<()> {
+    let mut stdin = io::stdin().lock();
+    let mut line = String::new();
+    while stdin.read_line(&mut line)? > 0 {
+        let number = after(&line, "\"id\":").unwrap_or_default();
+        let number: String = number
+            .chars()
+            .take_while(|one| *one != ',' && *one != '}')
+            .collect();
+        let result = match after(&line, "\"method\":\"") {
+            Some(rest) if rest.starts_with("initialize\"") => {
+                "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\
+                 \"serverInfo\":{\"name\":\"bench\",\"version\":\"1\"}}"
+                    .to_owned()
+            }
+            Some(rest) if rest.starts_with("tools/list\"") => format!(
+                "{{\"tools\":[{{\"name\":\"{name}\",\"description\":\"none\",\
+                 \"inputSchema\":{{\"type\":\"object\"}}}}]}}"
+            ),
+            Some(rest) if rest.starts_with("tools/call\"") => {
+                "{\"content\":[{\"type\":\"text\",\"text\":\"ok\"}]}".to_owned()
+            }
+            _ => String::new(),
+        };
+        if !result.is_empty() {
+            let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"result\":{result}}}\n");
+            stdout.write_all(answer.as_bytes())?;
+            stdout.flush()?;
+        }
+        line.clear();
     }
     Ok(())
 }

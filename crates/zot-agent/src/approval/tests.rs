@@ -62,3 +62,16 @@ fn without_a_person_calls_are_refused() {
         Err(NotWaiting)
     );
 }
+
+#[test]
+fn patterns_cover_the_tools_of_a_server() {
+    let policy = ApprovalPolicy {
+        scope: ApprovalScope::Tools(vec!["bash".to_owned(), "github__*".to_owned()]),
+        ..ApprovalPolicy::default()
+    };
+    let covered = ["bash", "github__create_issue", "bash2", "git__log"];
+    assert_eq!(
+        covered.map(|tool| policy.covers(tool)),
+        [true, true, false, false]
+    );
+}

@@ -8,6 +8,7 @@ pub(super) const SESSIONS: &str = "Sessions";
 pub(super) const STREAMS: &str = "Input and output";
 pub(super) const LIMITS: &str = "Limits";
 pub(super) const EXTENSIONS: &str = "Extensions";
+pub(super) const MCP: &str = "MCP servers";
 pub(super) const RECORDINGS: &str = "Recordings";
 pub(super) const DOCTOR: &str = "Doctor";
 pub(super) const OTHER: &str = "Other";

@@ -15,6 +15,7 @@ use super::list::{scope, state};
 use crate::ext_command::permissions;
 use crate::failure::Failure;
 use crate::output::{Format, print, print_pretty_json};
+use crate::text::one_line;
 
 pub(super) async fn run(
     workspace: &Workspace,
@@ -32,7 +33,7 @@ pub(super) async fn run(
 fn write_server(output: &mut dyn Print, server: &ListedServer) -> io::Result<()> {
     let entry = &server.written;
     writeln!(output, "{}:", entry.name)?;
-    let mut line = |label: &str, text: &str| writeln!(output, "  {label:<11} {text}");
+    let mut line = |label: &str, text: &str| writeln!(output, "  {label:<11} {}", one_line(text));
     line("state", &state(server))?;
     if let Some(file) = &server.file {
         line("scope", &format!("{} ({})", scope(server), file.display()))?;

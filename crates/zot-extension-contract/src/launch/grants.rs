@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 
 use zot_process::launch::{Execution, FileAccess};
 
-use super::{Launch, LaunchError};
+use super::{LaunchError, Places};
 use crate::intercept_record::RECORD_DIRECTORY;
 use crate::manifest::{DATA_DIRECTORY, ExecPermission, PathVariables, Permissions, PermittedPath};
 
@@ -35,30 +35,27 @@ pub(super) struct Grants {
 }
 
 /// Grants its own directory for reading, its data directory for writing, and what it requests.
-pub(super) fn grants(
-    launch: &Launch<'_>,
-    permissions: &Permissions,
-) -> Result<Grants, LaunchError> {
-    let data_dir = zot_files::create_private_directory(launch.data_dir)
-        .and_then(|()| launch.data_dir.canonicalize())
+pub(super) fn grants(given: &Places<'_>, permissions: &Permissions) -> Result<Grants, LaunchError> {
+    let data_dir = zot_files::create_private_directory(given.data_dir)
+        .and_then(|()| given.data_dir.canonicalize())
         .map_err(|source| LaunchError::DataDirectory {
-            path: launch.data_dir.to_owned(),
+            path: given.data_dir.to_owned(),
             source,
         })?;
     let home = env::home_dir();
     let places = PathVariables {
-        cwd: launch.cwd,
+        cwd: given.cwd,
         home: home.as_deref(),
         data_dir: &data_dir,
     };
-    let directory = canonicalize_existing(launch.directory);
+    let directory = canonicalize_existing(given.directory);
     let wanted = permissions.writable(&places);
     let mut own_links: Vec<PathBuf> = wanted
         .iter()
         .filter_map(|wanted| wanted.path().canonicalize().ok())
         .collect();
     own_links.push(data_dir.clone());
-    let guarded = Guarded::of(launch, &directory, &data_dir);
+    let guarded = Guarded::of(given, &directory, &data_dir);
     let mut refusals = Vec::new();
 
     let mut write = vec![data_dir.clone()];
@@ -218,17 +215,17 @@ struct Guarded {
 }
 
 impl Guarded {
-    fn of(launch: &Launch<'_>, directory: &Path, data_dir: &Path) -> Self {
-        let parent = launch.data_dir.parent();
+    fn of(given: &Places<'_>, directory: &Path, data_dir: &Path) -> Self {
+        let parent = given.data_dir.parent();
         let zot_home = match parent {
             Some(parent) if parent.ends_with(DATA_DIRECTORY) => parent.parent().map(Path::to_owned),
             _ => env::var_os("ZOT_HOME").map(PathBuf::from),
         };
         Self {
-            cwd: canonicalize_existing(launch.cwd),
+            cwd: canonicalize_existing(given.cwd),
             directory: directory.to_owned(),
             data_dir: data_dir.to_owned(),
-            project: canonicalize_existing(&launch.cwd.join(".zot").join("extensions")),
+            project: canonicalize_existing(&given.cwd.join(".zot").join("extensions")),
             zot_home: zot_home.as_deref().map(canonicalize_existing),
         }
     }

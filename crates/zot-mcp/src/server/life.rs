@@ -3,30 +3,109 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use zot_extension_contract::program_data_dir;
 
 use super::Server;
+use crate::catalog::{Catalog, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
+use crate::connection::{BeginError, Client, Connection, Exchange, Opening};
+use crate::entry::Address;
+use crate::oauth::{LoginStore, StoredLogin};
 use crate::status::ServerState;
+use crate::transport::http::{HttpSettings, HttpTransport};
+use crate::transport::sse::SseTransport;
+use crate::transport::stdio::{StdioProgram, StdioTransport};
+use crate::transport::{CallError, Transport};
 
 /// How long a server is kept that no set uses, because the next session may want it.
 ///
 /// Limit: the server is ended.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
+/// The pauses before a server that has gone is started again.
+///
+/// Limit: after the last one the server has failed.
+const MCP_RESTART_DELAYS: [Duration; 6] = [
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+    Duration::from_secs(30),
+    Duration::from_secs(60),
+];
+
+/// How long a server has to run to get all its restarts back.
+///
+/// Limit: all restarts are available again.
+const MCP_RESTART_RESET_TIME: Duration = Duration::from_secs(300);
+
+/// Why a server does not run any more, or does not run yet.
+enum End {
+    /// The pool is shut down, or nobody uses the server.
+    Over,
+    /// Someone wants it anew.
+    Restart,
+    NeedsLogin,
+    /// Trying again does not help.
+    Failed(String),
+    /// It may work the next time.
+    Lost(String),
+    /// The server forgot us, and nothing else is wrong.
+    SessionLost,
+}
+
 /// Runs the server until `stop` fires or nobody has used it for a while.
 pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
-    server.set_state(ServerState::Failed {
-        reason: "this build cannot connect to MCP servers yet".to_owned(),
-    });
+    let mut delays = MCP_RESTART_DELAYS.into_iter();
     loop {
-        tokio::select! {
-            () = stop.cancelled() => break,
-            () = server.restart.notified() => {}
-            () = server.unused.notified() => {
-                sleep(LINGER_TIME).await;
-                if server.end_if_unused() {
-                    return;
+        let started = Instant::now();
+        let end = server.run_once(&stop).await;
+        if started.elapsed() > MCP_RESTART_RESET_TIME {
+            delays = MCP_RESTART_DELAYS.into_iter();
+        }
+        match end {
+            End::Over => return server.end(),
+            End::SessionLost => {}
+            End::Restart => {
+                delays = MCP_RESTART_DELAYS.into_iter();
+                server.set_state(ServerState::Starting);
+            }
+            End::NeedsLogin => {
+                server.log.note("it asks for a login");
+                server.set_state(ServerState::NeedsLogin);
+                if server.is_over_before_restart(&stop).await {
+                    return server.end();
+                }
+                server.set_state(ServerState::Starting);
+            }
+            End::Failed(reason) => {
+                server.log.note(&reason);
+                server.set_state(ServerState::Failed { reason });
+                if server.is_over_before_restart(&stop).await {
+                    return server.end();
+                }
+                delays = MCP_RESTART_DELAYS.into_iter();
+                server.set_state(ServerState::Starting);
+            }
+            End::Lost(reason) => {
+                server.log.note(&reason);
+                let Some(delay) = delays.next() else {
+                    let attempts = MCP_RESTART_DELAYS.len();
+                    let reason = format!("{reason}; given up after {attempts} restarts");
+                    server.set_state(ServerState::Failed { reason });
+                    if server.is_over_before_restart(&stop).await {
+                        return server.end();
+                    }
+                    delays = MCP_RESTART_DELAYS.into_iter();
+                    server.set_state(ServerState::Starting);
+                    continue;
+                };
+                server.set_state(ServerState::Restarting { reason });
+                tokio::select! {
+                    () = sleep(delay) => {}
+                    () = server.restart.notified() => delays = MCP_RESTART_DELAYS.into_iter(),
+                    () = server.over(&stop) => return server.end(),
                 }
             }
         }
@@ -34,9 +113,257 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
 }
 
 impl Server {
-    fn end_if_unused(&self) -> bool {
-        let mut shared = self.lock();
-        shared.has_ended = shared.users == 0;
-        shared.has_ended
+    async fn run_once(self: &Arc<Self>, stop: &CancellationToken) -> End {
+        let begun = tokio::select! {
+            begun = self.begin() => begun,
+            () = self.over(stop) => return End::Over,
+        };
+        let connection = match begun {
+            Ok(connection) => connection,
+            Err(end) => return end,
+        };
+        let reason = tokio::select! {
+            reason = connection.closed() => Some(reason),
+            () = self.over(stop) => None,
+            () = self.restart.notified() => {
+                self.disconnect();
+                connection.close().await;
+                return End::Restart;
+            }
+            never = connection.forward_cancellations() => match never {},
+            never = self.keep_catalog(&connection) => match never {},
+            never = self.keep_listening(&connection) => match never {},
+        };
+        self.disconnect();
+        connection.close().await;
+        match reason {
+            None => End::Over,
+            Some(reason) if reason == SESSION_LOST => End::SessionLost,
+            Some(reason) => End::Lost(reason),
+        }
     }
+
+    /// Starts or reaches the server, and fetches its lists.
+    async fn begin(self: &Arc<Self>) -> Result<Arc<Connection>, End> {
+        let exchange = Exchange::new(&self.entry.name, Arc::clone(&self.log), self.root());
+        let transport = self.open(&exchange).await?;
+        let eras = &self.shelf.eras;
+        let opening = Opening {
+            client: Client {
+                version: self.shelf.settings.version.clone(),
+                has_roots: self.root().is_some(),
+            },
+            first: eras.first(&self.entry),
+            forced: self.entry.protocol.clone(),
+        };
+        let begun = Connection::begin(Arc::clone(&transport), exchange, &opening).await;
+        let connection = match begun {
+            Ok(connection) => Arc::new(connection),
+            Err(error) => {
+                let end = self.explain(error);
+                transport.close().await;
+                return Err(end);
+            }
+        };
+        if self.entry.protocol.is_none() {
+            eras.remember(&self.entry, connection.era());
+        }
+        match self.fetch_all(&connection).await {
+            Ok(catalog) => self.become_ready(&connection, catalog),
+            Err(end) => {
+                connection.close().await;
+                return Err(end);
+            }
+        }
+        Ok(connection)
+    }
+
+    fn explain(&self, error: BeginError) -> End {
+        let is_program = matches!(self.entry.address, Address::Stdio { .. });
+        match error {
+            BeginError::NeedsLogin => End::NeedsLogin,
+            BeginError::Refused {
+                source: CallError::Disconnected(reason),
+                ..
+            } => match (is_program, self.lock().version.is_some()) {
+                // A program that does not even start will not do so the next time either.
+                (true, false) => End::Failed(reason),
+                _ => End::Lost(reason),
+            },
+            error => End::Failed(error.to_string()),
+        }
+    }
+
+    async fn open(&self, exchange: &Arc<Exchange>) -> Result<Arc<dyn Transport>, End> {
+        let settings = &self.shelf.settings;
+        let inbox: Arc<Exchange> = Arc::clone(exchange);
+        match &self.entry.address {
+            Address::Stdio {
+                command, args, env, ..
+            } => {
+                let program = StdioProgram {
+                    command,
+                    args,
+                    env,
+                    cwd: &self.cwd,
+                    data_dir: &program_data_dir(&settings.home, "mcp", &self.entry.name),
+                    permissions: self.entry.permissions.as_ref(),
+                };
+                StdioTransport::start(&program, inbox, Arc::clone(&self.log))
+                    .map(|transport| Arc::new(transport) as Arc<dyn Transport>)
+                    .map_err(|error| End::Failed(error.to_string()))
+            }
+            Address::Http { url, headers } => {
+                HttpTransport::new(self.http_settings(url, headers, inbox))
+                    .map(|transport| Arc::new(transport) as Arc<dyn Transport>)
+                    .map_err(|error| End::Failed(error.to_string()))
+            }
+            Address::Sse { url, headers } => {
+                let settings = self.http_settings(url, headers, inbox);
+                match SseTransport::connect(settings).await {
+                    Ok(transport) => Ok(Arc::new(transport)),
+                    Err(CallError::Unauthorized { .. }) => Err(End::NeedsLogin),
+                    Err(CallError::Disconnected(reason)) => Err(End::Lost(reason)),
+                    Err(error) => Err(End::Failed(error.to_string())),
+                }
+            }
+        }
+    }
+
+    fn http_settings<'a>(
+        &self,
+        url: &'a str,
+        headers: &'a std::collections::BTreeMap<String, String>,
+        inbox: Arc<Exchange>,
+    ) -> HttpSettings<'a> {
+        let settings = &self.shelf.settings;
+        let login = StoredLogin::new(
+            settings.http.clone(),
+            LoginStore::new(&settings.home),
+            url,
+            self.entry.oauth.clone().unwrap_or_default(),
+        );
+        HttpSettings {
+            http: settings.http.clone(),
+            url,
+            headers,
+            authorization: Some(Arc::new(login)),
+            inbox,
+        }
+    }
+
+    /// Returns our directory for a server on this machine.
+    fn root(&self) -> Option<String> {
+        match &self.entry.address {
+            Address::Stdio { .. } => Some(file_uri(&self.cwd)),
+            Address::Http { .. } | Address::Sse { .. } => None,
+        }
+    }
+
+    async fn fetch_all(&self, connection: &Connection) -> Result<Catalog, End> {
+        let mut catalog = Catalog::default();
+        let mut others = Catalog::default();
+        // At once: each is a round trip, and some servers take their time.
+        let (tools, (), ()) = tokio::join!(
+            fetch_tools(connection),
+            fetch_prompts(connection, &mut catalog),
+            fetch_resources(connection, &mut others),
+        );
+        catalog.resources = others.resources;
+        catalog.templates = others.templates;
+        match tools {
+            Ok(tools) => catalog.tools = tools.into(),
+            // A server without the tools it has would look as if nothing was wrong.
+            Err(failure) => match failure.of(&self.entry.name) {
+                crate::McpError::NeedsLogin { .. } => return Err(End::NeedsLogin),
+                error => return Err(End::Failed(error.to_string())),
+            },
+        }
+        Ok(catalog)
+    }
+
+    fn become_ready(&self, connection: &Arc<Connection>, catalog: Catalog) {
+        let tools = catalog.tools.items.len();
+        self.log.note(&format!(
+            "ready: MCP {}, {tools} tools, {}",
+            connection.version,
+            connection.product.as_deref().unwrap_or("no name")
+        ));
+        for note in catalog.notes() {
+            self.log.note(&note);
+        }
+        self.change(|shared| {
+            shared.state = ServerState::Ready;
+            shared.replace(catalog);
+            shared.connection = Some(Arc::clone(connection));
+            shared.version = Some(connection.version.clone());
+            shared.product.clone_from(&connection.product);
+            let instructions = connection.instructions.as_deref().map(cut_with_note);
+            shared.instructions = instructions.filter(|text| !text.is_empty());
+        });
+    }
+
+    /// Forgets the connection, so that nobody uses it any more.
+    fn disconnect(&self) {
+        self.lock().connection = None;
+    }
+
+    /// Marks the server as gone for ever.
+    fn end(&self) {
+        self.change(|shared| {
+            shared.has_ended = true;
+            shared.connection = None;
+            shared.state = ServerState::Failed {
+                reason: "it was ended".to_owned(),
+            };
+        });
+    }
+
+    /// Waits for someone to want it anew; returns whether it is over before.
+    async fn is_over_before_restart(&self, stop: &CancellationToken) -> bool {
+        tokio::select! {
+            () = self.restart.notified() => false,
+            () = self.over(stop) => true,
+        }
+    }
+
+    /// Returns when `stop` fires, or when nobody has used the server for a while.
+    async fn over(&self, stop: &CancellationToken) {
+        let unused = async {
+            loop {
+                if self.lock().users > 0 {
+                    self.left.notified().await;
+                    continue;
+                }
+                sleep(LINGER_TIME).await;
+                let mut shared = self.lock();
+                if shared.users == 0 {
+                    // Decided here, so that no set can lease it any more.
+                    shared.has_ended = true;
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = unused => {}
+        }
+    }
+}
+
+/// The reason of a connection that only has to be begun anew.
+pub(super) const SESSION_LOST: &str = "the server has forgotten the session";
+
+/// Returns the address of a directory.
+fn file_uri(path: &std::path::Path) -> String {
+    let mut uri = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
 }

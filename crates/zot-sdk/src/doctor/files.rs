@@ -1,9 +1,11 @@
-//! Checks of zot's own files: `$ZOT_HOME`, the settings, the credentials.
+//! Checks of zot's own files: `$ZOT_HOME`, the settings, the credentials, the MCP servers.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+
+use zot_mcp::configuration::ProjectState;
 
 use super::{Check, CheckState};
 use crate::config::Config;
@@ -150,5 +152,48 @@ pub(super) fn credentials(workspace: &Workspace) -> Vec<Check> {
             Check::ok("keys", format!("{} (zot auth status)", names.join(", ")))
         }
     });
+    checks
+}
+
+/// Checks the configuration of MCP servers, if there is one. None is started.
+pub(super) fn servers(workspace: &Workspace, config: &Config) -> Vec<Check> {
+    const NAME: &str = "mcp";
+    let found = match crate::servers::find(&config.mcp, workspace) {
+        Ok(found) => found,
+        Err(error) => return vec![Check::failed(NAME, &error)],
+    };
+    let problems = found.warnings.iter();
+    let mut checks: Vec<Check> = problems
+        .map(|problem| {
+            Check::warning(
+                NAME,
+                problem,
+                "correct the entry; docs/mcp.md shows them all",
+            )
+        })
+        .collect();
+    let names: Vec<String> = found
+        .entries
+        .iter()
+        .map(|server| match server.enabled {
+            true => server.name.clone(),
+            false => format!("{} (disabled)", server.name),
+        })
+        .collect();
+    if !names.is_empty() {
+        checks.push(Check::ok(
+            NAME,
+            format!("{} (zot mcp list shows their states)", names.join(", ")),
+        ));
+    }
+    if let Some(project) = found.project
+        && project.state != ProjectState::Included
+    {
+        let path = project.path.display();
+        checks.push(Check::ok(
+            NAME,
+            format!("{path} is not started: the chat asks about it, --project-mcp starts it"),
+        ));
+    }
     checks
 }

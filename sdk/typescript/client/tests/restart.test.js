@@ -44,7 +44,7 @@ describe("after a crash", { skip: skipScripted }, () => {
   it("in a later turn of a prompt, the turns before it are kept", async () => {
     const client = await startScripted();
     await assert.rejects(async () => {
-      for await (const event of client.prompt(`loop:3:bash:{"command":"sleep 0.2"}`)) if (event.type === "turn_end" && (await client.getMessages()).length >= 4) kill(client);
+      for await (const event of client.prompt(`loop:3:bash:{"command":"sleep 1"}`)) if (event.type === "turn_end" && (await client.getMessages()).length >= 4) kill(client);
     }, zotError("crashed"));
     const roles = (await client.getMessages()).map((message) => message.role);
     assert.deepEqual(roles.slice(0, 3), ["user", "assistant", "tool"]);

@@ -1,6 +1,7 @@
 //! `list` and `get`.
 
 use serde_json::Value;
+use testkit::{assert_harmless, run_at_terminal};
 
 use super::Bench;
 
@@ -82,6 +83,7 @@ fn names_and_targets_do_not_control_the_terminal() {
         &["get", "a"],
         &["approve", "--yes"],
     ] {
+<<<<<<< HEAD
         let ended = bench.run(arguments);
         assert!(
             !ended.stdout.contains('\u{1b}') && !ended.stdout.contains('\r'),
@@ -89,5 +91,15 @@ fn names_and_targets_do_not_control_the_terminal() {
             ended.stdout
         );
         assert!(!ended.stdout.contains("\nfake"), "{:?}", ended.stdout);
+=======
+        let ended = run_at_terminal(bench.command(arguments).into_command());
+        assert_harmless("zot mcp", &ended.output);
+        assert_harmless("zot mcp", &ended.errors);
+        let shown = String::from_utf8_lossy(&ended.output);
+        assert!(
+            shown.contains("fake") && !shown.contains("\nfake"),
+            "{shown:?}"
+        );
+>>>>>>> main
     }
 }

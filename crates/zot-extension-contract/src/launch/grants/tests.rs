@@ -3,7 +3,6 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::*;
-use crate::limits::EffectiveLimits;
 use crate::manifest::Manifest;
 
 /// A `$ZOT_HOME` with an extension, and a project.
@@ -42,14 +41,12 @@ impl Scene {
     fn grants_of(&self, permissions: serde_json::Value, directory: &Path) -> Grants {
         let manifest = json!({"name": "x", "exec": "x", "permissions": permissions});
         let manifest = Manifest::parse(manifest.to_string().as_bytes()).unwrap();
-        let launch = Launch {
-            manifest: &manifest,
+        let places = Places {
             directory,
             data_dir: &self.data_dir(),
             cwd: &self.path("project"),
-            limits: EffectiveLimits::of(&manifest),
         };
-        grants(&launch, manifest.permissions.as_ref().unwrap()).unwrap()
+        grants(&places, manifest.permissions.as_ref().unwrap()).unwrap()
     }
 
     /// Returns the writable paths besides the data directory.

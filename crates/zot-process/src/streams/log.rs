@@ -1,18 +1,18 @@
-//! `$ZOT_HOME/logs/ext-<name>.log`: the standard error of an extension, and zot's remarks about it.
+//! The standard error of a child, and our remarks about it.
 
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use tokio::time::Instant;
 
-use crate::throttle::Throttle;
+use super::Throttle;
 
 /// How many remarks per second are logged; a flood of mistakes is one mistake.
 ///
@@ -28,7 +28,7 @@ const MAX_REMARK_BYTES: usize = 1024;
 ///
 /// Errors when writing the log are ignored.
 #[derive(Debug)]
-pub(crate) struct ExtensionLog {
+pub struct ChildLog {
     path: PathBuf,
     file: Option<File>,
     size: u64,
@@ -37,8 +37,8 @@ pub(crate) struct ExtensionLog {
     unwritten_remarks: u64,
 }
 
-impl ExtensionLog {
-    pub(crate) fn new(path: PathBuf, limit: u64) -> Self {
+impl ChildLog {
+    pub fn new(path: PathBuf, limit: u64) -> Self {
         Self {
             path,
             file: None,
@@ -49,8 +49,8 @@ impl ExtensionLog {
         }
     }
 
-    /// Appends what the extension wrote.
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    /// Appends what the child wrote.
+    pub fn append(&mut self, bytes: &[u8]) {
         if self.file.is_none() {
             self.open();
         }
@@ -71,7 +71,7 @@ impl ExtensionLog {
     }
 
     /// Appends a remark about a frame. The rate is limited, because every frame may cause one.
-    pub(crate) fn remark(&mut self, text: &str) {
+    pub fn remark(&mut self, text: &str) {
         if !self.remarks.try_take(Instant::now()) {
             self.unwritten_remarks += 1;
             return;
@@ -80,7 +80,7 @@ impl ExtensionLog {
     }
 
     /// Appends a remark that must not be dropped.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         let unwritten = std::mem::take(&mut self.unwritten_remarks);
         if unwritten > 0 {
             self.write_remark(&format!("{unwritten} more remarks left out"));
@@ -124,7 +124,7 @@ impl ExtensionLog {
     }
 }
 
-/// Shortens text from an extension and removes control characters.
+/// Shortens text from a child and removes control characters.
 fn one_short_line(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_REMARK_BYTES);
     let mut line = text[..end].replace(char::is_control, "\u{fffd}");
@@ -136,7 +136,10 @@ fn one_short_line(text: &str) -> String {
 
 fn open_for_appending(path: &Path) -> io::Result<(File, u64)> {
     if let Some(directory) = path.parent() {
-        zot_files::create_private_directory(directory)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)?;
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);

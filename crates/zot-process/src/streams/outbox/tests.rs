@@ -35,7 +35,7 @@ async fn a_reader_that_never_reads_costs_a_megabyte() {
         taken += line.len();
         assert!(taken < 4 * MAX_OUTBOX_BYTES);
     }
-    assert_eq!(outbox.send(&line), Err(SendError::Full));
+    assert_eq!(outbox.send(&line), Err(OutboxSendError::Full));
 }
 
 #[tokio::test(start_paused = true)]
@@ -51,11 +51,11 @@ async fn a_reader_that_never_reads_is_detected_even_if_it_writes() {
     while outbox.send(&[b'x'; 1000]).is_ok() {}
     let started = Instant::now();
     // Its output interrupts the writing.
-    while tokio::time::timeout(EXTENSION_STALL_TIME / 7, outbox.drive())
+    while tokio::time::timeout(CHILD_STALL_TIME / 7, outbox.drive())
         .await
         .is_err()
     {
-        assert!(started.elapsed() < 2 * EXTENSION_STALL_TIME);
+        assert!(started.elapsed() < 2 * CHILD_STALL_TIME);
     }
 }
 
@@ -66,7 +66,7 @@ async fn a_closed_input_is_reported_and_a_closed_outbox_refuses_lines() {
     outbox.send(b"line\n").unwrap();
     assert!(matches!(outbox.drive().await, OutboxEnd::Closed(_)));
     outbox.close();
-    assert_eq!(outbox.send(b"line\n"), Err(SendError::NotRunning));
+    assert_eq!(outbox.send(b"line\n"), Err(OutboxSendError::NotRunning));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! One of the output streams of an extension's process.
+//! One of the output streams of a child.
 
 use std::future::pending;
 use std::io;
@@ -14,16 +14,17 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// How long to wait for the end of the output once the process group has ended.
 const OUTPUT_END_TIME: Duration = Duration::from_millis(50);
 
-pub(super) struct Channel {
+/// Our end of a child's output stream.
+pub struct Channel {
     pipe: pipe::Receiver,
     chunk: Vec<u8>,
-    pub(super) is_open: bool,
+    pub is_open: bool,
     /// It wrote too much, and is not read until then.
-    pub(super) paused_until: Option<Instant>,
+    pub paused_until: Option<Instant>,
 }
 
 impl Channel {
-    pub(super) fn new(pipe: pipe::Receiver) -> Self {
+    pub fn new(pipe: pipe::Receiver) -> Self {
         Self {
             pipe,
             chunk: vec![0; CHUNK_BYTES],
@@ -34,7 +35,7 @@ impl Channel {
 
     /// Reads and returns the number of bytes; `None` when the stream is closed. Waits forever if it is
     /// already closed or paused. Cancel-safe.
-    pub(super) async fn read(&mut self) -> Option<usize> {
+    pub async fn read(&mut self) -> Option<usize> {
         if !self.is_open || self.paused_until.is_some() {
             return pending().await;
         }
@@ -45,18 +46,18 @@ impl Channel {
     }
 
     /// Reads without waiting, even if paused.
-    pub(super) fn read_now(&mut self) -> Option<usize> {
+    pub fn read_now(&mut self) -> Option<usize> {
         let result = self.pipe.try_read(&mut self.chunk);
         self.note_result(result)
     }
 
     /// Returns the first `count` bytes of what was read last.
-    pub(super) fn bytes(&self, count: usize) -> &[u8] {
+    pub fn bytes(&self, count: usize) -> &[u8] {
         &self.chunk[..count]
     }
 
     /// Returns whether another process still holds it open after the process group has ended.
-    pub(super) async fn is_held(&mut self) -> bool {
+    pub async fn is_held(&mut self) -> bool {
         self.paused_until = None;
         let ended = async {
             while self.is_open {
@@ -66,7 +67,7 @@ impl Channel {
         timeout(OUTPUT_END_TIME, ended).await.is_err()
     }
 
-    pub(super) fn unpause(&mut self, now: Instant) {
+    pub fn unpause(&mut self, now: Instant) {
         if self.paused_until.is_some_and(|until| until <= now) {
             self.paused_until = None;
         }

@@ -1,12 +1,14 @@
-use zot_extension_contract::log_path;
-
 use super::*;
+
+fn log_path(home: &Path, name: &str) -> PathBuf {
+    home.join("logs").join(format!("ext-{name}.log"))
+}
 
 #[tokio::test]
 async fn a_full_log_is_rotated_once() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "noisy");
-    let mut log = ExtensionLog::new(path.clone(), 1000);
+    let mut log = ChildLog::new(path.clone(), 1000);
     for round in 0..50 {
         log.append(format!("line {round} {}\n", "x".repeat(90)).as_bytes());
     }
@@ -24,7 +26,7 @@ async fn a_full_log_is_rotated_once() {
 async fn a_flood_of_remarks_is_counted() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "liar");
-    let mut log = ExtensionLog::new(path.clone(), 1 << 20);
+    let mut log = ChildLog::new(path.clone(), 1 << 20);
     for _ in 0..10_000 {
         log.remark("an answer to nothing");
     }
@@ -40,7 +42,7 @@ async fn a_flood_of_remarks_is_counted() {
 async fn notes_are_logged_during_a_flood_of_remarks() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "liar");
-    let mut log = ExtensionLog::new(path.clone(), 1 << 20);
+    let mut log = ChildLog::new(path.clone(), 1 << 20);
     for _ in 0..10_000 {
         log.remark("an answer to nothing");
     }
@@ -56,7 +58,7 @@ async fn notes_are_logged_during_a_flood_of_remarks() {
 async fn a_remark_is_one_short_line() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "liar");
-    let mut log = ExtensionLog::new(path.clone(), 1 << 20);
+    let mut log = ChildLog::new(path.clone(), 1 << 20);
     log.remark(&format!(
         "\u{1b}[2J\n[zot] all is well {}",
         "ü".repeat(1 << 20)
@@ -69,7 +71,7 @@ async fn a_remark_is_one_short_line() {
 
 #[tokio::test]
 async fn a_log_that_cannot_be_written_is_ignored() {
-    let mut log = ExtensionLog::new(PathBuf::from("/proc/no/such/file"), 1000);
+    let mut log = ChildLog::new(PathBuf::from("/proc/no/such/file"), 1000);
     log.append(b"text");
     log.remark("remark");
 }
@@ -82,21 +84,21 @@ async fn only_regular_files_are_written_to() {
     let victim = home.path().join("victim");
     fs::write(&victim, "kept").unwrap();
     std::os::unix::fs::symlink(&victim, &path).unwrap();
-    ExtensionLog::new(path.clone(), 1000).append(b"text");
+    ChildLog::new(path.clone(), 1000).append(b"text");
     assert_eq!(fs::read(&victim).unwrap(), b"kept");
 
     fs::remove_file(&path).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(fifo.unwrap().success());
     // Must neither wait for a reader nor write to this one.
-    ExtensionLog::new(path.clone(), 1000).append(b"text");
+    ChildLog::new(path.clone(), 1000).append(b"text");
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let reader = OpenOptions::new()
         .read(true)
         .custom_flags(flags)
         .open(&path);
     let mut reader = reader.unwrap();
-    ExtensionLog::new(path, 1000).append(b"text");
+    ChildLog::new(path, 1000).append(b"text");
     let mut text = Vec::new();
     io::Read::read_to_end(&mut reader, &mut text).unwrap();
     assert_eq!(text, b"");
@@ -106,9 +108,9 @@ async fn only_regular_files_are_written_to() {
 async fn two_writers_rotate_a_log_once() {
     let home = tempfile::tempdir().unwrap();
     let path = log_path(home.path(), "x");
-    let mut one = ExtensionLog::new(path.clone(), 100);
+    let mut one = ChildLog::new(path.clone(), 100);
     one.append(&[b'1'; 60]);
-    let mut other = ExtensionLog::new(path.clone(), 100);
+    let mut other = ChildLog::new(path.clone(), 100);
     other.append(b"o");
     one.append(&[b'2'; 60]);
     // Its log has become the older one, which must not replace the newer one.

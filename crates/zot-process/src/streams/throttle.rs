@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// Anything beyond that is either refused or delayed: the writer of a pipe that is not read has to
 /// wait.
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     per_second: f64,
     available: f64,
     updated: Instant,
@@ -25,7 +25,7 @@ pub(crate) struct Throttle {
 const CALM: Duration = Duration::from_secs(1);
 
 impl Throttle {
-    pub(crate) fn new(per_second: u32, now: Instant) -> Self {
+    pub fn new(per_second: u32, now: Instant) -> Self {
         Self {
             per_second: f64::from(per_second),
             available: f64::from(per_second),
@@ -36,7 +36,7 @@ impl Throttle {
     }
 
     /// Takes one if available. A refusal costs nothing.
-    pub(crate) fn try_take(&mut self, now: Instant) -> bool {
+    pub fn try_take(&mut self, now: Instant) -> bool {
         self.refill(now);
         let is_allowed = self.available >= 1.0;
         if is_allowed {
@@ -46,7 +46,7 @@ impl Throttle {
     }
 
     /// Counts `amount`, and returns when to continue if that is too much.
-    pub(crate) fn take(&mut self, amount: usize, now: Instant) -> Option<Instant> {
+    pub fn take(&mut self, amount: usize, now: Instant) -> Option<Instant> {
         self.refill(now);
         self.available -= amount as f64;
         if self.available >= 0.0 {
@@ -70,7 +70,7 @@ impl Throttle {
     }
 
     /// Returns for how long pauses have been necessary.
-    pub(crate) fn pausing_for(&self, now: Instant) -> Duration {
+    pub fn pausing_for(&self, now: Instant) -> Duration {
         match (self.pausing_since, self.last_pause) {
             (Some(since), Some(last)) if now.saturating_duration_since(last) <= CALM => {
                 now.duration_since(since)

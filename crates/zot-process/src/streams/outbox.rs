@@ -1,23 +1,32 @@
-//! Frames that wait to be read by an extension.
+//! Lines that wait to be read by a child.
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::limits::{EXTENSION_STALL_TIME, MAX_OUTBOX_BYTES};
+/// How much may be queued for a child that is slow to read.
+///
+/// Limit: an extension's events are dropped, and requests refused.
+const MAX_OUTBOX_BYTES: usize = 1024 * 1024;
 
-/// The host's end of an extension's standard input.
+/// How long a child may read nothing although something is queued for it.
+///
+/// Limit: an extension or MCP server that does not read is terminated.
+const CHILD_STALL_TIME: Duration = Duration::from_secs(10);
+
+/// Our end of a child's standard input.
 ///
 /// The sender writes a frame directly if the pipe has room: no other task has to wake up first. What
 /// the pipe does not take is queued here, up to a limit.
 #[derive(Default)]
-pub(crate) struct Outbox {
+pub struct Outbox {
     state: Mutex<State>,
     /// Notified when the queue stops being empty.
     filled: Notify,
@@ -35,43 +44,43 @@ struct State {
 
 /// Why a frame was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SendError {
-    #[error("the extension is not running")]
+pub enum OutboxSendError {
+    #[error("it is not running")]
     NotRunning,
-    #[error("the extension does not read its input")]
+    #[error("it does not read its input")]
     Full,
 }
 
 /// Why an outbox cannot write any more.
 #[derive(Debug)]
-pub(crate) enum OutboxEnd {
-    /// The extension has closed its input.
+pub enum OutboxEnd {
+    /// The child has closed its input.
     Closed(io::Error),
     /// It reads nothing.
     Stalled,
 }
 
 impl Outbox {
-    pub(crate) fn open(&self, pipe: pipe::Sender) {
+    pub fn open(&self, pipe: pipe::Sender) {
         *self.lock() = State {
             pipe: Some(Arc::new(pipe)),
             ..State::default()
         };
     }
 
-    /// Closes the extension's input; what is queued is lost.
-    pub(crate) fn close(&self) {
+    /// Closes the child's input; what is queued is lost.
+    pub fn close(&self) {
         *self.lock() = State::default();
     }
 
     /// Writes a complete line, or queues it.
-    pub(crate) fn send(&self, line: &[u8]) -> Result<(), SendError> {
+    pub fn send(&self, line: &[u8]) -> Result<(), OutboxSendError> {
         let mut state = self.lock();
-        let pipe = state.pipe.clone().ok_or(SendError::NotRunning)?;
+        let pipe = state.pipe.clone().ok_or(OutboxSendError::NotRunning)?;
         let backlog = state.waiting.len() - state.written;
         if backlog > 0 {
             if backlog + line.len() > MAX_OUTBOX_BYTES {
-                return Err(SendError::Full);
+                return Err(OutboxSendError::Full);
             }
             state.waiting.extend_from_slice(line);
             return Ok(());
@@ -89,7 +98,7 @@ impl Outbox {
     }
 
     /// Writes what is queued until the outbox fails. Cancel-safe.
-    pub(crate) async fn drive(&self) -> OutboxEnd {
+    pub async fn drive(&self) -> OutboxEnd {
         loop {
             let (pipe, stalled_since) = {
                 let state = self.lock();
@@ -100,7 +109,7 @@ impl Outbox {
                 self.filled.notified().await;
                 continue;
             };
-            match timeout_at(since + EXTENSION_STALL_TIME, pipe.writable()).await {
+            match timeout_at(since + CHILD_STALL_TIME, pipe.writable()).await {
                 Err(_) => return OutboxEnd::Stalled,
                 Ok(Err(error)) => return OutboxEnd::Closed(error),
                 Ok(Ok(())) => {}
@@ -112,7 +121,7 @@ impl Outbox {
     }
 
     /// Returns when the queue is empty.
-    pub(crate) async fn flushed(&self) {
+    pub async fn flushed(&self) {
         tokio::select! {
             _ = self.drive() => {}
             () = async {
@@ -128,8 +137,8 @@ impl Outbox {
     }
 }
 
-/// How often the end of a flush is checked, which happens once in the life of an extension.
-const FLUSH_POLL: std::time::Duration = std::time::Duration::from_millis(1);
+/// How often the end of a flush is checked, which happens once in the life of a child.
+const FLUSH_POLL: Duration = Duration::from_millis(1);
 
 impl State {
     fn is_empty(&self) -> bool {

@@ -1,0 +1,10 @@
+//! The client against real programs over real pipes.
+
+mod calls;
+mod confined;
+
+mod lifecycle;
+mod lists;
+mod questions;
+
+mod support;
