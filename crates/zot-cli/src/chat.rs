@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use zot_sdk::configuration::Settings;
 use zot_sdk::credentials::CredentialError;
-use zot_sdk::mcp::ProjectServers;
 use zot_sdk::wire::FullMessage;
 use zot_sdk::{
     AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, ProjectServers,
@@ -27,15 +26,9 @@ pub(crate) fn run(
     let (mut config, settings) =
         configuration::read_with_settings(arguments, Persistence::SessionFile)?;
     config.steps.when_reached = AtStepLimit::Ask;
-<<<<<<< HEAD
-    config.mcp.user = true;
-    // The chat asks about those that have not been approved.
-    config.mcp.project = ProjectServers::IfApproved;
-=======
     if config.mcp.user && config.mcp.project == ProjectServers::Skip {
         config.mcp.project = ProjectServers::IfApproved;
     }
->>>>>>> main
     if config.model.fallback.is_empty() {
         // The user sees the wait and can stop it. With a fallback, switching models is quicker.
         config.http = Some(HttpClient::new().patient());

@@ -1,12 +1,8 @@
 //! The context of every request: system prompt, tools, templates, mentioned files.
 
-<<<<<<< HEAD
-=======
 use std::time::Duration;
 
 use tokio::time::timeout;
-use zot_conversation::Image;
->>>>>>> main
 use zot_extension_host::Notice;
 
 use crate::assembly::AssemblyError;

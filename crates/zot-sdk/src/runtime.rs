@@ -72,13 +72,9 @@ pub struct Runtime {
     toolbox: Arc<ToolBox>,
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
-<<<<<<< HEAD
-    servers: Arc<Servers>,
+    pub(crate) servers: Arc<Servers>,
     /// Which files of servers are read again.
     mcp_choice: McpChoice,
-=======
-    pub(crate) servers: Arc<Servers>,
->>>>>>> main
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
