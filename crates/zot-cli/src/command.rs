@@ -1,9 +1,12 @@
 //! Runs subcommands that have their own parser, which the other modes then need not load.
 
 use std::env;
+use std::future::Future;
 use std::process::{ExitCode, Termination};
 
 use clap::Parser;
+use zot_stdio::executor;
+use zot_stdio::signals::{EndSignal, EndSignals};
 
 use crate::arguments::Shown;
 use crate::failure::Failure;
@@ -29,4 +32,19 @@ where
         Ok(done) => done.report(),
         Err(failure) => failure.report(),
     }
+}
+
+/// Runs a future until it ends or a signal arrives. Dropping the future ends its processes and
+/// removes unfinished files.
+pub(crate) fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
+where
+    F: Future<Output = Result<ExitCode, Failure>>,
+{
+    executor::run(|_| async {
+        let mut signals = EndSignals::new()?;
+        tokio::select! {
+            signal = signals.next() => Ok(ExitCode::from(EndSignal::exit_code(signal))),
+            outcome = make() => outcome,
+        }
+    })?
 }

@@ -1,14 +1,12 @@
 //! `zot ext`: installs, lists, tests and creates extensions.
 
-mod consent;
 mod dev;
 mod install;
 mod list;
 mod logs;
-mod permissions;
+pub(crate) mod permissions;
 mod test;
 
-use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,12 +15,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 use zot_sdk::Workspace;
 use zot_sdk::extensions::store::{OnConflict, Store, Switch, Switched};
 use zot_sdk::extensions::{self, Foundation, Starting};
-use zot_stdio::executor;
-use zot_stdio::signals::{EndSignal, EndSignals};
 
+use crate::command::interruptible;
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::{Format, print_line};
-use consent::Consent;
 
 /// Install, list, create and test extensions
 #[derive(Parser)]
@@ -249,19 +246,4 @@ fn switch(store: &Store, name: &str, switch: Switch) -> Result<ExitCode, Failure
         ))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Runs a future until it ends or a signal arrives. Dropping the future ends its processes and
-/// removes unfinished files.
-fn interruptible<F>(make: impl FnOnce() -> F) -> Result<ExitCode, Failure>
-where
-    F: Future<Output = Result<ExitCode, Failure>>,
-{
-    executor::run(|_| async {
-        let mut signals = EndSignals::new()?;
-        tokio::select! {
-            signal = signals.next() => Ok(ExitCode::from(EndSignal::exit_code(signal))),
-            outcome = make() => outcome,
-        }
-    })?
 }

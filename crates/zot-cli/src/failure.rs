@@ -11,6 +11,7 @@ use zot_sdk::credentials::KeyNotStored;
 use zot_sdk::extensions::store::{OriginError, StoreError};
 use zot_sdk::login::KeyPageError;
 use zot_sdk::login::LoginError;
+use zot_sdk::mcp;
 use zot_sdk::models::NoModels;
 use zot_sdk::recordings::CassetteError;
 use zot_sdk::sessions::{DeleteError, FindError, OperationError};
@@ -128,7 +129,46 @@ kinds! {
     Usage: AssemblyError, ConfigError, CredentialError, NoModels;
     Failed: io::Error, Busy, CassetteError, DeleteError, FindError, KeyPageError, OriginError,
         StoreError, extensions::CreateError, extensions::DevError, extensions::LogError,
-        skills::CreateError, skills::ShowError;
+        mcp::ApprovalError, mcp::ServerLogError, skills::CreateError, skills::ShowError;
+}
+
+impl From<mcp::ChangeError> for Failure {
+    fn from(error: mcp::ChangeError) -> Self {
+        use mcp::{ChangeError, EditError};
+        match error {
+            ChangeError::Edit(
+                EditError::Name(_)
+                | EditError::Entry { .. }
+                | EditError::Json { .. }
+                | EditError::Unusable(_),
+            )
+            | ChangeError::Ambiguous { .. } => Self::usage(error),
+            ChangeError::Edit(
+                EditError::Exists { .. } | EditError::Missing { .. } | EditError::Unwritable { .. },
+            )
+            | ChangeError::Approval(_)
+            | ChangeError::Unknown { .. } => Self::failed(error),
+        }
+    }
+}
+
+impl From<mcp::TrialError> for Failure {
+    fn from(error: mcp::TrialError) -> Self {
+        match error {
+            mcp::TrialError::Unknown(error) => error.into(),
+            other => Self::failed(other),
+        }
+    }
+}
+
+impl From<mcp::ServerLoginError> for Failure {
+    fn from(error: mcp::ServerLoginError) -> Self {
+        match error {
+            mcp::ServerLoginError::Unknown(error) => error.into(),
+            mcp::ServerLoginError::Local { .. } => Self::usage(error),
+            other => Self::failed(other),
+        }
+    }
 }
 
 impl From<OperationError> for Failure {

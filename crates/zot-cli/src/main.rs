@@ -8,18 +8,21 @@ mod command;
 mod completions;
 mod config_command;
 mod configuration;
+mod consent;
 mod context_command;
 mod doctor;
 mod ext_command;
 mod failure;
 mod list_models;
 mod login_command;
+mod mcp_command;
 mod one_shot;
 mod output;
 mod pipe;
 mod prompt_input;
 mod sessions_command;
 mod skills_command;
+mod stdin_lines;
 mod subcommands;
 mod text;
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     match word.as_deref().and_then(OsStr::to_str) {
         Some("cassette") => return command::run(cassette_command::run),
         Some("ext") => return command::run(ext_command::run),
+        Some("mcp") => return command::run(mcp_command::run),
         Some("skills") => return command::run(skills_command::run),
         Some("sessions") => return command::run(sessions_command::run),
         Some("config") => return command::run(config_command::run),

@@ -6,11 +6,12 @@ use crate::arguments::Arguments;
 use crate::completions::{CompletionArguments, ManArguments};
 use crate::login_command::{LoginArguments, LogoutArguments};
 use crate::{
-    auth_command, cassette_command, config_command, ext_command, sessions_command, skills_command,
+    auth_command, cassette_command, config_command, ext_command, mcp_command, sessions_command,
+    skills_command,
 };
 
 /// The words that are subcommands when they come first.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 14] = [
     "rpc",
     "sessions",
     "login",
@@ -20,6 +21,7 @@ pub(crate) const NAMES: [&str; 13] = [
     "context",
     "doctor",
     "ext",
+    "mcp",
     "skills",
     "cassette",
     "completions",
@@ -45,6 +47,7 @@ fn subcommand(name: &str) -> Command {
         "auth" => auth_command::Arguments::command(),
         "config" => config_command::Arguments::command(),
         "ext" => ext_command::Arguments::command(),
+        "mcp" => mcp_command::Arguments::command(),
         "skills" => skills_command::Arguments::command(),
         "cassette" => cassette_command::Arguments::command(),
         "completions" => CompletionArguments::command(),

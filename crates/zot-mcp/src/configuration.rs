@@ -13,6 +13,7 @@ mod expansion;
 mod file;
 pub mod import;
 mod problem;
+mod proposal;
 pub mod redaction;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use approval::{ApprovalError, Approvals, Decision};
 pub use description::check_server_name;
 pub use file::{FileDigest, MAX_MCP_FILE_BYTES};
 pub use problem::{ConfigurationError, Consequence, Problem};
+pub use proposal::Proposal;
 pub use written::written;
 
 /// The project's file.

@@ -6,6 +6,7 @@ pub(crate) mod address;
 pub mod http;
 pub mod sse;
 pub mod stdio;
+mod waiting;
 
 use serde_json::value::RawValue;
 use zot_conversation::BoxFuture;

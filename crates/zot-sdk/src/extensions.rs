@@ -11,11 +11,12 @@ mod log;
 mod skeleton;
 pub mod store;
 
+pub use crate::log_reader::LogReader;
 pub use create::{CreateError, CreatedExtension, Foundation, Language, create};
 pub use dev::{DevError, DevEvent, develop};
 pub use examination::{ExaminationReport, examine};
 pub use list::{BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting, list};
-pub use log::{ExtensionLog, LogError};
+pub use log::{LogError, await_log, open_log};
 pub use zot_extension_contract::{
     Activation, Enforcement, EnforcementStatus, ExecPermission, FailurePolicy, FoundExtension,
     LoadProblem, Manifest, ManifestError, NameError, Permissions, PermittedPath, Source,

@@ -87,8 +87,8 @@
 //! # Beyond a runtime
 //!
 //! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
-//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`recordings`],
-//! [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`mcp`],
+//! [`recordings`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
 //! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 #![warn(missing_docs)]
@@ -110,11 +110,14 @@ mod hosting;
 mod jail;
 mod known_secrets;
 mod live_models;
+mod log_reader;
 pub mod login;
+pub mod mcp;
 pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+mod server_prompts;
 mod servers;
 pub mod sessions;
 mod settings;
@@ -139,8 +142,8 @@ pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, 
 pub use hosting::PanelAction;
 pub use jail::JailReport;
 pub use runtime::{
-    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
-    VERSION,
+    Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
+    SetMessagesError, ToolChangeError, VERSION,
 };
 pub use stream::EventStream;
 pub use workspace::Workspace;

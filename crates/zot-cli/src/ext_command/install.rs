@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use zot_sdk::extensions::Manifest;
 use zot_sdk::extensions::store::{OnConflict, Origin, Store};
 
-use super::consent::Consent;
 use super::permissions;
+use crate::consent::Consent;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::text::{note, one_line};

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use zot_sdk::Workspace;
-use zot_sdk::extensions::ExtensionLog;
+use zot_sdk::extensions::{await_log, open_log};
 
 use crate::failure::Failure;
 use crate::text::note;
@@ -26,8 +26,8 @@ pub(super) fn run(
     lines: Option<usize>,
 ) -> Result<ExitCode, Failure> {
     let mut log = match until {
-        Until::End => ExtensionLog::open(workspace, name)?,
-        Until::Interrupted => ExtensionLog::open_or_wait(workspace, name)?,
+        Until::End => open_log(workspace, name)?,
+        Until::Interrupted => await_log(workspace, name)?,
     };
     if !log.exists() {
         note(format_args!("{name} has not written anything yet"));

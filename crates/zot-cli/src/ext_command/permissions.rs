@@ -57,7 +57,7 @@ fn restrictions(enforcement: &Enforcement) -> [(&'static str, &EnforcementStatus
 }
 
 /// Describes permissions in a few words, for a table.
-pub(super) fn summary(permissions: Option<&Permissions>) -> String {
+pub(crate) fn summary(permissions: Option<&Permissions>) -> String {
     let Some(permissions) = permissions else {
         return "full access".to_owned();
     };
@@ -132,7 +132,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 /// Returns the permissions as in the manifest; null for full access.
-pub(super) fn as_json(permissions: Option<&Permissions>) -> Value {
+pub(crate) fn as_json(permissions: Option<&Permissions>) -> Value {
     let Some(permissions) = permissions else {
         return Value::Null;
     };

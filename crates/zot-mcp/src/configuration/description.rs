@@ -2,7 +2,7 @@
 
 mod fields;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -178,9 +178,10 @@ fn address(
             env: fields.pairs("env")?,
             // A project's relative paths mean the same wherever in the project zot was started.
             cwd: match (origin, directory) {
-                (EntryOrigin::Project, Some(directory)) => {
-                    Some(directory.join(cwd.unwrap_or_default()))
-                }
+                (EntryOrigin::Project, Some(directory)) => Some(match cwd {
+                    Some(cwd) => directory.join::<PathBuf>(cwd),
+                    None => directory.to_owned(),
+                }),
                 _ => cwd,
             },
         }));

@@ -133,6 +133,16 @@ impl Editor<'_> {
         })
     }
 
+    /// Returns whether the file has an entry of that name.
+    pub fn contains(&self, name: &str) -> Result<bool, EditError> {
+        let text = zot_files::read_limited(self.path, MAX_MCP_FILE_BYTES);
+        let text = text.map_err(|source| EditError::Unwritable {
+            path: self.path.to_owned(),
+            source,
+        })?;
+        self.has(&text.unwrap_or_default(), name)
+    }
+
     pub fn remove(&self, name: &str) -> Result<Edited, EditError> {
         self.change(Vec::new(), |text| {
             if !self.has(text, name)? {

@@ -154,10 +154,11 @@ fn is_key(word: &str) -> bool {
             .any(|prefix| word.starts_with(prefix))
 }
 
-/// Returns `word` as a shell would need it, so that arguments with spaces can be told apart.
-fn quoted(word: &str) -> String {
-    match word.is_empty() || word.contains(char::is_whitespace) {
-        true => format!("'{word}'"),
-        false => word.to_owned(),
+/// Returns `word` as a shell would need it, so that arguments can be told apart.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,…${}?&~".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }

@@ -296,7 +296,7 @@ fn a_project_is_found_from_below_within_its_repository_and_runs_in_its_directory
         .collect();
     assert_eq!(
         directories,
-        [place.project.join(""), place.project.join("sub")]
+        [place.project.clone(), place.project.join("sub")]
     );
     // Outside of a repository, only the directory itself counts: above may be anybody's.
     fs::remove_dir(place.project.join(".git")).unwrap();

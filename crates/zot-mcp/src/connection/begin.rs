@@ -231,6 +231,20 @@ fn after_modern(error: &BeginError) -> Verdict {
     }
 }
 
+/// Returns whether a refused version comes with the offer of the one that we speak.
+fn is_modern_offered(error: &BeginError) -> bool {
+    match error {
+        BeginError::Refused {
+            source: CallError::Refused(error),
+            ..
+        } if error.code == UNSUPPORTED_VERSION => {
+            let named = named_revisions(error);
+            named.iter().any(|version| version == MODERN_VERSION)
+        }
+        _ => false,
+    }
+}
+
 struct Beginning<'a> {
     transport: Arc<dyn Transport>,
     exchange: Arc<Exchange>,
@@ -274,7 +288,13 @@ impl Beginning<'_> {
         let method = "server/discover";
         self.transport.set_version(Era::Modern, MODERN_VERSION);
         let mut meta = self.client.modern_meta(MODERN_VERSION);
-        let result = self.ask(method, Params::new(), &meta, patience).await?;
+        let result = match self.ask(method, Params::new(), &meta, patience).await {
+            // It names the very revision it refused: perhaps it was not ready for it.
+            Err(error) if is_modern_offered(&error) => {
+                self.ask(method, Params::new(), &meta, patience).await?
+            }
+            result => result?,
+        };
         let result: DiscoverResult = serde_json::from_str(result.get())
             .map_err(|source| BeginError::Unreadable { method, source })?;
         if !result

@@ -19,12 +19,14 @@ use std::time::Duration;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::value::RawValue;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zot_conversation::BoxFuture;
 use zot_provider::{HttpClient, Repeat};
 
 use super::address::{self, InvalidAddress};
+use super::waiting::Waiting;
 use super::{CallError, CallHints, Inbox, Transport};
 use crate::authorization::Authorization;
 use crate::json_rpc::{self, RequestId};
@@ -42,6 +44,11 @@ const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 ///
 /// Limit: the session is left to the server.
 const SESSION_END_TIME: Duration = Duration::from_secs(2);
+
+/// How long a handshake waits for the server to open its listening stream.
+///
+/// Limit: the handshake goes on without it; it is opened in the background.
+const LISTENING_TIME: Duration = Duration::from_millis(250);
 
 /// The longest id of a session.
 ///
@@ -105,6 +112,7 @@ pub struct HttpTransport {
 struct Shared {
     endpoint: Endpoint,
     state: Mutex<State>,
+    waiting: Waiting,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -131,6 +139,7 @@ impl HttpTransport {
             shared: Arc::new(Shared {
                 endpoint: Endpoint::new(settings)?,
                 state: Mutex::default(),
+                waiting: Waiting::default(),
             }),
             answering: Answering::default(),
             listening: Mutex::default(),
@@ -160,11 +169,24 @@ impl HttpTransport {
                 _ => Repeat::Safe,
             },
         };
-        let response = self.shared.send(outgoing).await?;
-        if method == "initialize" {
-            self.keep_session(&response.headers)?;
-        }
-        let result = self.response_to(id, response).await;
+        // Servers in the field send responses on other streams too.
+        let mut elsewhere = self.shared.waiting.begin(id);
+        let own = async {
+            let response = self.shared.send(outgoing).await?;
+            if method == "initialize" {
+                self.keep_session(&response.headers)?;
+            }
+            if response.status == 202 && !self.shared.is_modern() {
+                // The response is promised for another stream; the caller limits the wait.
+                std::future::pending::<()>().await;
+            }
+            self.response_to(id, response).await
+        };
+        let result = tokio::select! {
+            biased;
+            result = own => result,
+            result = elsewhere.answer() => result,
+        };
         match result {
             Err(CallError::Refused(error)) if self.shared.has_lost_session(&error) => {
                 Err(CallError::SessionLost)
@@ -198,20 +220,25 @@ impl HttpTransport {
             )
             .await?;
         if method == "notifications/initialized" && !self.shared.is_modern() {
-            self.listen();
+            let opened = self.listen();
+            // What the first requests bring about should find the stream open.
+            let _ = timeout(LISTENING_TIME, opened).await;
         }
         Ok(())
     }
 
     /// Opens the stream for what the server sends unasked, instead of an earlier one.
-    fn listen(&self) {
+    /// Returns what resolves when the server has answered.
+    fn listen(&self) -> oneshot::Receiver<()> {
+        let (sender, opened) = oneshot::channel();
         let mut tasks = self
             .listening
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         tasks.abort_all();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(listening::listen(Arc::clone(&self.shared)));
+        tasks.spawn(listening::listen(Arc::clone(&self.shared), sender));
+        opened
     }
 
     async fn end(&self) {

@@ -1,14 +1,13 @@
 //! HTTP with a separate stream of events, as before 2025-03-26: one GET brings everything the server sends,
 //! and its first event says where messages are posted.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
 use serde_json::value::RawValue;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use zot_conversation::BoxFuture;
@@ -19,6 +18,7 @@ use super::http::reading::{Content, Events};
 use super::http::{
     Endpoint, HttpSettings, Outgoing, add_common, add_json, refusal, send_authorized,
 };
+use super::waiting::Waiting;
 use super::{CallError, CallHints, Transport};
 use crate::json_rpc::{self, Incoming, RequestId};
 use crate::version::Era;
@@ -33,9 +33,6 @@ const ENDPOINT_TIME: Duration = Duration::from_secs(30);
 /// Limit: the request gets no answer.
 const MAX_SSE_SERVER_REQUESTS: usize = 16;
 
-/// Who waits for which response.
-type Waiting = HashMap<RequestId, oneshot::Sender<Result<Box<RawValue>, CallError>>>;
-
 /// A server behind the older HTTP transport.
 pub struct SseTransport {
     shared: Arc<Shared>,
@@ -48,7 +45,7 @@ struct Shared {
     endpoint: Endpoint,
     /// Where messages are posted.
     messages: String,
-    waiting: Mutex<Waiting>,
+    waiting: Waiting,
 }
 
 impl SseTransport {
@@ -63,7 +60,7 @@ impl SseTransport {
         let shared = Arc::new(Shared {
             endpoint,
             messages,
-            waiting: Mutex::default(),
+            waiting: Waiting::default(),
         });
         let (sender, closed) = watch::channel(None);
         let mut reader = JoinSet::new();
@@ -83,12 +80,7 @@ impl SseTransport {
     ) -> Result<Box<RawValue>, CallError> {
         let body = json_rpc::encode_call(Some(id), method, Some(params))
             .map_err(|error| CallError::Invalid(error.to_string()))?;
-        let (sender, response) = oneshot::channel();
-        self.shared.waiting().insert(id.clone(), sender);
-        let _forget = Forget {
-            shared: &self.shared,
-            id,
-        };
+        let mut wait = self.shared.waiting.begin(id);
         if let Some(reason) = self.closed.borrow().clone() {
             return Err(CallError::Disconnected(reason));
         }
@@ -97,9 +89,7 @@ impl SseTransport {
             _ => Repeat::Safe,
         };
         self.shared.post(body, repeat).await?;
-        response
-            .await
-            .unwrap_or_else(|_| Err(CallError::Disconnected("the stream ended".to_owned())))
+        wait.answer().await
     }
 
     async fn send_notification(
@@ -171,11 +161,7 @@ async fn read(shared: Arc<Shared>, mut events: Events, closed: watch::Sender<Opt
         };
         match message {
             Incoming::Response { id, result } => {
-                let waiting = shared.waiting().remove(&id);
-                if let Some(waiting) = waiting {
-                    // The caller may have given up.
-                    let _ = waiting.send(result.map_err(CallError::Refused));
-                }
+                shared.waiting.resolve(&id, result);
             }
             Incoming::Notification { method, params } => {
                 let inbox = &shared.endpoint.inbox;
@@ -199,14 +185,10 @@ async fn read(shared: Arc<Shared>, mut events: Events, closed: watch::Sender<Opt
     };
     // In this order: whoever begins to wait after the list was cleared sees the reason.
     let _ = closed.send(Some(reason));
-    shared.waiting().clear();
+    shared.waiting.give_up();
 }
 
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn post(&self, body: Vec<u8>, repeat: Repeat) -> Result<(), CallError> {
         let mut headers = self.endpoint.headers.clone();
         add_common(&mut headers, "application/json");
@@ -222,18 +204,6 @@ impl Shared {
             200..=299 => Ok(()),
             _ => Err(refusal(response).await),
         }
-    }
-}
-
-/// Forgets who waits when the wait is given up.
-struct Forget<'a> {
-    shared: &'a Shared,
-    id: &'a RequestId,
-}
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.shared.waiting().remove(self.id);
     }
 }
 
@@ -280,7 +250,7 @@ impl Transport for SseTransport {
                 std::mem::take(&mut *reader)
             };
             reader.shutdown().await;
-            self.shared.waiting().clear();
+            self.shared.waiting.give_up();
         })
     }
 }

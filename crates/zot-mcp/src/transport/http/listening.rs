@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::Shared;
@@ -30,14 +31,21 @@ pub(super) fn pause(asked_milliseconds: Option<u64>) -> Duration {
         .clamp(MIN_STREAM_PAUSE, MAX_STREAM_PAUSE)
 }
 
-/// Reads the stream, and opens it again when it ends. Returns when the server has none.
-pub(super) async fn listen(shared: Arc<Shared>) {
+/// Reads the stream, and opens it again when it ends. Returns when the server has none. `opened` hears
+/// when the server has answered for the first time.
+pub(super) async fn listen(shared: Arc<Shared>, opened: oneshot::Sender<()>) {
+    let mut opened = Some(opened);
     let answering = Answering::default();
     let mut last_id: Option<Vec<u8>> = None;
     let mut asked = None;
     let mut fruitless = 0_u32;
     loop {
-        match shared.open_stream(last_id.as_deref()).await {
+        let response = shared.open_stream(last_id.as_deref()).await;
+        if let Some(opened) = opened.take() {
+            // Nobody waits any more if the server took long.
+            let _ = opened.send(());
+        }
+        match response {
             Ok(response)
                 if response.status == 200 && Content::of(&response.headers) == Content::Events =>
             {

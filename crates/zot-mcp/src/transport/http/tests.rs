@@ -322,6 +322,32 @@ async fn the_listening_stream_is_opened_again_where_it_ended() {
 }
 
 #[tokio::test]
+async fn a_response_may_come_on_the_listening_stream() {
+    let (sender, pieces) = mpsc::channel();
+    let (sender, pieces) = (StdMutex::new(sender), StdMutex::new(Some(pieces)));
+    let server = HttpScript::start(move |request| match request.method.as_str() {
+        "GET" if request.header("last-event-id").is_none() => {
+            HttpReply::streamed(pieces.lock().unwrap().take().unwrap())
+        }
+        // The resumed stream stays silent.
+        "GET" => HttpReply::streamed(mpsc::channel().1),
+        _ => match request.json()["method"].as_str() {
+            Some("initialize") => HttpReply::json(&result_for(request, json!({}))),
+            Some("tools/call") => {
+                let text = event(&result_for(request, json!("late"))).into_bytes();
+                sender.lock().unwrap().send(text).unwrap();
+                HttpReply::events("retry: 100\nid: 1\ndata:\n\n")
+            }
+            _ => HttpReply::new(202, ""),
+        },
+    });
+    let client = client(&server);
+    client.begin().await;
+    assert_eq!(client.call("tools/call").await.unwrap(), json!("late"));
+    assert!(client.transport.shared.waiting.is_empty());
+}
+
+#[tokio::test]
 async fn dropping_a_call_closes_its_stream() {
     let (sender, pieces) = mpsc::channel();
     let (keep, pieces) = (

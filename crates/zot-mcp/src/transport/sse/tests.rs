@@ -109,7 +109,7 @@ async fn messages_are_posted_and_answered_on_the_stream() {
         call(&transport, "late").await,
         Err(CallError::Disconnected(_))
     ));
-    assert!(transport.shared.waiting().is_empty());
+    assert!(transport.shared.waiting.is_empty());
     transport.close().await;
 }
 
