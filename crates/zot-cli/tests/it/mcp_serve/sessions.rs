@@ -182,3 +182,23 @@ fn a_server_without_a_key_starts_and_says_what_is_missing() {
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     assert!(wrong.stderr.contains("other machines"), "{}", wrong.stderr);
 }
+
+#[test]
+fn mcp_servers_of_the_user_are_started_only_if_asked_for() {
+    let workdir = Workdir::new("work");
+    let mark = workdir.path().join("started");
+    let server = json!({"mcpServers": {"mark": {
+        "command": "sh", "args": ["-c", format!("touch {}; cat > /dev/null", mark.display())],
+    }}});
+    std::fs::create_dir_all(workdir.zot_home()).unwrap();
+    std::fs::write(workdir.zot_home().join("mcp.json"), server.to_string()).unwrap();
+    workdir.write(".mcp.json", server.to_string());
+    let mut client = Client::modern(&workdir, &[], json!({}));
+    client.prompt("run: echo x");
+    assert_eq!(client.zot.finish().code, Some(0));
+    assert!(!mark.exists());
+    let mut client = Client::modern(&workdir, &["--user-mcp"], json!({}));
+    client.prompt("run: echo x");
+    poll_until("the server is started", || mark.exists());
+    assert_eq!(client.zot.finish().code, Some(0));
+}
