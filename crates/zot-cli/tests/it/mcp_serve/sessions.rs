@@ -138,6 +138,28 @@ fn calls_run_side_by_side_up_to_a_limit() {
 }
 
 #[test]
+fn a_session_has_one_writer() {
+    let workdir = Workdir::new("work");
+    let mut client = Client::legacy(&workdir, &[], json!({}));
+    client.send(
+        "tools/call",
+        json!({"name": "zot", "arguments": {"prompt": super::client::ENDLESS}, "_meta": {"progressToken": 1}}),
+    );
+    let opening = client
+        .zot
+        .wait_for(|frame| frame["method"] == "notifications/progress");
+    let message = opening["params"]["message"].as_str().unwrap();
+    let id = message.split([' ', ':']).nth(1).unwrap().to_owned();
+    super::client::endless_pid(&workdir);
+    let refused = client.call(
+        "zot_reply",
+        json!({"session_id": id, "prompt": "run: echo x"}),
+    );
+    assert_eq!(refused["isError"], true);
+    assert!(text(&refused).contains("in use"), "{refused}");
+}
+
+#[test]
 fn the_budget_counts_for_all_calls_together() {
     let workdir = Workdir::with_files("work");
     let mut client = Client::legacy(&workdir, &["--max-process-steps", "3"], json!({}));
