@@ -129,6 +129,19 @@ async fn a_line_of_sixty_megabytes_fails_its_call_only() {
 }
 
 #[tokio::test]
+async fn an_error_of_megabytes_is_cut() {
+    let scene = Scene::new();
+    let set = scene.ready(hostile("huge_error")).await;
+    let error = call(&set).await;
+    assert!(
+        error.contains("eeee") && error.len() < 5_000,
+        "{}",
+        error.len()
+    );
+    scene.pool.shut_down().await;
+}
+
+#[tokio::test]
 async fn garbage_is_logged_and_bad_parts_become_notes() {
     let scene = Scene::new();
     let set = scene.ready(hostile("garbage")).await;
