@@ -1,5 +1,8 @@
 //! JSON-RPC 2.0: the frames of both eras.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
