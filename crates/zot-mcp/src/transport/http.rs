@@ -32,7 +32,7 @@ use crate::authorization::Authorization;
 use crate::json_rpc::{self, RequestId};
 use crate::version::Era;
 use answering::Answering;
-pub(crate) use exchange::{Outgoing, challenge, refusal, send_authorized};
+pub(crate) use exchange::{MESSAGE_TIME, Outgoing, challenge, refusal, send_authorized};
 pub use headers::InvalidHeader;
 pub(crate) use headers::{add_common, add_json, own_headers};
 pub use parameters::{HeaderParameters, InvalidAnnotation};
