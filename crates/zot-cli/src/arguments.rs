@@ -11,6 +11,7 @@ mod mode;
 mod model;
 mod recording;
 mod resume;
+mod serving;
 mod session;
 mod system_prompt;
 mod tools;
@@ -37,6 +38,7 @@ use mode::{DoctorArguments, ModeArguments, RunCommand, StreamArguments};
 use model::ModelArguments;
 use recording::RecordingArguments;
 use resume::Positions;
+pub(crate) use serving::ServingArguments;
 use session::SessionArguments;
 use system_prompt::SystemPromptArguments;
 use tools::ToolArguments;
@@ -191,7 +193,7 @@ impl Arguments {
 
     /// Returns whether the command line sets the time to wait for a confirmation.
     pub(crate) fn has_confirm_timeout(&self) -> bool {
-        self.tools.confirm_timeout.is_some()
+        self.tools.permissions.confirm_timeout.is_some()
     }
 
     pub(crate) fn is_json(&self) -> bool {

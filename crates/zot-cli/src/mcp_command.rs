@@ -1,4 +1,4 @@
-//! `zot mcp`: configures MCP servers, and tries them.
+//! `zot mcp`: configures MCP servers, tries them, and serves MCP clients.
 
 mod add;
 mod approve;
@@ -6,6 +6,7 @@ mod get;
 mod import;
 mod list;
 mod logs;
+mod serve;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -24,7 +25,7 @@ use crate::output::{Format, print_line};
 /// How long servers get to answer `list`. Some install themselves when they are first started.
 const LIST_PATIENCE: u64 = 30;
 
-/// Configure MCP servers, and try them
+/// Configure MCP servers, try them, or be one
 #[derive(Parser)]
 #[command(
     name = "zot mcp",
@@ -34,7 +35,8 @@ const LIST_PATIENCE: u64 = 30;
                   .mcp.json, which starts nothing before you have approved it.\n\n\
                   A local program:  zot mcp add time -- uvx mcp-server-time\n\
                   A remote server:  zot mcp add --transport http sentry https://mcp.sentry.dev/mcp && zot mcp login sentry\n\
-                  What you have:    zot mcp import claude\n\n\
+                  What you have:    zot mcp import claude\n\
+                  To be a server:   zot mcp serve\n\n\
                   Exit codes: 0 done, 1 failed, 2 usage or a file that cannot be used, 129 hang-up, 130 interrupted, \
                   143 terminated."
 )]
@@ -116,6 +118,7 @@ enum Action {
         #[arg(long, short = 'n', value_name = "N")]
         lines: Option<usize>,
     },
+    Serve(Box<serve::ServeArguments>),
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
@@ -152,6 +155,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             follow,
             lines,
         } => logs::run(workspace, &name, logs::Until::of(follow), lines),
+        Action::Serve(arguments) => serve::run(*arguments),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{heading, values};
 
 #[derive(Args)]
 #[command(next_help_heading = heading::LIMITS)]
-pub(super) struct BudgetArguments {
+pub(crate) struct BudgetArguments {
     /// The most model calls of this process
     #[arg(long, value_name = "N")]
     max_process_steps: Option<u64>,

@@ -21,6 +21,14 @@ pub(super) struct ToolArguments {
     /// How the model makes tool calls: with its API, or as <tool_call> blocks in its text
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(["native", "hermes"]))]
     tool_dialect: Option<String>,
+    #[command(flatten)]
+    pub(super) permissions: PermissionArguments,
+}
+
+/// What the tools may do.
+#[derive(Args)]
+#[command(next_help_heading = heading::TOOLS)]
+pub(crate) struct PermissionArguments {
     /// Confine read, write, edit and bash to the working directory
     #[arg(long, help_heading = heading::COMMON, display_order = 9)]
     jail: bool,
@@ -47,9 +55,7 @@ pub(super) struct ToolArguments {
 
 impl ToolArguments {
     pub(super) fn unset_empty(&mut self) {
-        if let Some(names) = &mut self.confirm {
-            trim_names(names);
-        }
+        self.permissions.unset_empty();
         if let Some(names) = &mut self.tools {
             trim_names(names);
         }
@@ -70,18 +76,42 @@ impl From<ToolArguments> for ToolChoice {
                 "hermes" => ToolDialect::Hermes,
                 _ => ToolDialect::Native,
             }),
-            jail: arguments.jail,
-            approval: ApprovalPolicy {
-                scope: match arguments.confirm {
-                    _ if arguments.no_yolo => ApprovalScope::AllTools,
-                    None => ApprovalScope::Nothing,
-                    Some(names) if names.is_empty() => ApprovalScope::AllTools,
-                    Some(names) => ApprovalScope::Tools(names),
-                },
-                timeout: arguments
-                    .confirm_timeout
-                    .map_or(ApprovalPolicy::default().timeout, Duration::from_secs),
+            jail: arguments.permissions.jail,
+            approval: arguments.permissions.into_policy(),
+        }
+    }
+}
+
+impl PermissionArguments {
+    fn unset_empty(&mut self) {
+        if let Some(names) = &mut self.confirm {
+            trim_names(names);
+        }
+    }
+
+    fn into_policy(self) -> ApprovalPolicy {
+        ApprovalPolicy {
+            scope: match self.confirm {
+                _ if self.no_yolo => ApprovalScope::AllTools,
+                None => ApprovalScope::Nothing,
+                Some(names) if names.is_empty() => ApprovalScope::AllTools,
+                Some(names) => ApprovalScope::Tools(names),
             },
+            timeout: self
+                .confirm_timeout
+                .map_or(ApprovalPolicy::default().timeout, Duration::from_secs),
+        }
+    }
+}
+
+impl From<PermissionArguments> for ToolChoice {
+    /// Gives the model all tools.
+    fn from(mut arguments: PermissionArguments) -> Self {
+        arguments.unset_empty();
+        Self {
+            jail: arguments.jail,
+            approval: arguments.into_policy(),
+            ..Self::default()
         }
     }
 }

@@ -40,6 +40,7 @@ mod jail;
 mod live_models;
 mod login;
 mod mcp_cli;
+mod mcp_serve;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;

@@ -1,0 +1,214 @@
+//! From the arguments of a call to the configuration of a runtime.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use zot_sdk::configuration::{self, ConfigError};
+use zot_sdk::sessions::{self, Scope};
+use zot_sdk::{Budget, Config, Persistence, ReasoningEffort, Workspace};
+
+use super::arguments::{ReplyArguments, StartArguments};
+use super::spending::Spending;
+use super::{REPLY, warn};
+
+/// What all runtimes of the server have in common.
+pub(crate) struct AgentSettings {
+    /// The configuration of the command line, not yet completed from files.
+    base: Config,
+    workspace: Workspace,
+    /// Whether the server's own directory confines the tools.
+    is_jailed: bool,
+    pub(super) spending: Arc<Spending>,
+}
+
+/// A prompt that can be run.
+pub(super) struct Task {
+    pub(super) config: Config,
+    pub(super) prompt: String,
+    pub(super) budget: Budget,
+}
+
+/// Why a call cannot be run. The client's model reads it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TaskError {
+    #[error("invalid arguments: {0}")]
+    Arguments(#[from] serde_json::Error),
+    #[error("prompt: expected a text that is not empty")]
+    EmptyPrompt,
+    #[error("max_cost_usd must not be negative")]
+    NegativeCost,
+    #[error("max_steps must be at least 1")]
+    NoSteps,
+    #[error("reasoning: expected one of {}", ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", "))]
+    Reasoning,
+    #[error("cwd: {} is not a directory that can be entered", .0.display())]
+    Directory(PathBuf),
+    #[error(
+        "cwd: {} is outside {}, to which this server is confined (--jail)", .directory.display(), .jail.display()
+    )]
+    Outside { directory: PathBuf, jail: PathBuf },
+    #[error("session_id: unknown session {0:?}; use the session_id of an earlier result")]
+    UnknownSession(String),
+    #[error("cannot list the sessions: {0}")]
+    Sessions(#[source] std::io::Error),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl AgentSettings {
+    /// Takes the configuration of the command line; `is_jailed` is what it says with the files of the
+    /// server's own directory.
+    pub(crate) fn new(base: Config, workspace: Workspace, completed: &Config) -> Self {
+        Self {
+            is_jailed: completed.tools.jail,
+            spending: Arc::new(Spending::new(completed.budget)),
+            base,
+            workspace,
+        }
+    }
+
+    pub(super) fn task(&self, tool: &str, arguments: Value) -> Result<Task, TaskError> {
+        match tool {
+            REPLY => self.reply(read(arguments)?),
+            _ => self.start(read(arguments)?),
+        }
+    }
+
+    fn start(&self, arguments: StartArguments) -> Result<Task, TaskError> {
+        let cwd = arguments.cwd.filter(|cwd| !cwd.is_empty());
+        let cwd = cwd.map_or_else(
+            || self.workspace.cwd.clone(),
+            |cwd| self.workspace.cwd.join(cwd),
+        );
+        self.checked(
+            cwd,
+            Persistence::SessionFile,
+            Wanted {
+                prompt: arguments.prompt,
+                model: arguments.model,
+                reasoning: arguments.reasoning,
+                max_steps: arguments.max_steps,
+                max_cost_usd: arguments.max_cost_usd,
+            },
+        )
+    }
+
+    /// Only the whole id names a session: the beginning of one could be guessed.
+    fn reply(&self, arguments: ReplyArguments) -> Result<Task, TaskError> {
+        let known = sessions::list(&self.workspace, Scope::Everywhere);
+        let found = known
+            .map_err(TaskError::Sessions)?
+            .into_iter()
+            .find(|session| session.id == arguments.session_id)
+            .ok_or(TaskError::UnknownSession(arguments.session_id))?;
+        // An imported session has no directory of its own.
+        let cwd = match found.cwd.as_str() {
+            "" => self.workspace.cwd.clone(),
+            cwd => PathBuf::from(cwd),
+        };
+        self.checked(
+            cwd,
+            Persistence::File(found.path),
+            Wanted {
+                prompt: arguments.prompt,
+                model: arguments.model,
+                reasoning: arguments.reasoning,
+                max_steps: arguments.max_steps,
+                max_cost_usd: arguments.max_cost_usd,
+            },
+        )
+    }
+
+    fn checked(
+        &self,
+        cwd: PathBuf,
+        persistence: Persistence,
+        wanted: Wanted,
+    ) -> Result<Task, TaskError> {
+        let budget = wanted.budget()?;
+        let reasoning = wanted.effort()?;
+        if wanted.prompt.trim().is_empty() {
+            return Err(TaskError::EmptyPrompt);
+        }
+        let cwd = self.directory(cwd)?;
+        let mut config = self.base.clone();
+        let workspace = self.workspace.clone().in_directory(&cwd);
+        let layers = configuration::layers(&workspace)?;
+        for warning in layers.warnings() {
+            warn(&warning.to_string());
+        }
+        config.session.persistence = persistence;
+        config.fill_in(layers.settings());
+        config.tools.jail |= self.is_jailed;
+        config.budget = self.spending.left();
+        config.reasoning = reasoning.or(config.reasoning);
+        config.model.model = wanted.model.or(config.model.model);
+        config.home = Some(workspace.zot_home);
+        config.cwd = Some(cwd);
+        Ok(Task {
+            config,
+            prompt: wanted.prompt,
+            budget,
+        })
+    }
+
+    /// Returns the directory to work in, if it may be used.
+    fn directory(&self, cwd: PathBuf) -> Result<PathBuf, TaskError> {
+        let Ok(real) = cwd.join(".").canonicalize() else {
+            return Err(TaskError::Directory(cwd));
+        };
+        if !self.is_jailed {
+            return Ok(cwd);
+        }
+        let jail = resolved(&self.workspace.cwd);
+        match real.starts_with(&jail) {
+            // What was checked is what is used.
+            true => Ok(real),
+            false => Err(TaskError::Outside {
+                directory: real,
+                jail,
+            }),
+        }
+    }
+}
+
+/// What both tools can ask for.
+struct Wanted {
+    prompt: String,
+    model: Option<String>,
+    reasoning: Option<String>,
+    max_steps: Option<u64>,
+    max_cost_usd: Option<f64>,
+}
+
+impl Wanted {
+    fn budget(&self) -> Result<Budget, TaskError> {
+        if self.max_cost_usd.is_some_and(|cost| cost < 0.0) {
+            return Err(TaskError::NegativeCost);
+        }
+        if self.max_steps == Some(0) {
+            return Err(TaskError::NoSteps);
+        }
+        Ok(Budget {
+            max_steps: self.max_steps,
+            max_cost_usd: self.max_cost_usd,
+            ..Budget::default()
+        })
+    }
+
+    fn effort(&self) -> Result<Option<ReasoningEffort>, TaskError> {
+        let name = self.reasoning.as_deref().filter(|name| !name.is_empty());
+        name.map(|name| name.parse().map_err(|_| TaskError::Reasoning))
+            .transpose()
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, TaskError> {
+    Ok(serde_json::from_value(arguments)?)
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
