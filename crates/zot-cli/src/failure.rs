@@ -152,6 +152,25 @@ impl From<mcp::ChangeError> for Failure {
     }
 }
 
+impl From<mcp::TrialError> for Failure {
+    fn from(error: mcp::TrialError) -> Self {
+        match error {
+            mcp::TrialError::Unknown(error) => error.into(),
+            other => Self::failed(other),
+        }
+    }
+}
+
+impl From<mcp::ServerLoginError> for Failure {
+    fn from(error: mcp::ServerLoginError) -> Self {
+        match error {
+            mcp::ServerLoginError::Unknown(error) => error.into(),
+            mcp::ServerLoginError::Local { .. } => Self::usage(error),
+            other => Self::failed(other),
+        }
+    }
+}
+
 impl From<OperationError> for Failure {
     fn from(error: OperationError) -> Self {
         let hint = match &error {

@@ -22,6 +22,7 @@ mod pipe;
 mod prompt_input;
 mod sessions_command;
 mod skills_command;
+mod stdin_lines;
 mod subcommands;
 mod text;
 

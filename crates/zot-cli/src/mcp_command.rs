@@ -5,8 +5,10 @@ mod approve;
 mod get;
 mod import;
 mod list;
+mod login;
 mod logs;
 mod serve;
+mod test;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -107,6 +109,7 @@ enum Action {
     /// Forget whether the project's .mcp.json was approved or refused
     ResetProjectChoices,
     Import(import::ImportArguments),
+    Test(test::TestArguments),
     /// Show what a server wrote to standard error and logged
     Logs {
         /// The name of the server
@@ -117,6 +120,23 @@ enum Action {
         /// Show only the last N lines
         #[arg(long, short = 'n', value_name = "N")]
         lines: Option<usize>,
+    },
+    /// Log in to a server with a URL
+    #[command(
+        after_help = "Over ssh, open the address on your own machine and log in; the page it ends at cannot be reached from \
+                      there: paste its address here."
+    )]
+    Login {
+        /// The name of the server
+        name: String,
+        /// Do not open a browser, only print the address
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Forget the login at a server
+    Logout {
+        /// The name of the server
+        name: String,
     },
     Serve(Box<serve::ServeArguments>),
 }
@@ -150,6 +170,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Action::Approve { yes } => interruptible(|| approve::run(workspace, Consent::of(yes))),
         Action::ResetProjectChoices => approve::forget(workspace),
         Action::Import(arguments) => import::run(workspace, &arguments),
+        Action::Test(arguments) => interruptible(|| test::run(workspace, arguments)),
+        Action::Login { name, no_browser } => {
+            let browser = login::Browser::of(no_browser);
+            interruptible(|| login::run(workspace, name, browser))
+        }
+        Action::Logout { name } => interruptible(|| login::log_out(workspace, name)),
         Action::Logs {
             name,
             follow,

@@ -10,8 +10,8 @@ use zot_rpc::EventFilter;
 use zot_sdk::context::PromptDraft;
 use zot_sdk::wire::Event;
 use zot_sdk::{
-    AgentEvent, ApprovalScope, Config, ErrorReport, EventStream, ExtensionNotice, Persistence,
-    Runtime, TurnStop, wire,
+    AgentEvent, ApprovalScope, Budget, Config, ErrorReport, EventStream, ExtensionNotice,
+    Persistence, Runtime, TurnStop, wire,
 };
 use zot_stdio::executor::{self, IdleSignal};
 use zot_stdio::signals::{EndSignal, EndSignals, FLUSH_TIME, SIGNAL_GRACE};
@@ -55,9 +55,12 @@ async fn run_prompt(
         refuse_confirmations(&runtime, format);
     }
     let mut output = Output::stdout(idle)?;
-    let prompt = runtime.prepare_prompt(prompt).map_err(Failure::usage)?;
+    let prompt = runtime
+        .prepare_prompt(prompt)
+        .await
+        .map_err(Failure::usage)?;
     warn(&prompt.problems);
-    let mut events = runtime.prompt(&prompt.text, prompt.images)?;
+    let mut events = runtime.prompt_mentioning(prompt.message, Budget::default())?;
     let mut report = Report::new(format, &runtime);
     loop {
         let progress = &mut report.progress;

@@ -17,7 +17,7 @@ use crate::file::{
 };
 use crate::mention::{Mention, mentions};
 use crate::problem::Problem;
-use crate::resource::Resources;
+use crate::resource::{MentionedResource, Resources};
 
 pub use parts::{Outcome, Part, attached_parts};
 
@@ -67,6 +67,8 @@ pub struct Attached {
     pub problems: Vec<Problem>,
     /// Mentions that look like paths but name nothing that exists. They stay plain text.
     pub missing: Vec<String>,
+    /// Resources of servers, which have not been read.
+    pub resources: Vec<MentionedResource>,
     /// Everything that was mentioned, in order, with its outcome; includes what does not exist,
     /// which `text` does not mention.
     pub parts: Vec<Part>,
@@ -81,8 +83,8 @@ pub fn attach(text: &str, cwd: &Path, home: Option<&Path>, root: &Path) -> Attac
     attach_with(text, cwd, home, root, &Resources::default())
 }
 
-/// Attaches what `text` mentions, as [`attach`] does, and the resources of servers. Those that were
-/// not read are only in the parts.
+/// Attaches what `text` mentions, as [`attach`] does, and finds the resources of servers, which
+/// [`attach_resources`] attaches once they are read.
 pub fn attach_with(
     text: &str,
     cwd: &Path,
@@ -96,7 +98,11 @@ pub fn attach_with(
         if let Some(resource) = resources.resolve(&mention) {
             let name = resource.to_string();
             if seen.insert(PathBuf::from(format!("@{name}"))) && seen.len() <= MAX_MENTIONS {
-                attached.add_resource(&name, resources.contents(&resource));
+                attached.resources.push(resource);
+                attached.parts.push(Part {
+                    name,
+                    outcome: Outcome::Resource,
+                });
             }
             continue;
         }
@@ -127,6 +133,17 @@ pub fn attach_with(
             attached.problems.push(Problem::new(path.clone(), error));
         }
         attached.describe(before, &path);
+    }
+    attached
+}
+
+/// Attaches resources as they were read, or tells why they were not.
+pub fn attach_resources(
+    read: &[(MentionedResource, Result<Vec<ContentBlock>, String>)],
+) -> Attached {
+    let mut attached = Attached::default();
+    for (resource, contents) in read {
+        attached.add_resource(&resource.to_string(), contents);
     }
     attached
 }
@@ -324,19 +341,18 @@ impl Attached {
     }
 
     /// Adds what was read of a resource.
-    fn add_resource(&mut self, name: &str, contents: Option<&Result<Vec<ContentBlock>, String>>) {
+    fn add_resource(&mut self, name: &str, contents: &Result<Vec<ContentBlock>, String>) {
         let part = |outcome: Outcome| Part {
             name: name.to_owned(),
             outcome,
         };
         let blocks = match contents {
-            None => return self.parts.push(part(Outcome::Resource)),
-            Some(Err(reason)) => {
+            Err(reason) => {
                 let reason = reason.replace('\n', " ");
                 self.note(&format!("{name}: not attached, {reason}"));
                 return self.parts.push(part(Outcome::NotAttached { reason }));
             }
-            Some(Ok(blocks)) => blocks,
+            Ok(blocks) => blocks,
         };
         let mut text = String::new();
         for block in blocks {

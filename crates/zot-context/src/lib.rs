@@ -19,7 +19,9 @@ mod skill_tool;
 mod skills;
 mod template;
 
-pub use attachment::{Attached, Outcome, Part, attach, attach_with, attached_parts};
+pub use attachment::{
+    Attached, Outcome, Part, attach, attach_resources, attach_with, attached_parts,
+};
 pub use cost::{BYTES_PER_TOKEN, tokens};
 pub use file::ReadError;
 pub use front_matter::{FrontMatterError, MAX_FRONT_MATTER_BYTES};
@@ -30,4 +32,4 @@ pub use resource::{MentionedResource, Resources};
 pub use skill::{AllowedTools, MAX_SKILL_BYTES, Skill, SkillError, SkillSource, check_skill_name};
 pub use skill_tool::{SKILL_TOOL, SkillGuard, SkillTool};
 pub use skills::{FoundSkill, MAX_SKILLS, SkillDirectories, SkillSet, find_skills};
-pub use template::{Template, TemplateSource, Templates};
+pub use template::{Template, TemplateSource, Templates, split_words};

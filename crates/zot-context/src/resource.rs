@@ -3,19 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use zot_conversation::ContentBlock;
+use crate::mention::Mention;
 
-use crate::mention::{Mention, mentions};
-
-/// The resources that a prompt can mention, and what was read of them.
+/// The resources that a prompt can mention.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
     /// What each server lists. It may have more, such as those of a template.
     servers: BTreeMap<String, BTreeSet<String>>,
-    read: HashMap<MentionedResource, Result<Vec<ContentBlock>, String>>,
 }
 
 /// A resource as a prompt names it.
@@ -44,37 +41,6 @@ impl Resources {
     pub fn add(&mut self, server: impl Into<String>, uri: impl Into<String>) {
         let listed = self.servers.entry(server.into()).or_default();
         listed.insert(uri.into());
-    }
-
-    /// Records what was read, or why it was not.
-    pub fn set_contents(
-        &mut self,
-        resource: MentionedResource,
-        contents: Result<Vec<ContentBlock>, String>,
-    ) {
-        self.read.insert(resource, contents);
-    }
-
-    /// Returns the resources that `text` mentions, each once.
-    pub fn mentioned(&self, text: &str) -> Vec<MentionedResource> {
-        let mut found: Vec<MentionedResource> = Vec::new();
-        if self.servers.is_empty() {
-            return found;
-        }
-        for mention in mentions(text) {
-            match self.resolve(&mention) {
-                Some(resource) if !found.contains(&resource) => found.push(resource),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    pub(crate) fn contents(
-        &self,
-        resource: &MentionedResource,
-    ) -> Option<&Result<Vec<ContentBlock>, String>> {
-        self.read.get(resource)
     }
 
     /// Returns the resource that a mention names: one that is listed, or the one without punctuation

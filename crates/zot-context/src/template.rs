@@ -1,6 +1,7 @@
 //! Prompt templates: Markdown files that slash commands expand to.
 
 mod expansion;
+pub use expansion::split_words;
 #[cfg(test)]
 mod tests;
 

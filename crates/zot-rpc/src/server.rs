@@ -309,11 +309,13 @@ impl Server {
                 budget,
             } => {
                 // Not when it was queued: earlier work may have changed the files.
-                let (text, images) = match mentions {
-                    true => self.runtime.with_mentions(text, images),
-                    false => (text, images),
+                let started = match mentions {
+                    true => {
+                        let message = self.runtime.with_mentions(text, images);
+                        self.runtime.prompt_mentioning(message, budget)
+                    }
+                    false => self.runtime.prompt_within(&text, images, budget),
                 };
-                let started = self.runtime.prompt_within(&text, images, budget);
                 self.begin(id, "prompt", started, StartedData { started: true })
             }
             JobWork::Compact => {

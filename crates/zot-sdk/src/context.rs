@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use zot_conversation::Image;
 use zot_extension_host::Notice;
 
 use crate::assembly::AssemblyError;
 use crate::config::{Config, ModelChoice, Recording, ToolChoice};
 use crate::runtime::Runtime;
 
-pub use crate::runtime::ContextPart;
+pub use crate::runtime::{ContextPart, Mentioning};
 pub use crate::system_prompt::ContextKind;
 pub use zot_context::{
-    Attached, Mention, Outcome, Part, Problem, ProblemCause, attached_parts, mentions,
+    Attached, Mention, MentionedResource, Outcome, Part, Problem, ProblemCause, attached_parts,
+    mentions,
 };
 
 /// How long a measurement waits for MCP servers to start.
@@ -45,9 +45,7 @@ pub struct PromptDraft {
 #[derive(Debug, Clone)]
 pub struct PreparedPrompt {
     /// The text of the prompt, with attached files.
-    pub text: String,
-    /// The images of attached files.
-    pub images: Vec<Image>,
+    pub message: Mentioning,
     /// Why mentioned files could not be attached, and which template does not exist.
     pub problems: Vec<String>,
 }
@@ -85,23 +83,9 @@ impl ContextReport {
 }
 
 impl Runtime {
-    /// Appends the text of mentioned files to `message` and their images to `images`.
-    pub fn with_mentions(
-        &self,
-        mut message: String,
-        mut images: Vec<Image>,
-    ) -> (String, Vec<Image>) {
-        let attached = self.attach_mentions(&message);
-        if !attached.text.is_empty() {
-            message.push_str("\n\n");
-            message.push_str(&attached.text);
-        }
-        images.extend(attached.images);
-        (message, images)
-    }
-
-    /// Expands the template that a prompt names and attaches the files it mentions.
-    pub fn prepare_prompt(&self, draft: PromptDraft) -> Result<PreparedPrompt, Problem> {
+    /// Expands the template, or the prompt of an MCP server, that a prompt names, and attaches the files
+    /// it mentions.
+    pub async fn prepare_prompt(&self, draft: PromptDraft) -> Result<PreparedPrompt, Problem> {
         let PromptDraft {
             typed,
             piped,
@@ -113,8 +97,14 @@ impl Runtime {
             .map(|name| format!("@{name}: no such file or directory; sent as text"))
             .chain(attached.problems.iter().map(ToString::to_string))
             .collect();
-        problems.extend(self.missing_template(&typed));
-        let expanded = self.expand_template(&typed)?;
+        let mut expanded = self.expand_template(&typed)?;
+        if expanded.is_none() {
+            match self.expand_server_prompt(&typed).await {
+                Some(Ok(text)) => expanded = Some(text),
+                Some(Err(problem)) => problems.push(format!("{problem}; sent as text")),
+                None => problems.extend(self.missing_template(&typed)),
+            }
+        }
         let parts = [
             Some(expanded.unwrap_or(typed)),
             piped,
@@ -124,10 +114,20 @@ impl Runtime {
         let parts = parts.into_iter().flatten();
         let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         Ok(PreparedPrompt {
-            text: parts.join("\n\n"),
-            images: attached.images,
+            message: Mentioning {
+                text: parts.join("\n\n"),
+                images: attached.images,
+                resources: attached.resources,
+            },
             problems,
         })
+    }
+
+    /// Expands a text whose first line is `/server__prompt arguments`.
+    async fn expand_server_prompt(&self, text: &str) -> Option<Result<String, String>> {
+        let line = text.strip_prefix('/')?;
+        let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        self.fill_prompt(name, arguments.trim()).await
     }
 }
 

@@ -117,6 +117,7 @@ pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+mod server_prompts;
 mod servers;
 pub mod sessions;
 mod settings;
@@ -141,8 +142,8 @@ pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, 
 pub use hosting::PanelAction;
 pub use jail::JailReport;
 pub use runtime::{
-    Busy, ClearError, ModelChangeError, ReloadFailure, Runtime, SetMessagesError, ToolChangeError,
-    VERSION,
+    Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
+    SetMessagesError, ToolChangeError, VERSION,
 };
 pub use stream::EventStream;
 pub use workspace::Workspace;

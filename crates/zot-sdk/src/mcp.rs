@@ -8,6 +8,8 @@ mod change;
 mod import;
 mod list;
 mod log;
+mod login;
+mod trial;
 
 use std::env;
 
@@ -20,8 +22,11 @@ pub use change::{
     switch,
 };
 pub use import::{ImportMode, ImportOutcome, ImportReport, ImportedServer, import};
-pub use list::{ListedServer, ServerList, Standing, find, list};
+pub use list::{ListedServer, ServerList, ServerTool, Standing, find, list};
 pub use log::{ServerLogError, open_log};
+pub use login::{ServerLoginError, begin_login, log_out, login_of};
+pub use trial::{Trial, TrialError, TrialRequest, try_server};
+
 pub use zot_mcp::configuration::edit::{EditError, OnConflict, Scope};
 pub use zot_mcp::configuration::import::{Client, LeftOutServer};
 pub use zot_mcp::configuration::redaction;
@@ -31,6 +36,8 @@ pub use zot_mcp::configuration::{
     UserServers, project_file,
 };
 pub use zot_mcp::entry::{Address, EntryOrigin, Exposure, OAuthSettings, ServerEntry};
+pub use zot_mcp::oauth::{Login, LoginSummary, OAuthError, Redirect};
+pub use zot_mcp::{ServerSet, ServerState, ServerStatus};
 
 /// Reads the files of user and project. The project's servers count as `project` says.
 pub fn configuration(workspace: &Workspace, project: ProjectServers) -> Configuration {

@@ -5,8 +5,11 @@ mod context;
 mod error;
 mod extensions;
 mod mcp;
+mod mcp_control;
+mod mentions;
 mod models;
 mod occupation;
+mod server_prompts;
 mod settings;
 mod state;
 mod transcript;
@@ -30,7 +33,7 @@ use zot_session::SessionLog;
 
 use crate::alternatives::ProviderAlternatives;
 use crate::assembly::{Assembled, AssemblyError};
-use crate::config::Config;
+use crate::config::{Config, McpChoice};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
 use crate::jail::Confines;
@@ -46,6 +49,8 @@ pub use context::ContextPart;
 pub(crate) use error::did_you_mean;
 pub use error::{Busy, ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 pub use extensions::ReloadFailure;
+pub use mcp_control::{McpLoginError, McpReloadError};
+pub use mentions::Mentioning;
 use models::Models;
 pub(crate) use occupation::Occupation;
 
@@ -68,6 +73,8 @@ pub struct Runtime {
     jail: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     pub(crate) servers: Arc<Servers>,
+    /// Which files of servers are read again.
+    mcp_choice: McpChoice,
     templates: Templates,
     /// Enforces the tool restrictions of loaded skills.
     guard: Option<Arc<SkillGuard>>,
@@ -160,6 +167,7 @@ impl Runtime {
             jail: equipped.jail,
             extensions,
             servers,
+            mcp_choice: config.mcp,
             templates: equipped.templates,
             guard,
             alternatives,
@@ -179,7 +187,21 @@ impl Runtime {
         images: Vec<Image>,
         budget: Budget,
     ) -> Result<EventStream, Busy> {
-        let content = user_content(text, images);
+        let message = Mentioning {
+            text: text.to_owned(),
+            images,
+            resources: Vec::new(),
+        };
+        self.prompt_mentioning(message, budget)
+    }
+
+    /// Runs the agent on a message after reading the resources that it mentions, with a budget for this
+    /// prompt.
+    pub fn prompt_mentioning(
+        &self,
+        message: Mentioning,
+        budget: Budget,
+    ) -> Result<EventStream, Busy> {
         let extensions = self.extensions.clone();
         let servers = Arc::clone(&self.servers);
         let toolbox = Arc::clone(&self.toolbox);
@@ -206,6 +228,12 @@ impl Runtime {
                 }
                 servers.prepare_first_request(&cancel).await;
                 toolbox.refresh(&settings);
+                let unread = message.clone();
+                let (text, images) = tokio::select! {
+                    complete = mentions::with_resources(servers.set(), message) => complete,
+                    () = cancel.cancelled() => (unread.text, unread.images),
+                };
+                let content = user_content(&text, images);
                 agent.prompt(content, budget, &events, &cancel).await
             })
         })

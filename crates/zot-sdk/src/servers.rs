@@ -10,7 +10,7 @@ mod section;
 mod transcript;
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -56,6 +56,8 @@ pub(crate) struct Servers {
 struct State {
     pool: PoolUse,
     set: Option<Arc<ServerSet>>,
+    /// What the set was opened with.
+    entries: Vec<ServerEntry>,
     project: Option<ProjectFile>,
     selection: ToolSelection,
     /// Names that tools of servers cannot have.
@@ -101,6 +103,7 @@ impl Servers {
                     None => PoolUse::Own(None),
                 },
                 set: None,
+                entries: Vec::new(),
                 project: None,
                 selection: ToolSelection::All,
                 taken: HashSet::new(),
@@ -123,6 +126,7 @@ impl Servers {
             return;
         }
         let pool = self.pool(&mut state.pool);
+        state.entries.clone_from(&entries);
         // The old set is dropped after the new one was opened, so that servers in both go on.
         state.set = Some(pool.open(entries, &self.cwd));
         drop(state);
@@ -131,6 +135,21 @@ impl Servers {
 
     pub(crate) fn set(&self) -> Option<Arc<ServerSet>> {
         self.lock().set.clone()
+    }
+
+    /// Returns the description of a server.
+    pub(crate) fn described(&self, name: &str) -> Option<ServerEntry> {
+        let state = self.lock();
+        let found = state.entries.iter().find(|entry| entry.name == name);
+        found.cloned()
+    }
+
+    pub(crate) fn http(&self) -> HttpClient {
+        self.http.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
     }
 
     pub(crate) fn set_project(&self, project: Option<ProjectFile>) {

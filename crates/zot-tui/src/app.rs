@@ -17,6 +17,7 @@ mod input;
 mod key;
 mod keymap;
 mod login;
+mod mcp;
 mod panels;
 mod picker;
 mod questions;
@@ -38,14 +39,15 @@ use commands::Commands;
 pub(crate) use composer::{Composer, History, MAX_HISTORY_ENTRIES, ShellOutput};
 pub(crate) use context::{Context, MIN_COLUMNS, MIN_ROWS};
 pub(crate) use effect::{
-    AgentEffect, Effect, ExtensionEffect, LoginEffect, LoginRequest, Prompt, Query, SessionEffect,
-    SettingsEffect, ShellEffect, TerminalEffect,
+    AgentEffect, Effect, ExtensionEffect, LoginEffect, LoginRequest, McpEffect, Prompt, Query,
+    SessionEffect, SettingsEffect, ShellEffect, TerminalEffect,
 };
 pub(crate) use input::{
     FileList, Info, Input, Listed, LogAction, LoginInput, PanelInput, ShellInput,
 };
 pub(crate) use key::{Key, KeyCode};
 use login::Login;
+pub(crate) use mcp::{Mcp, McpInput, McpServer, McpState, ProjectAnswer, ProjectServers};
 pub(crate) use panels::PanelView;
 use panels::Panels;
 use picker::Picker;
@@ -69,6 +71,7 @@ pub(crate) struct App {
     pub(crate) questions: Questions,
     pub(crate) panels: Panels,
     pub(crate) login: Login,
+    pub(crate) mcp: Mcp,
     /// Covers the whole chat while it is open.
     pub(crate) pager: Option<Pager>,
     commands: Commands,
@@ -101,6 +104,7 @@ impl App {
             questions: Questions::default(),
             panels: Panels::default(),
             login: Login::default(),
+            mcp: Mcp::default(),
             pager: None,
             commands: Commands::default(),
         };
@@ -126,7 +130,10 @@ impl App {
         self.approvals.lay_out(&self.context, &self.composer.editor);
         self.questions.lay_out(&self.context, &self.composer.editor);
         // The user must see a question before answering it.
-        if self.approvals.current.is_some() || self.questions.current.is_some() {
+        let is_asked = self.approvals.current.is_some()
+            || self.questions.current.is_some()
+            || self.mcp.project.is_some();
+        if is_asked {
             self.pager = None;
         }
         effects
@@ -166,6 +173,7 @@ impl App {
             Input::Approval(scope) => return self.set_approval(scope),
             Input::Listed(listed) => return self.handle_listed(listed),
             Input::Login(input) => return self.handle_login(input),
+            Input::Mcp(input) => return self.handle_mcp(input),
             Input::Shell(ShellInput::Progress(text)) => self.composer.shell.add_progress(&text),
             Input::Shell(ShellInput::Ended(output)) => {
                 let actions = self.composer.end_shell(&self.context, output);
@@ -235,7 +243,10 @@ impl App {
     }
 
     fn handle_login(&mut self, input: LoginInput) -> Vec<Effect> {
-        if let LoginInput::KeyRequested { .. } | LoginInput::StepShown { .. } = input {
+        if let LoginInput::KeyRequested { .. }
+        | LoginInput::StepShown { .. }
+        | LoginInput::PageShown { .. } = input
+        {
             self.picker.close();
             self.status.clear_remark();
         }

@@ -18,6 +18,7 @@ mod info;
 mod jail;
 mod listings;
 mod login;
+mod mcp;
 mod plain;
 mod previews;
 mod reading;
@@ -51,6 +52,7 @@ use farewell::Farewell;
 use guest::{Guest, next_guest};
 use image_renderer::ImageRenderer;
 use login::{Login, next_login};
+use mcp::{ServerLogin, next_server_login};
 use plain::Plain;
 use resizing::Resized;
 pub use restarting::{AttachedOutput, Inherited};
@@ -171,6 +173,8 @@ struct Tasks {
     /// When the last such program ended.
     guest_ended: Option<Instant>,
     login: Option<Login>,
+    /// A login at an MCP server.
+    server_login: Option<ServerLogin>,
     /// What opened the last page; it may be the browser itself.
     browser: Option<Child>,
 }
@@ -202,6 +206,9 @@ impl Chat {
         }
         self.app.composer.shell.outputs = std::mem::take(&mut self.options.attached).0;
         self.list_commands();
+        for input in self.ask_about_project() {
+            self.handle(input)?;
+        }
         // If the user picks no session, the prompt stays in the editor.
         let unsent = self.options.prompt.clone().filter(|_| picks);
         if let Some(draft) = self.options.draft.take().or(unsent) {
@@ -230,6 +237,10 @@ impl Chat {
                     }
                     input = self.terminal.next() => self.handle_terminal_input(input),
                     inputs = next_login(&mut self.tasks.login) => self.handle_all(inputs),
+                    outcome = next_server_login(&mut self.tasks.server_login) => {
+                        let inputs = self.end_server_login(outcome);
+                        self.handle_all(inputs)
+                    }
                     () = until(self.screen.resized.as_ref().map(Resized::due)) => {
                         self.continue_resize()?;
                         Ok(None)
@@ -256,6 +267,7 @@ impl Chat {
                         self.handle_all(done.unwrap_or_default())
                     }
                     notice = self.runtime.next_notice() => self.handle_and_draw_soon(Input::Extension(notice)),
+                    _ = self.runtime.next_mcp_change() => self.handle_server_change(),
                     () = until(tick) => self.handle_and_draw_soon(Input::Tick),
                 }
     }

@@ -27,7 +27,7 @@ from .answer import Answer, AnswerBuilder
 from .approvals import Decision, confirmation
 from .async_link import AsyncLink
 from .base import ABORT_SECONDS, ClientBase
-from .commands import Budget, Effort, ImageInput, MessageInput, Remember, Request, WhenBusy
+from .commands import AnswerAction, Budget, Effort, ImageInput, MessageInput, Remember, Request, WhenBusy
 from .errors import Busy, Closed, CommandFailed, Timeout
 from .events import Event, ToolConfirm
 from .messages import Message
@@ -315,6 +315,12 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         """Answers a ToolConfirm event; not needed with `on_approval`."""
         await self._call(commands.confirm(call_id, allow, reason, remember, args))
 
+    async def answer(
+        self, question_id: str, action: AnswerAction = "accept", content: Optional[Dict[str, Any]] = None
+    ) -> None:
+        """Answers a ToolQuestion event, with the fields of its form."""
+        await self._call(commands.answer(question_id, action, content))
+
     # Queries
 
     async def state(self) -> results.State:
@@ -335,6 +341,10 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         """Returns all tools, and which of them the model may call."""
         await self._refresh_tools()
         return await self._call(commands.get_tools())
+
+    async def mcp_servers(self) -> List[results.McpServer]:
+        """Returns the MCP servers and their states."""
+        return await self._call(commands.get_mcp())
 
     async def ping(self) -> None:
         await self._call(commands.ping())
@@ -444,7 +454,7 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
 
     async def _prepare(self, link: AsyncLink) -> None:
         try:
-            self._check_hello(await link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
+            self._check_hello(await link.call(commands.hello(self._options.token(), bool(self._options.confirm), self._options.questions), self._start_timeout))
         except Timeout as error:
             raise self._no_response(link.stderr) from error
         link.greeted(snapshots=False)

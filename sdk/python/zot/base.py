@@ -57,6 +57,10 @@ class ClientBase(Generic[Approve]):
         allow_tools: Optional[Sequence[str]] = None,
         extensions: Sequence[Path] = (),
         installed_extensions: bool = True,
+        mcp_config: Sequence[Path] = (),
+        installed_mcp: bool = True,
+        project_mcp: bool = False,
+        questions: bool = False,
         on_approval: Optional[Approve] = None,
         confirm: Union[bool, Sequence[str], None] = None,
         confirm_timeout: Optional[float] = None,
@@ -80,6 +84,10 @@ class ClientBase(Generic[Approve]):
           a name with a leading "-" excludes a tool, whatever it comes from.
         - `extensions` are directories to load in addition to the installed ones, which
           `installed_extensions=False` leaves out.
+        - `mcp_config` are files with MCP servers to use in addition to the user's, which `installed_mcp=False` leaves
+          out. `project_mcp` starts those of the project's `.mcp.json` as well: programs that its author chose.
+        - `questions` lets tools of MCP servers ask: answer ToolQuestion events by calling `answer`. Without it they
+          are declined.
         - `on_approval` decides before every tool call, or before those of the tools in `confirm`. Without it tools
           run without asking, unless `confirm` is given: then answer ToolConfirm events by calling `confirm`.
         - `jail` confines the built-in tools to `cwd`.
@@ -116,6 +124,10 @@ class ClientBase(Generic[Approve]):
             allow_tools=None if allow_tools is None else list(allow_tools),
             extensions=list(extensions),
             installed_extensions=installed_extensions,
+            mcp_config=list(mcp_config),
+            installed_mcp=installed_mcp,
+            project_mcp=project_mcp,
+            questions=questions,
             confirm=confirm if isinstance(confirm, bool) else list(confirm),
             confirm_timeout=confirm_timeout,
             jail=jail,
@@ -179,7 +191,8 @@ class ClientBase(Generic[Approve]):
 
     def _needed_events(self) -> Set[str]:
         confirms = ["tool_confirm"] if self._options.confirm else []
-        return {*commands.NEEDED_EVENTS, *confirms}
+        questions = ["tool_question"] if self._options.questions else []
+        return {*commands.NEEDED_EVENTS, *confirms, *questions}
 
     def _check_hello(self, hello: Hello) -> None:
         if hello.protocol_version != PROTOCOL_VERSION:

@@ -14,7 +14,7 @@ from . import commands, results
 from .answer import Answer, AnswerBuilder
 from .approvals import Decision, confirmation
 from .base import ABORT_SECONDS, ClientBase
-from .commands import Budget, Effort, ImageInput, MessageInput, Remember, Request, WhenBusy
+from .commands import AnswerAction, Budget, Effort, ImageInput, MessageInput, Remember, Request, WhenBusy
 from .errors import Busy, Closed, CommandFailed, Timeout
 from .events import Event, ToolConfirm
 from .link import Link
@@ -264,6 +264,12 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         """Answers a ToolConfirm event; not needed with `on_approval`."""
         self._call(commands.confirm(call_id, allow, reason, remember, args))
 
+    def answer(
+        self, question_id: str, action: AnswerAction = "accept", content: Optional[Dict[str, Any]] = None
+    ) -> None:
+        """Answers a ToolQuestion event, with the fields of its form."""
+        self._call(commands.answer(question_id, action, content))
+
     # Queries
 
     def state(self) -> results.State:
@@ -284,6 +290,10 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         """Returns all tools, and which of them the model may call."""
         self._refresh_tools()
         return self._call(commands.get_tools())
+
+    def mcp_servers(self) -> List[results.McpServer]:
+        """Returns the MCP servers and their states."""
+        return self._call(commands.get_mcp())
 
     def ping(self) -> None:
         self._call(commands.ping())
@@ -379,7 +389,7 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
 
     def _prepare(self, link: Link) -> None:
         try:
-            self._check_hello(link.call(commands.hello(self._options.token(), bool(self._options.confirm)), self._start_timeout))
+            self._check_hello(link.call(commands.hello(self._options.token(), bool(self._options.confirm), self._options.questions), self._start_timeout))
         except Timeout as error:
             raise self._no_response(link.stderr) from error
         link.greeted(snapshots=False)

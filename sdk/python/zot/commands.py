@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 WhenBusy = Literal["reject", "queue", "steer"]
 Remember = Literal["call", "tool", "session"]
+AnswerAction = Literal["accept", "decline", "cancel"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 ImageInput = Union[Image, str, "os.PathLike[str]"]
 MessageInput = Union[Message, Dict[str, Any]]
@@ -57,8 +58,8 @@ class Request(Generic[T]):
     is_setting: bool = False
 
 
-def hello(token: Optional[str], confirms: bool = False) -> Request[results.Hello]:
-    capabilities = ["confirm"] if confirms else None
+def hello(token: Optional[str], confirms: bool = False, answers: bool = False) -> Request[results.Hello]:
+    capabilities = [name for name, given in (("confirm", confirms), ("questions", answers)) if given] or None
     return Request("hello", _given({"token": token, "capabilities": capabilities}), results.read_hello)
 
 
@@ -90,6 +91,11 @@ def confirm(
 ) -> Request[None]:
     fields = _given({"call_id": call_id, "allow": allow, "reason": reason, "remember": remember, "args": args})
     return Request("confirm", fields, _nothing)
+
+
+def answer(question_id: str, action: AnswerAction, content: Optional[Dict[str, Any]]) -> Request[None]:
+    fields = _given({"question_id": question_id, "action": action, "content": content})
+    return Request("answer", fields, _nothing)
 
 
 def get_state() -> Request[results.State]:
@@ -149,6 +155,10 @@ def set_tools(tools: Optional[Sequence[str]]) -> Request[List[results.Tool]]:
 
 def get_tools() -> Request[List[results.Tool]]:
     return Request("get_tools", {}, results.read_tools)
+
+
+def get_mcp() -> Request[List[results.McpServer]]:
+    return Request("get_mcp", {}, results.read_mcp)
 
 
 def set_system_prompt(system_prompt: Optional[str]) -> Request[None]:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from .fields import Frame, mapping, optional_text, text, texts, truth, whole
 from .messages import Block, Usage, read_blocks, read_usage, text_of
+from .results import McpServer, read_mcp_server
 
 
 @dataclasses.dataclass
@@ -166,6 +167,20 @@ class ToolConfirm(Event):
 
 
 @dataclasses.dataclass
+class ToolQuestion(Event):
+    """A running tool asks the user: answer with `client.answer`. Sent only with `questions=True`."""
+
+    id: str
+    call_id: str
+    #: Who asks, for example an MCP server.
+    origin: str
+    message: str
+    #: The form to fill in, as a JSON Schema, or None if there is an address to open.
+    schema: Optional[Dict[str, Any]]
+    url: Optional[str]
+
+
+@dataclasses.dataclass
 class SteerDropped(Event):
     """A steering message that was not delivered, because the prompt ended."""
 
@@ -237,6 +252,13 @@ class ExtensionPanelClose(Notice):
     panel_id: str
 
 
+@dataclasses.dataclass
+class McpState(Event):
+    """The state of an MCP server has changed, also outside of prompts."""
+
+    server: McpServer
+
+
 def read_event(frame: Frame) -> Event:
     """Never fails for an object with a `type`."""
     kind = frame.get("type")
@@ -263,6 +285,12 @@ def _read_confirm(f: Frame) -> Event:
     return ToolConfirm(f, text(f, "id"), text(f, "name"), mapping(f, "args"), optional_text(f, "preview"), optional_text(f, "hint"))
 
 
+def _read_question(f: Frame) -> Event:
+    schema = None if f.get("schema") is None else mapping(f, "schema")
+    asked = (text(f, "id"), text(f, "call_id"), text(f, "origin"), text(f, "message"))
+    return ToolQuestion(f, *asked, schema, optional_text(f, "url"))
+
+
 _READERS: Dict[str, Callable[[Frame], Event]] = {
     "user_message": lambda f: UserMessage(f, read_blocks(f, "content"), optional_text(f, "time")),
     "turn_start": lambda f: TurnStart(f, whole(f, "step")),
@@ -280,6 +308,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "tool_progress": lambda f: ToolProgress(f, text(f, "id"), text(f, "text")),
     "tool_result": lambda f: ToolResult(f, text(f, "id"), truth(f, "is_error"), read_blocks(f, "content")),
     "tool_confirm": _read_confirm,
+    "tool_question": _read_question,
     "steer_dropped": lambda f: SteerDropped(f, read_blocks(f, "content")),
     "fallback": lambda f: Fallback(f, text(f, "from"), text(f, "to"), text(f, "message"), text(f, "code")),
     "error": _read_error,
@@ -287,6 +316,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "done": Done,
     "ext_notify": lambda f: ExtensionNotify(f, text(f, "extension"), text(f, "level"), text(f, "message")),
     "ext_display": lambda f: ExtensionDisplay(f, text(f, "extension"), text(f, "text")),
+    "mcp_state": lambda f: McpState(f, read_mcp_server(f)),
     "ext_panel": _read_panel,
     "ext_panel_close": lambda f: ExtensionPanelClose(f, text(f, "extension"), text(f, "panel_id")),
 }

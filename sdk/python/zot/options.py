@@ -43,6 +43,10 @@ class Options:
     allow_tools: Optional[Sequence[str]]
     extensions: Sequence[Path]
     installed_extensions: bool
+    mcp_config: Sequence[Path]
+    installed_mcp: bool
+    project_mcp: bool
+    questions: bool
     confirm: Union[bool, Sequence[str]]
     confirm_timeout: Optional[float]
     jail: bool
@@ -137,6 +141,12 @@ class Options:
                 arguments.append(flag)
         if not self.installed_extensions:
             arguments.append("--no-ext")
+        for given in self.mcp_config:
+            arguments += ["--mcp-config", os.path.abspath(given)]
+        if not self.installed_mcp:
+            arguments.append("--no-mcp")
+        if self.project_mcp:
+            arguments.append("--project-mcp")
         private = [] if self.runs_elsewhere else [private_extension]
         for directory in [*self.extensions, *private]:
             arguments += ["--ext", os.path.abspath(directory)]

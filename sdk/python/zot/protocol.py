@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Generic, List, Optional, Tuple, TypeVar,
 from . import commands
 from .commands import Request
 from .errors import Busy, CommandFailed, ProtocolError, ZotError
-from .events import CompactDone, Done, Event, Notice, read_event
+from .events import CompactDone, Done, Event, McpState, Notice, read_event
 from .fields import Frame
 
 T = TypeVar("T")
@@ -214,7 +214,7 @@ class Session:
                 self._on_response(frame)
                 continue
             stream = self._current
-            if stream is None or isinstance(event, Notice):
+            if stream is None or isinstance(event, (Notice, McpState)):
                 self._notices.append(event)
                 continue
             stream.push(event, cost)

@@ -51,13 +51,35 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A tool; `enabled` says whether the model may call it, `extension` which extension registered it."""
+    """A tool; `enabled` says whether the model may call it, `extension` and `server` where it comes from.
+
+    The model has to find a `deferred` tool with `tool_search` before it is declared."""
 
     name: str
     description: str
     parameters: Dict[str, Any]
     enabled: bool
     extension: Optional[str]
+    server: Optional[str] = None
+    deferred: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class McpServer:
+    """An MCP server; `error` says why it is restarting or has failed, `notes` what was left out of its lists."""
+
+    name: str
+    #: `user`, `project` or `program`.
+    origin: str
+    #: `disabled`, `starting`, `ready`, `needs_login`, `restarting` or `failed`.
+    state: str
+    tools: int
+    prompts: int
+    resources: int
+    error: Optional[str] = None
+    protocol_version: Optional[str] = None
+    product: Optional[str] = None
+    notes: List[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,9 +203,30 @@ def read_tools(data: Frame) -> List[Tool]:
             mapping(entry, "parameters"),
             truth(entry, "enabled"),
             optional_text(entry, "extension"),
+            optional_text(entry, "server"),
+            bool(entry.get("deferred")),
         )
         for entry in objects(data, "tools")
     ]
+
+
+def read_mcp_server(entry: Frame) -> McpServer:
+    return McpServer(
+        text(entry, "name"),
+        text(entry, "origin"),
+        text(entry, "state"),
+        whole(entry, "tools"),
+        whole(entry, "prompts"),
+        whole(entry, "resources"),
+        optional_text(entry, "error"),
+        optional_text(entry, "protocol_version"),
+        optional_text(entry, "product"),
+        texts(entry, "notes") if "notes" in entry else [],
+    )
+
+
+def read_mcp(data: Frame) -> List[McpServer]:
+    return [read_mcp_server(entry) for entry in objects(data, "servers")]
 
 
 def read_spent(data: Frame) -> Spent:

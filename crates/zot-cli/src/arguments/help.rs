@@ -14,7 +14,7 @@ const OPTIONS_OF_DOCTOR: [&str; 8] = [
 ];
 
 /// The options in the help of `zot context`: they change what every request begins with.
-const OPTIONS_OF_CONTEXT: [&str; 12] = [
+const OPTIONS_OF_CONTEXT: [&str; 15] = [
     "json",
     "cwd",
     "no_tools",
@@ -27,6 +27,9 @@ const OPTIONS_OF_CONTEXT: [&str; 12] = [
     "no_context_files",
     "ext",
     "no_ext",
+    "mcp_config",
+    "project_mcp",
+    "no_mcp",
 ];
 
 /// The options that `zot rpc` ignores, refuses or implies.

@@ -1,6 +1,5 @@
 //! `zot ext dev`.
 
-mod input;
 mod output;
 
 use std::path::Path;
@@ -10,8 +9,9 @@ use zot_sdk::Workspace;
 use zot_sdk::extensions::develop;
 
 use crate::failure::Failure;
+use crate::stdin_lines;
 
 pub(super) async fn run(workspace: &Workspace, path: &Path) -> Result<ExitCode, Failure> {
-    let lines = input::lines()?;
+    let lines = stdin_lines::lines()?;
     match develop(workspace, path, lines, &mut output::write).await? {}
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use zot_sdk::Workspace;
 use zot_sdk::extensions::Starting;
-use zot_sdk::mcp::{self, Address, ListedServer, redaction};
+use zot_sdk::mcp::{self, Address, ListedServer, LoginSummary, redaction};
 use zot_terminal::Print;
 
 use super::list::{scope, state};
@@ -23,14 +23,19 @@ pub(super) async fn run(
     format: Format,
 ) -> Result<ExitCode, Failure> {
     let server = mcp::find(workspace, &name, Starting::Skip, Duration::ZERO).await?;
+    let login = mcp::login_of(workspace, &server);
     match format {
-        Format::Json => print_pretty_json(&as_json(&server))?,
-        Format::Text => print(|output| write_server(output, &server))?,
+        Format::Json => print_pretty_json(&as_json(&server, login.as_ref()))?,
+        Format::Text => print(|output| write_server(output, &server, login.as_ref()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_server(output: &mut dyn Print, server: &ListedServer) -> io::Result<()> {
+fn write_server(
+    output: &mut dyn Print,
+    server: &ListedServer,
+    login: Option<&LoginSummary>,
+) -> io::Result<()> {
     let entry = &server.written;
     writeln!(output, "{}:", entry.name)?;
     let mut line = |label: &str, text: &str| writeln!(output, "  {label:<11} {}", one_line(text));
@@ -71,6 +76,14 @@ fn write_server(output: &mut dyn Print, server: &ListedServer) -> io::Result<()>
             line("scopes", &oauth.scopes.join(" "))?;
         }
     }
+    if let Some(login) = login {
+        let scopes = login.scopes.join(" ");
+        let renewal = match login.is_renewable {
+            true => "",
+            false => ", cannot be renewed",
+        };
+        line("login", &format!("{} {scopes}{renewal}", login.issuer))?;
+    }
     Ok(())
 }
 
@@ -82,7 +95,7 @@ fn parts(address: &Address) -> (&'static str, &'static str, &BTreeMap<String, St
     }
 }
 
-fn as_json(server: &ListedServer) -> Value {
+fn as_json(server: &ListedServer, login: Option<&LoginSummary>) -> Value {
     let entry = &server.written;
     let (_, key, pairs) = parts(&entry.address);
     let pairs: Map<String, Value> = pairs
@@ -104,6 +117,7 @@ fn as_json(server: &ListedServer) -> Value {
         "exposure": entry.exposure.map_or("auto", |exposure| exposure.name()),
         "tool_exposure": tool_exposure.collect::<Vec<_>>(),
         "protocol": entry.protocol,
+        "login": login.map(|login| json!({"issuer": login.issuer, "scopes": login.scopes, "is_renewable": login.is_renewable})),
         "permissions": entry.permissions.as_ref().map(|granted| permissions::as_json(Some(granted))),
     });
     let key = match key {

@@ -119,7 +119,7 @@ fn as_json(server: &ListedServer) -> Value {
         "target": redaction::target(&server.written.address),
         "protocol": status.and_then(|status| status.version.clone()),
         "product": status.and_then(|status| status.product.clone()),
-        "tools": status.map(|_| tools.map(|tool| tool.tool().to_owned()).collect::<Vec<_>>()),
+        "tools": status.map(|_| tools.map(|tool| tool.name.clone()).collect::<Vec<_>>()),
         "prompts": status.map(|status| status.prompts),
         "resources": status.map(|status| status.resources),
     })

@@ -226,6 +226,7 @@ fn the_short_help_shows_ten_options() {
             "Input and output:",
             "Limits:",
             "Extensions:",
+            "MCP servers:",
             "Recordings:",
             "Other:",
         ]

@@ -9,9 +9,9 @@ use serde_json::{Deserializer, Value};
 use zot_wire::extension::{ExtensionFrame, HostFrame};
 use zot_wire::rpc::{
     CommandFrame, CommandsData, ContentBlock, Event, ExtensionsData, FullBlock, FullMessage,
-    FullMessagesData, HelloData, InvokedData, Message, MessagesData, ModelData, ModelsData,
-    PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData, SteeredData,
-    SubscribedData, ToolsData, UsageData, json_schema,
+    FullMessagesData, HelloData, InvokedData, McpData, Message, MessagesData, ModelData,
+    ModelsData, PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData,
+    SteeredData, SubscribedData, ToolsData, UsageData, json_schema,
 };
 
 const DOCUMENTS: [&str; 4] = [
@@ -78,13 +78,14 @@ fn is_response(frame: &Value) -> bool {
         Some("subscribe") => is::<Response<SubscribedData>>(frame),
         Some("set_model") => is::<Response<ModelData>>(frame),
         Some("get_models") => is::<Response<ModelsData>>(frame),
+        Some("get_mcp") => is::<Response<McpData>>(frame),
         Some("ping") => is::<Response<PongData>>(frame),
         Some("get_commands") => is::<Response<CommandsData>>(frame),
         Some("invoke_command") => is::<Response<InvokedData>>(frame),
         Some("reload_ext") => is::<Response<ExtensionsData>>(frame),
         Some(
-            "abort" | "clear" | "confirm" | "set_system_prompt" | "panel_key" | "panel_resize"
-            | "panel_close",
+            "abort" | "answer" | "clear" | "confirm" | "set_system_prompt" | "panel_key"
+            | "panel_resize" | "panel_close",
         ) => is::<Response<()>>(frame) && frame.get("data").is_none(),
         _ => false,
     }

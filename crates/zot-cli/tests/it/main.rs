@@ -39,6 +39,7 @@ mod isolation;
 mod jail;
 mod live_models;
 mod login;
+mod mcp;
 mod mcp_cli;
 mod mcp_serve;
 mod openai_efforts;

@@ -4,7 +4,7 @@ mod offering;
 mod pipe;
 mod starting;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, RecordedRequest, Reply, Wire, Workdir, Zot, ZotCommand};
@@ -38,10 +38,6 @@ impl Scene {
     fn configure(&self, path: &Path, servers: Value) {
         std::fs::create_dir_all(path.parent().expect("a directory")).unwrap();
         std::fs::write(path, json!({"mcpServers": servers}).to_string()).unwrap();
-    }
-
-    fn gate(&self) -> PathBuf {
-        self.workdir.parent().join("gate")
     }
 
     fn command(&self) -> ZotCommand {

@@ -4,6 +4,8 @@ mod adding;
 mod approving;
 mod importing;
 mod listing;
+mod logins;
+mod running;
 
 use std::fs;
 
@@ -108,7 +110,9 @@ fn unknown_servers_exit_with_1_and_name_the_known_ones() {
     let bench = Bench::new();
     assert!(bench.fail(1, &["get", "x"]).contains("zot mcp add"));
     bench.succeed(&["add", "known", "true"]);
-    for command in ["get", "remove", "enable", "disable", "logs"] {
+    for command in [
+        "get", "remove", "enable", "disable", "logs", "test", "login", "logout",
+    ] {
         let stderr = bench.fail(1, &[command, "x"]);
         assert!(
             stderr.contains("unknown MCP server \"x\"; known: known"),

@@ -4,7 +4,8 @@ use zot_conversation::{ContentBlock, Image};
 
 use super::{
     Attached, MAX_MENTIONED_DIRECTORY_ENTRIES, MAX_MENTIONED_FILE_BYTES, MAX_MENTIONED_TEXT_BYTES,
-    MAX_MENTIONS, Resources, attach, attach_with, attached_parts,
+    MAX_MENTIONS, MentionedResource, Resources, attach, attach_resources, attach_with,
+    attached_parts,
 };
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
@@ -257,17 +258,22 @@ fn a_mistyped_path_is_told_from_other_words_with_an_at_sign() {
 fn resources_of_servers_are_attached_like_files() {
     let directory = tempfile::tempdir().unwrap();
     let mut resources = Resources::default();
-    resources.add("docs", "memo://first");
-    resources.add("docs", "memo://gone");
-    resources.add("docs", "memo://unread");
+    resources.add_server("docs");
     let root = directory.path();
-    let text = "compare @docs:memo://first, @docs:memo://gone and @docs:memo://unread.";
-    let mentioned = resources.mentioned(text);
-    assert_eq!(mentioned.len(), 3);
-    let block = ContentBlock::Text("one\ntwo ```".to_owned());
-    resources.set_contents(mentioned[0].clone(), Ok(vec![block]));
-    resources.set_contents(mentioned[1].clone(), Err("no such\nresource".to_owned()));
-    let attached = attach_with(text, root, None, root, &resources);
+    let text = "compare @docs:memo://first, @docs:memo://first and @docs:memo://gone.";
+    let found = attach_with(text, root, None, root, &resources);
+    assert_eq!(found.text, "");
+    let shown: Vec<String> = found.parts.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        ["docs:memo://first resource", "docs:memo://gone resource"]
+    );
+    let contents = [
+        Ok(vec![ContentBlock::Text("one\ntwo ```".to_owned())]),
+        Err("no such\nresource".to_owned()),
+    ];
+    let read: Vec<_> = found.resources.into_iter().zip(contents).collect();
+    let attached = attach_resources(&read);
     assert_eq!(
         attached.text,
         "[docs:memo://first, attached by the user]\n````\none\ntwo ```\n````\n\n\
@@ -278,8 +284,7 @@ fn resources_of_servers_are_attached_like_files() {
         shown,
         [
             "docs:memo://first 11 B",
-            "docs:memo://gone: no such resource",
-            "docs:memo://unread resource"
+            "docs:memo://gone: no such resource"
         ]
     );
     // A resumed conversation shows the same.
@@ -291,13 +296,12 @@ fn resources_of_servers_are_attached_like_files() {
 
 #[test]
 fn a_long_resource_is_cut() {
-    let mut resources = Resources::default();
-    resources.add("docs", "memo://long");
-    let mentioned = resources.mentioned("@docs:memo://long");
+    let resource = MentionedResource {
+        server: "docs".to_owned(),
+        uri: "memo://long".to_owned(),
+    };
     let long = "ä".repeat(MAX_MENTIONED_FILE_BYTES);
-    resources.set_contents(mentioned[0].clone(), Ok(vec![ContentBlock::Text(long)]));
-    let root = Path::new("/");
-    let attached = attach_with("@docs:memo://long", root, None, root, &resources);
+    let attached = attach_resources(&[(resource, Ok(vec![ContentBlock::Text(long)]))]);
     assert!(attached.text.len() < MAX_MENTIONED_FILE_BYTES + 200);
     assert!(
         attached.text.starts_with(

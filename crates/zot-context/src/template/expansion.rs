@@ -7,7 +7,7 @@
 /// template has no placeholder, the arguments are added at its end.
 pub(super) fn expand(body: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
-    let words = words(arguments);
+    let words = split_words(arguments);
     let mut expanded = String::with_capacity(body.len() + arguments.len());
     let mut rest = body;
     let mut used = false;
@@ -68,7 +68,7 @@ fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
 }
 
 /// Splits the arguments at blanks outside of quotes.
-fn words(arguments: &str) -> Vec<String> {
+pub fn split_words(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -56,7 +56,10 @@ impl Server {
             return Err(Refusal::argument("the message is empty"));
         }
         let (message, images) = match steer.mentions {
-            true => self.runtime.with_mentions(steer.message, images),
+            true => {
+                let message = self.runtime.with_mentions(steer.message, images);
+                (message.without_resources(), message.images)
+            }
             false => (steer.message, images),
         };
         match self.runtime.steer(&message, images) {

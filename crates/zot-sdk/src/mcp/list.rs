@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zot_conversation::Tool as _;
 use zot_mcp::configuration::{Problem, ProjectFile, ProjectServers, ProjectState};
 use zot_mcp::entry::ServerEntry;
-use zot_mcp::{McpTool, Pool, PoolSettings, ServerStatus};
+use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState, ServerStatus};
 use zot_provider::HttpClient;
 
 use super::change::ChangeError;
@@ -41,7 +42,29 @@ pub struct ListedServer {
     /// How it is, if it was started.
     pub status: Option<ServerStatus>,
     /// Its tools, if it was started.
-    pub tools: Vec<Arc<McpTool>>,
+    pub tools: Vec<ServerTool>,
+}
+
+/// A tool of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerTool {
+    /// The server's name for it.
+    pub name: String,
+    /// The model's name for it.
+    pub model_name: String,
+    /// What the model reads about it.
+    pub description: String,
+}
+
+impl ServerTool {
+    pub(super) fn of(tool: &Arc<McpTool>) -> Self {
+        let definition = tool.definition();
+        Self {
+            name: tool.tool().to_owned(),
+            model_name: definition.name.clone(),
+            description: definition.description.clone(),
+        }
+    }
 }
 
 /// Whether zot starts a server.
@@ -151,21 +174,58 @@ async fn start(workspace: &Workspace, servers: &mut [ListedServer], patience: Du
     if startable.is_empty() {
         return;
     }
-    let pool = Pool::new(PoolSettings {
-        home: workspace.zot_home.clone(),
-        http: HttpClient::new(),
-        version: VERSION.to_owned(),
-    });
     let entries = startable.iter().map(|server| server.entry.clone());
-    let set = pool.open(entries.collect(), &workspace.cwd);
-    // Whoever has not answered by then is shown as starting.
-    let _ = tokio::time::timeout(patience, set.settled()).await;
-    let tools = set.tools();
-    for (server, status) in startable.iter_mut().zip(set.servers()) {
+    let running = Running::start(workspace, entries.collect());
+    running.settled(patience).await;
+    let tools = running.set.tools();
+    for (server, status) in startable.iter_mut().zip(running.set.servers()) {
         let own = tools.iter().filter(|tool| tool.server() == status.name);
-        server.tools = own.cloned().collect();
+        server.tools = own.map(ServerTool::of).collect();
         server.status = Some(status);
     }
-    drop(set);
-    pool.shut_down().await;
+    running.end().await;
+}
+
+/// Servers that were started to look at them.
+pub(super) struct Running {
+    pool: Arc<Pool>,
+    pub(super) set: Arc<ServerSet>,
+}
+
+impl Running {
+    /// Starts servers in the background.
+    pub(super) fn start(workspace: &Workspace, entries: Vec<ServerEntry>) -> Self {
+        let pool = Pool::new(PoolSettings {
+            home: workspace.zot_home.clone(),
+            http: HttpClient::new(),
+            version: VERSION.to_owned(),
+        });
+        let set = pool.open(entries, &workspace.cwd);
+        Self { pool, set }
+    }
+
+    /// Waits until every server answers or has failed once: what fails at first is worth knowing here. Whoever
+    /// has not answered after `patience` is still starting.
+    pub(super) async fn settled(&self, patience: Duration) {
+        let settled = async {
+            let mut seen = self.set.generation();
+            while self
+                .set
+                .servers()
+                .iter()
+                .any(|server| server.state == ServerState::Starting)
+            {
+                seen = self.set.changed(seen).await;
+            }
+        };
+        // The state of each says what became of it.
+        let _ = tokio::time::timeout(patience, settled).await;
+    }
+
+    /// Ends the servers.
+    pub(super) async fn end(self) {
+        let Self { pool, set } = self;
+        drop(set);
+        pool.shut_down().await;
+    }
 }

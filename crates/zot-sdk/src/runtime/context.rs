@@ -1,9 +1,8 @@
 //! The context of a runtime: system prompt, tools, skills, templates, mentioned files.
 
-use std::env;
 use std::path::PathBuf;
 
-use zot_context::{Attached, Problem, Skill, attach, project_root};
+use zot_context::{Problem, Skill};
 
 use super::Runtime;
 use crate::system_prompt::ContextKind;
@@ -62,15 +61,5 @@ impl Runtime {
             false => format!(" (available: {})", known.join(", ")),
         };
         Some(format!("no template /{name}{known}; sent as text"))
-    }
-
-    /// Reads the files and directories that a text mentions as `@path`, to be appended to it. Only for
-    /// text typed by a user: other text could mention files that its author must not see.
-    pub fn attach_mentions(&self, text: &str) -> Attached {
-        let root = match self.jail.directory() {
-            Some(directory) => directory.to_owned(),
-            None => project_root(self.cwd()),
-        };
-        attach(text, self.cwd(), env::home_dir().as_deref(), &root)
     }
 }

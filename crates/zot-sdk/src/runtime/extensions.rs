@@ -28,8 +28,9 @@ impl Runtime {
         }
     }
 
-    /// Returns the slash commands of all running extensions, then the prompt templates. Waits a moment
-    /// for extensions that are starting. An extension's command hides a template of the same name.
+    /// Returns the slash commands of all running extensions, then the prompt templates, then the prompts of
+    /// MCP servers that are ready. Waits a moment for extensions that are starting. An earlier one hides a
+    /// later one of the same name.
     pub async fn commands(&self) -> Vec<CommandEntry> {
         let mut commands = match &self.extensions {
             None => Vec::new(),
@@ -48,6 +49,11 @@ impl Runtime {
                     extension: String::new(),
                     source: Some(TEMPLATE.to_owned()),
                 });
+            }
+        }
+        for command in self.server_commands() {
+            if commands.iter().all(|known| known.name != command.name) {
+                commands.push(command);
             }
         }
         commands
@@ -69,7 +75,7 @@ impl Runtime {
         };
         let (action, prompt, error) = match self.templates.find(name) {
             Ok(Some(template)) => ("prompt", Some(template.expand(arguments)), None),
-            Ok(None) => return Err(unknown),
+            Ok(None) => return self.invoke_prompt(name, arguments).await.ok_or(unknown),
             Err(problem) => ("noop", None, Some(problem.to_string())),
         };
         Ok(InvokedData {

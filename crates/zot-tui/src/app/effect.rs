@@ -5,7 +5,7 @@ use zot_sdk::login::LoginPreference;
 use zot_sdk::sessions::IfChanged;
 use zot_sdk::{Answer, ApprovalScope, Decision, QuestionId};
 
-use super::{LogAction, ShellOutput, Subject};
+use super::{LogAction, ProjectAnswer, ShellOutput, Subject};
 use crate::editor::Draft;
 use crate::typed_secret::TypedSecret;
 
@@ -19,6 +19,7 @@ pub(crate) enum Effect {
     Settings(SettingsEffect),
     Terminal(TerminalEffect),
     Shell(ShellEffect),
+    Mcp(McpEffect),
     /// Adds a prompt to the history on disk.
     Remember(Draft),
     Quit,
@@ -181,6 +182,29 @@ pub(crate) enum ShellEffect {
     Cancel,
 }
 
+/// For MCP servers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum McpEffect {
+    /// Tells how servers are added, and which were not started.
+    DescribeNone,
+    /// Shows what a server offers.
+    ShowTools(String),
+    /// Shows the end of a server's log.
+    ShowLog(String),
+    Restart(String),
+    Enable(String),
+    Disable(String),
+    /// Results in `LoginInput::StepShown`.
+    SignIn(String),
+    SignOut(String),
+    /// Continues the login with the address that the browser was sent to.
+    Redirected(TypedSecret),
+    /// Results in `McpInput::ProjectFound`, if the project has servers.
+    AskAboutProject,
+    /// Results in `McpInput::ProjectSettled`.
+    AnswerProject(ProjectAnswer),
+}
+
 /// Lets a component return its own kind of effect.
 macro_rules! effect_from {
     ($($kind:ident => $variant:ident),*) => {
@@ -194,7 +218,7 @@ macro_rules! effect_from {
 
 effect_from!(AgentEffect => Agent, SessionEffect => Session, LoginEffect => Login, Query => Query,
     ExtensionEffect => Extension, SettingsEffect => Settings, TerminalEffect => Terminal,
-    ShellEffect => Shell);
+    ShellEffect => Shell, McpEffect => Mcp);
 
 /// A prompt for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Builds the live part of the screen from the state.
 
 use super::{
-    App, StepLimit, approvals, composer, login, panels, picker, questions, status, transcript,
+    App, StepLimit, approvals, composer, login, mcp, panels, picker, questions, status, transcript,
 };
 use crate::renderer::Frame;
 use crate::text::Line;
@@ -27,12 +27,18 @@ pub(crate) fn live_frame(app: &App) -> Frame {
     if let Some(dialog) = &app.login.dialog {
         return login::frame(dialog, context, status(), live);
     }
+    if let Some(project) = &app.mcp.project {
+        return Frame {
+            tail,
+            ..mcp::project_frame(project, context, live)
+        };
+    }
     if let StepLimit::Asked(limit) = app.approvals.step_limit {
         let below = match app.composer.editor.is_empty() {
             true => Vec::new(),
             false => composer::editor(&app.composer.editor, context).0,
         };
-        let footer = status::footer(context);
+        let footer = footer(app);
         return approvals::step_limit_frame(limit, context, live, below, footer);
     }
     // A question covers everything else: the user must see it before answering.
@@ -74,11 +80,18 @@ pub(crate) fn live_frame(app: &App) -> Frame {
             cursor = (editor_rows + row, column);
         }
     }
-    live.push(status::footer(context));
+    live.push(footer(app));
     Frame {
         live,
         tail,
         cursor: Some((top + cursor.0, cursor.1)),
         ..Frame::default()
     }
+}
+
+/// Returns the last line: the model, its context, the cost, and servers that need attention.
+fn footer(app: &App) -> Line {
+    let mut line = status::footer(&app.context);
+    mcp::footer(&app.mcp, &app.context, &mut line);
+    line.clipped(app.context.columns)
 }

@@ -6,7 +6,7 @@ use zot_sdk::context::Part;
 use zot_sdk::conversation::Message;
 use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice};
 
-use super::{Choices, Key, PanelView, Preview, Prompt, ShellOutput, Subject};
+use super::{Choices, Key, McpInput, PanelView, Preview, Prompt, ShellOutput, Subject};
 use crate::image::Drawing;
 use crate::style::Theme;
 
@@ -48,6 +48,7 @@ pub(crate) enum Input {
     Approval(ApprovalScope),
     Listed(Listed),
     Login(LoginInput),
+    Mcp(McpInput),
     Shell(ShellInput),
     /// What the mentions in the editor with these names would attach.
     Mentions {
@@ -117,6 +118,10 @@ pub(crate) enum LoginInput {
     },
     /// The user has to do this in a browser.
     StepShown { provider: String, step: String },
+    /// The user signs in to an MCP server on this page, and may paste where it leads.
+    PageShown { server: String, page: String },
+    /// The login is over, and nothing restarts.
+    Closed,
     /// The key was not stored, for this reason.
     KeyRefused(String),
     /// The page in the browser no longer accepts a key.

@@ -3,7 +3,9 @@
 mod view;
 
 use super::action::{Action, Handled};
-use super::{Effect, Key, KeyCode, LoginEffect, LoginInput, Redraw, SessionEffect, TerminalEffect};
+use super::{
+    Effect, Key, KeyCode, LoginEffect, LoginInput, McpEffect, Redraw, SessionEffect, TerminalEffect,
+};
 use crate::typed_secret::TypedSecret;
 
 pub(super) use view::frame;
@@ -24,6 +26,16 @@ pub(super) enum Dialog {
         provider: String,
         step: String,
     },
+    Page(PageEntry),
+}
+
+/// A login at an MCP server, in a browser on this machine or another.
+#[derive(Debug)]
+pub(super) struct PageEntry {
+    server: String,
+    page: String,
+    /// The address that the browser was sent to. It holds a code.
+    address: TypedSecret,
 }
 
 /// The entry of a provider's key.
@@ -61,6 +73,14 @@ impl Login {
             LoginInput::StepShown { provider, step } => {
                 self.dialog = Some(Dialog::Elsewhere { provider, step });
             }
+            LoginInput::PageShown { server, page } => {
+                self.dialog = Some(Dialog::Page(PageEntry {
+                    server,
+                    page,
+                    address: TypedSecret::default(),
+                }));
+            }
+            LoginInput::Closed => self.dialog = None,
             LoginInput::KeyRefused(reason) => {
                 // Another key can be typed.
                 if let Some(Dialog::Key(entry)) = &mut self.dialog {
@@ -106,6 +126,7 @@ impl Login {
                     Handled::Yes(self.abandon())
                 }
                 Dialog::Key(entry) => Handled::Yes(Vec::from_iter(entry.press(key))),
+                Dialog::Page(entry) => Handled::Yes(Vec::from_iter(entry.press(key))),
                 Dialog::Elsewhere { .. } => Handled::DONE,
             },
         }
@@ -116,6 +137,14 @@ impl Login {
         match &mut self.dialog {
             None => Handled::No,
             Some(Dialog::Key(entry)) if !entry.is_checking => Handled::Yes(vec![entry.paste(text)]),
+            Some(Dialog::Page(entry)) => {
+                entry.address.clear();
+                let mut characters = text.trim().chars();
+                match characters.all(|character| entry.address.push(character)) {
+                    true => Handled::Yes(Vec::from_iter(entry.send())),
+                    false => Handled::DONE,
+                }
+            }
             Some(_) => Handled::DONE,
         }
     }
@@ -124,6 +153,7 @@ impl Login {
         let provider = match self.dialog.take() {
             Some(Dialog::Key(entry)) => entry.provider,
             Some(Dialog::Elsewhere { provider, .. }) => provider,
+            Some(Dialog::Page(entry)) => entry.server,
             None => return Vec::new(),
         };
         vec![
@@ -131,6 +161,34 @@ impl Login {
             Action::note(format!("login to {provider} cancelled")),
             Action::Effect(LoginEffect::Cancel.into()),
         ]
+    }
+}
+
+impl PageEntry {
+    fn press(&mut self, key: &Key) -> Option<Action> {
+        match (key.control, key.code) {
+            (_, KeyCode::Enter) => return self.send(),
+            (_, KeyCode::Backspace) => self.address.pop(),
+            (true, KeyCode::Character('u' | 'w')) => self.address.clear(),
+            (true, KeyCode::Character('y')) => {
+                return Some(Action::Effect(
+                    TerminalEffect::Copy(self.page.clone()).into(),
+                ));
+            }
+            (false, KeyCode::Character(character)) if !key.alt => {
+                self.address.push(character);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn send(&mut self) -> Option<Action> {
+        if self.address.is_empty() {
+            return None;
+        }
+        let address = std::mem::take(&mut self.address);
+        Some(Action::Effect(McpEffect::Redirected(address).into()))
     }
 }
 

@@ -23,6 +23,10 @@ pub(crate) struct Picker {
     list: Option<ChoiceList>,
     /// The files listed last time, shown until the new list arrives.
     files: Choices,
+    /// The resources of MCP servers: `server:uri`, title.
+    resources: Choices,
+    /// Both, as they are offered.
+    mentionable: Choices,
 }
 
 /// What is being typed in the editor, as far as a list can complete it.
@@ -110,7 +114,30 @@ impl Picker {
     pub(super) fn offer_files(&mut self, context: &Context, files: Choices, is_complete: bool) {
         if is_complete || files.len() >= self.files.len() {
             self.files = files;
-            self.offer(context, PickerKind::Files, self.files.clone());
+            self.mentionable = self.files.after(&self.resources);
+            self.offer(context, PickerKind::Files, self.mentionable.clone());
+        }
+    }
+
+    /// Sets the resources that are offered with the files.
+    pub(super) fn set_resources(&mut self, resources: Choices) {
+        if resources == self.resources {
+            return;
+        }
+        self.resources = resources;
+        self.mentionable = self.files.after(&self.resources);
+        let offered = self.mentionable.clone();
+        if let Some(list) = &mut self.list
+            && list.kind == PickerKind::Files
+        {
+            list.set_choices(offered);
+        }
+    }
+
+    /// Forgets the preview, because what it shows has changed.
+    pub(super) fn forget_preview(&mut self) {
+        if let Some(list) = &mut self.list {
+            list.forget_preview();
         }
     }
 
@@ -138,7 +165,7 @@ impl Picker {
             Completion::File(query) => {
                 let is_new = !self.is_open(PickerKind::Files);
                 if is_new {
-                    self.list = Some(ChoiceList::new(PickerKind::Files, self.files.clone()));
+                    self.list = Some(ChoiceList::new(PickerKind::Files, self.mentionable.clone()));
                 }
                 self.narrow(query);
                 is_new.then_some(Effect::Query(Query::Files))

@@ -5,6 +5,7 @@ use super::approvals::Focus;
 use super::commands::{self, Commands};
 use super::composer::Entered;
 use super::keymap::{Binding, binding};
+use super::mcp;
 use super::picker::{ChoiceKey, Chosen, Picked, session_id};
 use super::{
     AgentEffect, App, Choices, Effect, Item, Key, KeyCode, PickerKind, Prompt, Query, Redraw,
@@ -67,6 +68,10 @@ impl App {
     /// Offers a key to the dialogs that must not be overlooked, before all else.
     fn press_question(&mut self, key: &Key) -> Handled {
         let handled = self.login.press(key);
+        if let Handled::Yes(_) = handled {
+            return handled;
+        }
+        let handled = self.mcp.press(&self.context, key);
         if let Handled::Yes(_) = handled {
             return handled;
         }
@@ -231,7 +236,7 @@ impl App {
         if prompt.text.trim().is_empty() {
             return Vec::new();
         }
-        if self.status.is_working() {
+        if self.status.is_working() || self.mcp.project.is_some() {
             let actions = self.composer.enqueue(prompt, draft);
             return self.carry_out(actions);
         }
@@ -266,7 +271,8 @@ impl App {
         if let Handled::Yes(actions) = self.login.paste(&text) {
             return self.carry_out(actions);
         }
-        if self.approvals.paste(&text) || self.questions.paste(&text) {
+        if self.mcp.project.is_some() || self.approvals.paste(&text) || self.questions.paste(&text)
+        {
             return Vec::new();
         }
         if let Some(effect) = self.panels.paste(&text) {
@@ -312,6 +318,8 @@ impl App {
             }
             PickerKind::Skills => self.edit(Edit::Insert(format!("use the skill {name}: "))),
             PickerKind::Themes => vec![Effect::Settings(SettingsEffect::LoadTheme(name))],
+            PickerKind::Servers => mcp::offer_actions(self, &name),
+            PickerKind::ServerActions => mcp::act_on_chosen(self, &name),
             PickerKind::LogIn => commands::log_in(self, &name),
             PickerKind::LogOut => commands::log_out(self, &name),
             PickerKind::Files => {

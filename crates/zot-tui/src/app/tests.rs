@@ -5,6 +5,7 @@ mod chips;
 mod first_steps;
 mod hostile;
 mod images;
+mod mcp;
 mod panels;
 mod picker;
 mod questions;

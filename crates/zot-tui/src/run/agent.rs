@@ -1,6 +1,9 @@
 //! Carries out effects for the agent of this conversation.
 
-use zot_sdk::{ApprovalPolicy, ApprovalScope, Image};
+use std::sync::Arc;
+
+use zot_sdk::context::Mentioning;
+use zot_sdk::{ApprovalPolicy, ApprovalScope, Budget};
 
 use super::{Chat, listings};
 use crate::app::{AgentEffect, Input, Prompt};
@@ -44,8 +47,8 @@ impl Chat {
     }
 
     fn prompt(&mut self, prompt: Prompt) -> Vec<Input> {
-        let (text, images, mut inputs) = self.with_mentions(prompt);
-        match self.runtime.prompt(&text, images) {
+        let (message, mut inputs) = self.with_mentions(prompt);
+        match self.runtime.prompt_mentioning(message, Budget::default()) {
             Ok(stream) => self.tasks.work = Some(stream),
             Err(error) => inputs.extend([Input::failure(error), Input::WorkEnded]),
         }
@@ -53,8 +56,19 @@ impl Chat {
     }
 
     fn steer(&mut self, prompt: Prompt) -> Vec<Input> {
-        let (text, images, inputs) = self.with_mentions(prompt.clone());
-        match self.runtime.steer(&text, images) {
+        let (message, inputs) = self.with_mentions(prompt.clone());
+        if !message.resources.is_empty() {
+            let runtime = Arc::clone(&self.runtime);
+            self.tasks.jobs.spawn(async move {
+                let (text, images) = runtime.with_resources(message).await;
+                match runtime.steer(&text, images) {
+                    Ok(()) => inputs,
+                    Err(_) => vec![Input::Prompt(prompt)],
+                }
+            });
+            return Vec::new();
+        }
+        match self.runtime.steer(&message.text, message.images) {
             Ok(()) => inputs,
             // The running prompt has just ended: this is the next one.
             Err(_) => vec![Input::Prompt(prompt)],
@@ -88,8 +102,8 @@ impl Chat {
         }
     }
 
-    /// Returns the text and images of a prompt, with the files that the user mentioned.
-    fn with_mentions(&self, prompt: Prompt) -> (String, Vec<Image>, Vec<Input>) {
+    /// Returns the message of a prompt, with the files that the user mentioned.
+    fn with_mentions(&self, prompt: Prompt) -> (Mentioning, Vec<Input>) {
         let Prompt {
             mut text,
             is_typed,
@@ -97,11 +111,17 @@ impl Chat {
             attached: outputs,
         } = prompt;
         if !is_typed {
-            return (text, Vec::new(), Vec::new());
+            let message = Mentioning {
+                text,
+                ..Mentioning::default()
+            };
+            return (message, Vec::new());
         }
         let mentions = mentions.as_deref().unwrap_or(&text);
         let attached = self.runtime.attach_mentions(mentions);
-        let mentioned = (!attached.parts.is_empty()).then(|| Input::Mentioned {
+        // What became of resources is in the message once they are read.
+        let is_known = !attached.parts.is_empty() && attached.resources.is_empty();
+        let mentioned = is_known.then(|| Input::Mentioned {
             content: text.clone(),
             parts: attached.parts,
         });
@@ -113,6 +133,11 @@ impl Chat {
             text.push_str("\n\n");
             text.push_str(&attached.text);
         }
-        (text, attached.images, Vec::from_iter(mentioned))
+        let message = Mentioning {
+            text,
+            images: attached.images,
+            resources: attached.resources,
+        };
+        (message, Vec::from_iter(mentioned))
     }
 }

@@ -42,6 +42,7 @@ impl Chat {
                 }
                 Vec::new()
             }
+            Effect::Mcp(effect) => self.perform_for_servers(effect),
             Effect::Remember(draft) => {
                 let path = self.options.history.as_deref();
                 let saved = path.map(|path| (path, history_file::append(path, &draft)));

@@ -121,7 +121,7 @@ fn running(extensions: &[ExtensionEntry]) -> String {
 }
 
 /// Asks the extensions for their commands.
-async fn commands(runtime: &Runtime) -> Input {
+pub(super) async fn commands(runtime: &Runtime) -> Input {
     let commands = runtime.commands().await.into_iter();
     Input::Commands(
         commands
@@ -134,7 +134,10 @@ async fn commands(runtime: &Runtime) -> Input {
 fn invoked(data: InvokedData) -> Vec<Input> {
     let mut inputs = Vec::new();
     if let Some(error) = data.error {
-        inputs.push(Input::failure(format!("{}: {error}", data.extension)));
+        inputs.push(Input::failure(match data.extension.is_empty() {
+            true => error,
+            false => format!("{}: {error}", data.extension),
+        }));
     }
     inputs.extend(data.display.map(Input::note));
     if let Some(panel) = data.open_panel {

@@ -54,6 +54,7 @@ impl Chat {
             }
             LoginEffect::Cancel => {
                 self.tasks.login = None;
+                self.tasks.server_login = None;
                 Vec::new()
             }
         }

@@ -1,6 +1,7 @@
 //! Previews of choices. They may read files, so they run as jobs.
 
 mod file;
+mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +47,11 @@ impl Sources {
                 let session = self.sessions.iter().find(|one| one.id.starts_with(id));
                 session.map(session_preview)
             }
-            Subject::File(name) => Some(file::preview(self.runtime.cwd(), name)),
+            Subject::File(name) => Some(match servers::resource(&self.runtime, name) {
+                Some(preview) => preview,
+                None => file::preview(self.runtime.cwd(), name),
+            }),
+            Subject::Server(name) => servers::server(&self.runtime, name),
             Subject::Skill(name) => self.skill(name),
             Subject::Theme(name) => Some(self.theme(name)),
             Subject::Provider(name) => Some(self.provider(name)),

@@ -7,7 +7,7 @@ import { Run } from "./run.js";
 import { Session } from "./session.js";
 
 /**
- * @import { Answer, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Image, PromptOptions, Usage } from "./index.js"
+ * @import { Answer, AnswerOptions, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Image, PromptOptions, Usage } from "./index.js"
  * @import { CumulativeUsage, Event, FullMessage, InvokedData } from "./protocol.js"
  */
 
@@ -82,6 +82,11 @@ export class Client {
   /** @param {string} callId @param {ConfirmOptions} answer @param {CallOptions} [options] */
   async confirm(callId, answer, options) {
     await this.#session.call("confirm", { call_id: callId, ...answer }, options);
+  }
+
+  /** @param {string} questionId @param {AnswerOptions} answer @param {CallOptions} [options] */
+  async answer(questionId, answer, options) {
+    await this.#session.call("answer", { question_id: questionId, ...answer }, options);
   }
 
   abort() {
@@ -177,6 +182,11 @@ export class Client {
   }
 
   /** @param {CallOptions} [options] */
+  getMcp(options) {
+    return this.#session.call("get_mcp", {}, options);
+  }
+
+  /** @param {CallOptions} [options] */
   async ping(options) {
     await this.#session.call("ping", {}, options);
   }
@@ -216,7 +226,9 @@ export class Client {
 
   /** @param {{ events?: readonly string[], details?: boolean }} [what] @param {CallOptions} [options] */
   async subscribe({ events, details = false } = {}, options) {
-    const types = events === undefined ? undefined : [...new Set([...events, ...NEEDED_EVENTS])];
+    // A list without it declines all questions.
+    const questions = this.#options.questions ? ["tool_question"] : [];
+    const types = events === undefined ? undefined : [...new Set([...events, ...NEEDED_EVENTS, ...questions])];
     return (await this.#session.call("subscribe", { events: types, details }, { ...options, isSetting: true })).events;
   }
 

@@ -26,6 +26,9 @@ export function commandLine(options, toolDirectory) {
   if (options.fork) args.push("--fork");
   if (options.jail) args.push("--jail");
   add("--ext", toolDirectory);
+  for (const path of options.mcpConfig ?? []) add("--mcp-config", resolve(path));
+  if (options.installedMcp === false) args.push("--no-mcp");
+  if (options.projectMcp) args.push("--project-mcp");
   const confirm = options.confirm ?? options.approve !== undefined;
   if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
   else if (confirm) args.push("--confirm");

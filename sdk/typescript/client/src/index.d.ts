@@ -4,6 +4,7 @@
 import type { Infer, ObjectSchema } from "./ext/schema.js";
 import type { ImageBlock, ImageInput as ImageBytes, TextBlock, ToolFailure, ToolResult } from "./ext/tools.js";
 import type {
+  AnswerAction,
   CommandEntry,
   CumulativeUsage,
   Event,
@@ -12,6 +13,7 @@ import type {
   HelloData,
   ImageInput,
   InvokedData,
+  McpData,
   Message,
   ModelEntry,
   RememberFor,
@@ -108,6 +110,13 @@ export interface ConfirmOptions {
   args?: unknown;
 }
 
+export interface AnswerOptions {
+  /** `accept`, `decline` (the user does not want to answer) or `cancel` (the user dismissed the question). */
+  action: AnswerAction;
+  /** The fields of the form. */
+  content?: unknown;
+}
+
 export type ApprovalAnswer = boolean | ConfirmOptions;
 
 /* The client */
@@ -142,6 +151,14 @@ export interface ClientOptions {
   confirm?: boolean | readonly string[];
   /** Decides about them. If it throws, the call is denied with the error as the reason. */
   approve?: (request: ApprovalRequest) => MaybePromise<ApprovalAnswer | undefined>;
+  /** Lets tools of MCP servers ask: answer `tool_question` events with `answer`. Without it they are declined. */
+  questions?: boolean | undefined;
+  /** Files with MCP servers to use in addition to the user's. */
+  mcpConfig?: readonly string[] | undefined;
+  /** Whether the user's MCP servers are used; defaults to true. */
+  installedMcp?: boolean | undefined;
+  /** Starts the MCP servers of the project's `.mcp.json` as well: programs that its author chose. */
+  projectMcp?: boolean | undefined;
   /** Called for every event as it is read, including those outside of prompts. */
   onEvent?: (event: Event) => void;
   /** Whether the next command after a crash starts a new process, with its conversation and settings; defaults to true. */
@@ -237,6 +254,8 @@ export declare class Client implements AsyncDisposable {
   steer(message: string, options?: CallOptions & { images?: readonly Image[] }): Promise<void>;
   /** Decides about a `tool_confirm` event, for clients without `approve`. */
   confirm(callId: string, answer: ConfirmOptions, options?: CallOptions): Promise<void>;
+  /** Answers a `tool_question` event, for clients with `questions`. */
+  answer(questionId: string, answer: AnswerOptions, options?: CallOptions): Promise<void>;
   /** Aborts the running prompt or compaction; its events still end with `done`. */
   abort(): Promise<void>;
   compact(options?: CallOptions): Promise<CompactResult>;
@@ -257,6 +276,8 @@ export declare class Client implements AsyncDisposable {
   getUsage(options?: CallOptions): Promise<UsageData>;
   getModels(options?: CallOptions): Promise<ModelEntry[]>;
   getTools(options?: CallOptions): Promise<ToolEntry[]>;
+  /** Returns the MCP servers and their states. */
+  getMcp(options?: CallOptions): Promise<McpData>;
   ping(options?: CallOptions): Promise<void>;
 
   /** Of any length: sent in pieces where it has to be. */

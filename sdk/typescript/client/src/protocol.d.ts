@@ -5,6 +5,12 @@
 /** `abort` succeeded. */
 export interface AbortResponse { type: "response"; command: "abort"; id?: RequestId; success: true }
 
+/** What a person does with a question. */
+export type AnswerAction = "accept" | "decline" | "cancel";
+
+/** `answer` succeeded. */
+export interface AnswerResponse { type: "response"; command: "answer"; id?: RequestId; success: true }
+
 export type AnyJson = unknown;
 
 /** `clear` succeeded. */
@@ -13,7 +19,7 @@ export interface ClearResponse { type: "response"; command: "clear"; id?: Reques
 /** Introduces the client; required first, with the token, when `ZOTCORE_RPC_TOKEN` is set. */
 export interface HelloCommand {
   type: "hello";
-  /** What the client supports beyond the original protocol. `confirm`: it responds to `tool_confirm`. Others are ignored. */
+  /** What the client supports beyond the original protocol. `confirm`: it responds to `tool_confirm`. `questions`: it responds to `tool_question`. Others are ignored. */
   capabilities?: string[];
   id?: RequestId;
   token?: string;
@@ -59,7 +65,7 @@ export interface GetModelsCommand { type: "get_models"; id?: RequestId }
 /** Sets the reasoning effort; without `effort`, the provider's default. */
 export interface SetReasoningCommand { type: "set_reasoning"; effort?: string; id?: RequestId }
 
-/** Gives the model exactly these tools; without `tools`, all of them. */
+/** Gives the model exactly these tools; without `tools`, all of them. `server__*` stands for all tools of an MCP server. */
 export interface SetToolsCommand { type: "set_tools"; id?: RequestId; tools?: string[] }
 
 /** Replaces the system prompt; without `prompt`, by the one the process started with. */
@@ -70,6 +76,9 @@ export interface GetUsageCommand { type: "get_usage"; id?: RequestId }
 
 /** Returns all tools, and which of them the model has. */
 export interface GetToolsCommand { type: "get_tools"; id?: RequestId }
+
+/** Returns the MCP servers and their states. */
+export interface GetMcpCommand { type: "get_mcp"; id?: RequestId }
 
 /** Adds a message to the running prompt. */
 export interface SteerCommand {
@@ -93,6 +102,17 @@ export interface ConfirmCommand {
   /** The reason for the model if the call is not allowed. */
   reason?: string;
   remember?: RememberFor;
+}
+
+/** Responds to a `tool_question` event. */
+export interface AnswerCommand {
+  type: "answer";
+  id?: RequestId;
+  action: AnswerAction;
+  /** The fields of the form, with `accept`. */
+  content?: AnyJson;
+  /** The id of the question, as in the event. May be omitted if the `id` of the command is the same. */
+  question_id: string;
 }
 
 /** Sends only events of these types from now on; without `events`, all of them. */
@@ -155,8 +175,10 @@ export type Command =
   | SetSystemPromptCommand
   | GetUsageCommand
   | GetToolsCommand
+  | GetMcpCommand
   | SteerCommand
   | ConfirmCommand
+  | AnswerCommand
   | SubscribeCommand
   | GetCommandsCommand
   | InvokeCommandCommand
@@ -252,7 +274,7 @@ export interface ToolProgressEvent { type: "tool_progress"; id: string; text: st
 export interface ToolResultEvent {
   type: "tool_result";
   content: ContentBlock[];
-  /** The extension of the tool; only for clients that subscribed with `details`. */
+  /** The extension or MCP server of the tool; only for clients that subscribed with `details`. */
   details?: ToolDetails;
   id: string;
   is_error: boolean;
@@ -268,6 +290,22 @@ export interface ToolConfirmEvent {
   name: string;
   /** What the call would do: the command, or the diff. */
   preview?: string;
+}
+
+/** A running tool asks a person; only for clients that have announced that they answer. Answered by an `answer` command, and void after the call's `tool_result`. */
+export interface ToolQuestionEvent {
+  type: "tool_question";
+  /** The call that asks. */
+  call_id: string;
+  /** Names the question. */
+  id: string;
+  message: string;
+  /** Who asks, for example the name of an MCP server. */
+  origin: string;
+  /** The form to fill in: a JSON Schema object whose properties are text, numbers, booleans and choices. */
+  schema?: AnyJson;
+  /** The address to open instead. */
+  url?: string;
 }
 
 /** A steering message that could not be delivered before the prompt ended. */
@@ -316,6 +354,28 @@ export interface ExtPanelEvent { type: "ext_panel"; extension: string; footer?: 
 /** An extension closes a panel. */
 export interface ExtPanelCloseEvent { type: "ext_panel_close"; extension: string; panel_id: string }
 
+/** The state of an MCP server, or the number of its tools, prompts or resources, has changed. Also sent once for every server at the start. */
+export interface McpStateEvent {
+  type: "mcp_state";
+  /** Why it is restarting or has failed. */
+  error?: string;
+  name: string;
+  /** What was left out of its lists, and why. */
+  notes?: string[];
+  /** Who configured it: `user`, `project` or `program`. */
+  origin: string;
+  /** What the server calls itself. */
+  product?: string;
+  prompts: number;
+  /** The revision of MCP that is spoken. */
+  protocol_version?: string;
+  resources: number;
+  /** `disabled`, `starting`, `ready`, `needs_login`, `restarting` or `failed`. */
+  state: string;
+  /** How many tools, prompts and resources it offers. */
+  tools: number;
+}
+
 /** A compaction finished. */
 export interface CompactDoneEvent { type: "compact_done"; summary: string }
 
@@ -340,6 +400,7 @@ export type KnownEvent =
   | ToolProgressEvent
   | ToolResultEvent
   | ToolConfirmEvent
+  | ToolQuestionEvent
   | SteerDroppedEvent
   | FallbackEvent
   | ErrorEvent
@@ -347,6 +408,7 @@ export type KnownEvent =
   | ExtDisplayEvent
   | ExtPanelEvent
   | ExtPanelCloseEvent
+  | McpStateEvent
   | CompactDoneEvent
   | DoneEvent;
 
@@ -420,6 +482,9 @@ export interface FullMessagesData { messages: FullMessage[] }
 /** `get_commands` succeeded. */
 export interface GetCommandsResponse { type: "response"; command: "get_commands"; data: CommandsData; id?: RequestId; success: true }
 
+/** `get_mcp` succeeded. */
+export interface GetMcpResponse { type: "response"; command: "get_mcp"; data: McpData; id?: RequestId; success: true }
+
 /** `get_messages` succeeded. */
 export interface GetMessagesFullResponse { type: "response"; command: "get_messages"; data: FullMessagesData; id?: RequestId; success: true }
 
@@ -479,6 +544,44 @@ export interface InvokedData {
   prompt?: string;
   /** `template` for a template. */
   source?: string;
+}
+
+/** `get_mcp`: the servers of the agent. */
+export interface McpData {
+  /** The project's `.mcp.json`, if there is one. */
+  project?: McpProject;
+  servers: McpServer[];
+}
+
+/** The MCP servers that a project brings along. */
+export interface McpProject {
+  /** The path of `.mcp.json`. */
+  path: string;
+  /** The names of its servers. */
+  servers: string[];
+  /** Whether its servers are used. */
+  used: boolean;
+}
+
+/** An MCP server of the running agent. */
+export interface McpServer {
+  /** Why it is restarting or has failed. */
+  error?: string;
+  name: string;
+  /** What was left out of its lists, and why. */
+  notes?: string[];
+  /** Who configured it: `user`, `project` or `program`. */
+  origin: string;
+  /** What the server calls itself. */
+  product?: string;
+  prompts: number;
+  /** The revision of MCP that is spoken. */
+  protocol_version?: string;
+  resources: number;
+  /** `disabled`, `starting`, `ready`, `needs_login`, `restarting` or `failed`. */
+  state: string;
+  /** How many tools, prompts and resources it offers. */
+  tools: number;
 }
 
 /** One message of the transcript. */
@@ -551,7 +654,7 @@ export interface RepairReport {
 export type RequestId = string | number;
 
 /** The response to one command. */
-export type Response = AbortResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
+export type Response = AbortResponse | AnswerResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMcpResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
 
 /** Who a message comes from. */
 export type Role = "user" | "assistant" | "tool";
@@ -610,11 +713,19 @@ export interface SubscribeResponse { type: "response"; command: "subscribe"; dat
 /** `subscribe`: the types of events that are sent. */
 export interface SubscribedData { events: string[] }
 
-/** The extension that ran a tool. */
-export interface ToolDetails { extension: string; tool: string }
+/** Who ran a tool: an extension or an MCP server. */
+export interface ToolDetails {
+  extension?: string;
+  /** The MCP server. */
+  server?: string;
+  /** The tool, by the name that the extension or the server uses. */
+  tool: string;
+}
 
 /** A tool. */
 export interface ToolEntry {
+  /** Whether the model has to find it with `tool_search` before it is declared. */
+  deferred?: boolean;
   description: string;
   /** Whether the model has it. */
   enabled: boolean;
@@ -623,6 +734,8 @@ export interface ToolEntry {
   name: string;
   /** Its arguments, as a JSON Schema. */
   parameters: AnyJson;
+  /** The MCP server it belongs to, if any. */
+  server?: string;
 }
 
 /** `set_tools` and `get_tools`. */
@@ -650,10 +763,12 @@ export type WhenBusy = "queue" | "steer" | "reject";
 /** What a successful response to a command carries. */
 export interface ResponseData {
   abort: undefined;
+  answer: undefined;
   clear: undefined;
   compact: StartedData;
   confirm: undefined;
   get_commands: CommandsData;
+  get_mcp: McpData;
   get_messages: FullMessagesData | MessagesData;
   get_models: ModelsData;
   get_state: StateData;

@@ -256,8 +256,9 @@ export class Session {
 
   /** @param {Connection} connection @param {string | undefined} token @param {{ timeoutMs: number }} patience */
   async #greet(connection, token, patience) {
-    const capabilities = this.#options.approve === undefined ? undefined : ["confirm"];
-    const hello = await connection.request("hello", { ...(token && { token }), ...(capabilities && { capabilities }) }, patience);
+    const { approve, questions } = this.#options;
+    const capabilities = [...(approve === undefined ? [] : ["confirm"]), ...(questions ? ["questions"] : [])];
+    const hello = await connection.request("hello", { ...(token && { token }), ...(capabilities.length > 0 && { capabilities }) }, patience);
     if (hello.protocol_version !== PROTOCOL_VERSION) {
       throw new ZotError("protocol", `zot uses version ${hello.protocol_version} of the protocol, this client version ${PROTOCOL_VERSION}`);
     }

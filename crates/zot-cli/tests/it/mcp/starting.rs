@@ -33,13 +33,11 @@ fn a_silent_server_delays_nothing_and_is_named() {
 /// for it.
 #[test]
 fn a_late_server_joins_the_running_prompt() {
-    let gate = std::env::temp_dir().join(format!("zot-mcp-gate-{}", std::process::id()));
-    let _ = std::fs::remove_file(&gate);
-    let open = format!("tool:bash:{{\"command\":\"touch {}\"}}", gate.display());
+    // The server runs in the working directory.
     let scene = Scene::new(
-        json!({"late": entry(json!({"gate": gate}))}),
+        json!({"late": entry(json!({"gate": "gate"}))}),
         &[
-            open.as_str(),
+            "tool:bash:{\"command\":\"touch gate\"}",
             "tool:tool_search:{\"query\":\"echo\"}",
             "tool:late__echo:{}",
             "say:1",
@@ -48,7 +46,6 @@ fn a_late_server_joins_the_running_prompt() {
     let mut zot = scene.pipe();
     wait_for_state(&mut zot, "late", "starting");
     let frames = zot.turn("1", "go");
-    std::fs::remove_file(&gate).unwrap();
     let notices = of_kind(&frames, "ext_notify");
     assert!(
         notices[0]["message"]

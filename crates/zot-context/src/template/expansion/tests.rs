@@ -1,6 +1,6 @@
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 
-use super::{expand, words};
+use super::{expand, split_words};
 
 #[track_caller]
 fn check(body: &str, arguments: &str, expected: &str) {
@@ -54,7 +54,7 @@ fn quotes_keep_words_together() {
         ("\"\" x", &["", "x"]),
         ("\"open end", &["open end"]),
     ] {
-        assert_eq!(words(text), expected, "{text:?}");
+        assert_eq!(split_words(text), expected, "{text:?}");
     }
 }
 

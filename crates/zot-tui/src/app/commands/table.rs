@@ -6,6 +6,7 @@ use super::Command;
 use super::login::{log_in, log_out};
 use super::sessions::{export, session, undo};
 use super::settings::{change_approval, offer_settings};
+use crate::app::mcp;
 use crate::app::{
     AgentEffect, App, Effect, ExtensionEffect, Prompt, Query, SessionEffect, SettingsEffect,
     TerminalEffect,
@@ -32,7 +33,7 @@ const fn command(
     }
 }
 
-pub(super) static COMMANDS: [Command; 29] = [
+pub(super) static COMMANDS: [Command; 30] = [
     command("/help", "", "commands and keys", help),
     command("/model", "[NAME]", "choose another model", model),
     command(
@@ -104,6 +105,12 @@ pub(super) static COMMANDS: [Command; 29] = [
     command("/tools", "", "list the tools", |_, _| {
         vec![Effect::Query(Query::Tools)]
     }),
+    command(
+        "/mcp",
+        "[NAME]",
+        "MCP servers: state, tools, sign in, restart, enable",
+        mcp::command,
+    ),
     command(
         "/confirm",
         "[TOOLS]",

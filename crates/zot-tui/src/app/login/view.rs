@@ -1,6 +1,6 @@
 //! A login: a key shown as bullets, or a step in a browser.
 
-use super::{Dialog, KeyEntry};
+use super::{Dialog, KeyEntry, PageEntry};
 use crate::app::Context;
 use crate::renderer::Frame;
 use crate::style::Style;
@@ -20,6 +20,7 @@ pub(crate) fn frame(
     live.extend(status);
     match dialog {
         Dialog::Key(entry) => key_entry(entry, context, live),
+        Dialog::Page(entry) => page_entry(entry, context, live),
         Dialog::Elsewhere { provider, step } => {
             let theme = &context.theme;
             let title = Line::styled(format!("logging in to {provider}"), theme.user);
@@ -32,6 +33,28 @@ pub(crate) fn frame(
                 ..Frame::default()
             }
         }
+    }
+}
+
+fn page_entry(entry: &PageEntry, context: &Context, mut live: Vec<Line>) -> Frame {
+    let theme = &context.theme;
+    let title = Line::styled(format!("signing in to {}", entry.server), theme.user);
+    live.push(title.clipped(context.columns));
+    let page = Line::styled(&entry.page, theme.link);
+    live.extend(wrap(&page, context.columns, 0));
+    let hint = "open this page and agree there; zot goes on by itself (ctrl+y copies it). If the browser is on \
+                another machine, paste the address it ends at here · esc cancels";
+    live.extend(wrap(&Line::styled(hint, theme.muted), context.columns, 0));
+    let row = live.len();
+    let mut line = Line::styled("address: ", theme.user);
+    let room = context.columns.saturating_sub(line.width() + 1);
+    line.push(BULLET.repeat(entry.address.count().min(room)), Style::PLAIN);
+    let column = line.width().min(context.columns.saturating_sub(1));
+    live.push(line.clipped(context.columns));
+    Frame {
+        live,
+        cursor: Some((row, column)),
+        ..Frame::default()
     }
 }
 

@@ -61,6 +61,30 @@ impl Choices {
         }))
     }
 
+    /// Returns `first`, and then these.
+    pub(crate) fn after(&self, first: &Self) -> Self {
+        if first.len() == 0 {
+            return self.clone();
+        }
+        let before = &first.0;
+        let Ok(shift) = u32::try_from(before.text.len()) else {
+            return self.clone();
+        };
+        let mut text = String::with_capacity(before.text.len() + self.0.text.len());
+        text.push_str(&before.text);
+        text.push_str(&self.0.text);
+        let mut spans = Vec::with_capacity(first.len() + self.len());
+        spans.extend_from_slice(&before.spans);
+        spans.extend(self.0.spans.iter().map_while(|span| {
+            Some(Span {
+                start: span.start.checked_add(shift)?,
+                name_end: span.name_end.checked_add(shift)?,
+                end: span.end.checked_add(shift)?,
+            })
+        }));
+        Self(Arc::new(Storage { text, spans }))
+    }
+
     /// Choices without a description.
     pub(crate) fn named<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Self {
         names.into_iter().map(|name| (name, "")).collect()

@@ -33,6 +33,10 @@ pub(crate) enum PickerKind {
     Sessions,
     Skills,
     Themes,
+    /// MCP servers.
+    Servers,
+    /// What can be done with an MCP server.
+    ServerActions,
     /// Providers to log in to.
     LogIn,
     /// Providers with a stored credential.

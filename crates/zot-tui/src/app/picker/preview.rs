@@ -18,11 +18,14 @@ pub(crate) enum Subject {
     Prompt(usize),
     /// A session, by the beginning of its id.
     Session(String),
-    /// A file below the working directory; a directory ends with a slash.
+    /// A file below the working directory, a directory with a slash at its end, or a resource of an
+    /// MCP server.
     File(String),
     Skill(String),
     Theme(String),
     Provider(String),
+    /// An MCP server.
+    Server(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +65,10 @@ impl ChoiceList {
     fn subject(&self) -> Option<Subject> {
         let name = || self.chosen().map(|choice| choice.name.to_owned());
         match self.kind {
-            PickerKind::Commands | PickerKind::History | PickerKind::Settings => None,
+            PickerKind::Commands
+            | PickerKind::History
+            | PickerKind::Settings
+            | PickerKind::ServerActions => None,
             // The first choice is the whole conversation.
             PickerKind::ForkPoints => {
                 let index = self.chosen_index()?.checked_sub(1);
@@ -74,6 +80,7 @@ impl ChoiceList {
             PickerKind::Sessions => session_id(self.chosen()?.name).map(Subject::Session),
             PickerKind::Skills => name().map(Subject::Skill),
             PickerKind::Themes => name().map(Subject::Theme),
+            PickerKind::Servers => name().map(Subject::Server),
             PickerKind::LogIn | PickerKind::LogOut => name().map(Subject::Provider),
         }
     }
@@ -100,6 +107,10 @@ impl ChoiceList {
         }
         preview.requested = Some(subject.clone());
         Some(subject)
+    }
+
+    pub(super) fn forget_preview(&mut self) {
+        self.preview = PreviewState::default();
     }
 
     pub(super) fn set_preview(&mut self, subject: Subject, preview: Preview) {

@@ -40,7 +40,7 @@ impl Layout {
     fn new(context: &Context, editor_rows: usize, kind: PickerKind) -> Self {
         // Fixed, so that nothing jumps while the selection moves.
         let preferred = match kind {
-            PickerKind::Commands | PickerKind::History => 0,
+            PickerKind::Commands | PickerKind::History | PickerKind::ServerActions => 0,
             PickerKind::LogIn | PickerKind::LogOut => 4,
             PickerKind::Models => 6,
             PickerKind::Themes => 8,
@@ -205,6 +205,8 @@ fn title(kind: PickerKind) -> Option<&'static str> {
         PickerKind::History => "history: ",
         PickerKind::Skills => "skill: ",
         PickerKind::Themes => "theme: ",
+        PickerKind::Servers => "mcp servers: ",
+        PickerKind::ServerActions => "do: ",
         PickerKind::LogIn => "log in to: ",
         PickerKind::LogOut => "log out of: ",
         PickerKind::Commands | PickerKind::Files => return None,

@@ -188,7 +188,14 @@ impl HostileInputs {
             "extension": self.id(), "panel_id": self.id(), "title": self.text(), "lines": self.texts(),
             "footer": self.text(), "level": self.text(), "from": self.text(), "to": self.text(), "code": "",
             "summary": self.text(), "failures": 1, "wait_ms": 5, "stop": self.text(), "step": 1, "preview": self.text(), "cumulative": usage,
+            "call_id": self.id(), "origin": self.text(), "state": self.text(), "tools": 1, "prompts": 1,
+            "resources": 1,
         });
+        match self.number(3) {
+            0 => event["url"] = json!(format!("https://{}", self.text())),
+            1 => event["schema"] = self.form(),
+            _ => {}
+        }
         if self.number(2) == 0 {
             let tools = ["write", "edit", "bash", "read"];
             event["name"] = json!(tools[self.number(tools.len())]);
@@ -198,6 +205,33 @@ impl HostileInputs {
         }
         event["type"] = json!(name);
         event
+    }
+
+    /// Returns the schema of a form.
+    fn form(&mut self) -> serde_json::Value {
+        json!({"properties": {
+            self.text(): {"type": "string", "title": self.text(), "description": self.text(), "default": self.text()},
+            self.text(): {"type": "integer", "title": self.text(), "default": 5},
+            self.text(): {"type": "string", "enum": self.texts()},
+            self.text(): {"type": "array", "items": {"anyOf": [{"const": self.text(), "title": self.text()}]}},
+            self.text(): {"type": self.text()},
+        }})
+    }
+
+    fn server(&mut self) -> McpServer {
+        McpServer {
+            name: self.text(),
+            state: match self.number(4) {
+                0 => McpState::Starting,
+                1 => McpState::Failed(self.text()),
+                2 => McpState::NeedsLogin,
+                _ => McpState::Ready,
+            },
+            is_remote: self.number(2) == 0,
+            tools: 1,
+            prompts: 0,
+            resources: 1,
+        }
     }
 
     /// Returns the preview of a selected choice.
@@ -245,7 +279,7 @@ impl HostileInputs {
     }
 
     pub(super) fn input(&mut self) -> Input {
-        match self.number(39) {
+        match self.number(42) {
             0..10 => reported::input(self.frame()),
             10..15 => Input::Key(self.key()),
             15 => Input::Paste(self.text()),
@@ -318,6 +352,16 @@ impl HostileInputs {
                 action: LogAction::In,
                 providers: vec![(self.text(), self.text())],
             }),
+            38 => Input::Mcp(McpInput::Servers {
+                servers: vec![self.server(), self.server()],
+                resources: vec![(self.text(), self.text())],
+            }),
+            39 => Input::Mcp(McpInput::ProjectFound(ProjectServers {
+                path: self.text(),
+                servers: vec![(self.text(), self.texts())],
+                top: 0,
+            })),
+            40 => Input::Mcp(McpInput::ProjectSettled),
             _ => Input::Prompt(Prompt::typed(self.text())),
         }
     }

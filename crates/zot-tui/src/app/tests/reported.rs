@@ -7,8 +7,8 @@ use serde_json::Value;
 use zot_sdk::conversation::{Message, Role, Timestamp, ToolResult, Usage};
 use zot_sdk::wire::{ContentBlock, Event};
 use zot_sdk::{
-    AgentEvent, Arguments, ErrorCode, ErrorReport, ExtensionNotice, Image, ToolCall, TurnStop,
-    conversation,
+    AgentEvent, Arguments, ErrorCode, ErrorReport, ExtensionNotice, Image, JsonObject, Question,
+    QuestionKind, ToolCall, TurnStop, conversation,
 };
 
 use super::super::Input;
@@ -42,6 +42,8 @@ pub(super) fn input(frame: Value) -> Input {
             extension,
             panel_id,
         }),
+        // The chat reads the states of servers itself.
+        Event::McpState(_) => Input::Tick,
         Event::ExtDisplay { extension, text } => Input::note(format!("{extension}: {text}")),
         event => Input::Agent(agent_event(event)),
     }
@@ -190,8 +192,34 @@ fn tool_event(event: Event) -> AgentEvent {
             call: call(id, name, args.get()),
             preview,
         },
+        Event::ToolQuestion {
+            id,
+            call_id,
+            origin,
+            message,
+            schema,
+            url,
+        } => AgentEvent::QuestionAsked {
+            id: id.as_str().into(),
+            call: call_id.into(),
+            question: Question {
+                origin,
+                message,
+                kind: match url {
+                    Some(url) => QuestionKind::Url { url },
+                    None => QuestionKind::Form {
+                        schema: form(schema.as_ref().map_or("{}", |schema| schema.get())),
+                    },
+                },
+            },
+        },
         event => unreachable!("not an event of the agent: {event:?}"),
     }
+}
+
+fn form(schema: &str) -> JsonObject {
+    let schema = JsonObject::parse(schema);
+    schema.unwrap_or_else(|_| JsonObject::parse("{}").unwrap())
 }
 
 fn message(role: Role, content: &[ContentBlock]) -> Arc<Message> {

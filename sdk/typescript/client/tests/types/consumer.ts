@@ -39,7 +39,7 @@ function show(event: Event): string {
       return event.text;
     case "user_message": case "turn_start": case "assistant_start": case "thinking_delta": case "retry": case "tool_use_start": case "tool_use_args":
     case "tool_use_end": case "usage": case "assistant_message": case "tool_call": case "turn_end": case "tool_progress":
-    case "tool_confirm": case "steer_dropped": case "fallback": case "error": case "ext_notify": case "ext_display": case "ext_panel":
+    case "tool_confirm": case "tool_question": case "mcp_state": case "steer_dropped": case "fallback": case "error": case "ext_notify": case "ext_display": case "ext_panel":
     case "ext_panel_close": case "compact_done": {
       const known: KnownEvent = event;
       return known.type;

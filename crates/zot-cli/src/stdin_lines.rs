@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 const LINES_CAPACITY: usize = 16;
 
 /// Returns the lines of standard input, read by a thread that ends with the process.
-pub(super) fn lines() -> io::Result<mpsc::Receiver<String>> {
+pub(crate) fn lines() -> io::Result<mpsc::Receiver<String>> {
     let (sender, lines) = mpsc::channel(LINES_CAPACITY);
     thread::Builder::new()
         .name("stdin".to_owned())
