@@ -6,5 +6,6 @@ mod confined;
 mod lifecycle;
 mod lists;
 mod questions;
+mod remote;
 
 mod support;
