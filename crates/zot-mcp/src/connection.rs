@@ -6,6 +6,8 @@ mod exchange;
 mod params;
 mod rounds;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,8 @@
 //! What servers return, as the model gets it: texts and images, and notes about everything else.
 
+#[cfg(test)]
+mod tests;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;

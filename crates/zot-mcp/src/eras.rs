@@ -1,5 +1,8 @@
 //! `$ZOT_HOME/mcp/eras.json`: which era a server spoke last time, so that it need not be found out again.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};

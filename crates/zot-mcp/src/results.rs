@@ -1,5 +1,8 @@
 //! Results that are too long for a conversation: they go to a file, which `read` can page.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
