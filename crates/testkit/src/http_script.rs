@@ -117,6 +117,7 @@ type Handler = dyn Fn(&HttpRequest) -> HttpReply + Send + Sync;
 struct Shared {
     requests: Mutex<Vec<HttpRequest>>,
     abandoned: AtomicUsize,
+    connections: AtomicUsize,
     stopping: AtomicBool,
 }
 
@@ -150,6 +151,7 @@ impl HttpScript {
                 }
                 let (shared, handler) = (Arc::clone(&for_thread), Arc::clone(&handler));
                 if let Ok(stream) = stream {
+                    shared.connections.fetch_add(1, Ordering::SeqCst);
                     // Ends when the client closes the connection.
                     thread::spawn(move || serve(stream, &shared, handler.as_ref()));
                 }
@@ -169,6 +171,11 @@ impl HttpScript {
 
     pub fn requests(&self) -> Vec<HttpRequest> {
         lock(&self.shared.requests).clone()
+    }
+
+    /// Returns how many connections were opened.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
     }
 
     /// Returns how many streams were closed by their client.

@@ -106,6 +106,8 @@ pub struct HttpTransport {
     answering: Answering,
     /// The stream of what the server sends unasked, in the legacy era.
     listening: Mutex<JoinSet<()>>,
+    /// Streams that have brought their response, and only have to end.
+    ending: Mutex<JoinSet<()>>,
 }
 
 /// What the requests and the listening stream share.
@@ -143,6 +145,7 @@ impl HttpTransport {
             }),
             answering: Answering::default(),
             listening: Mutex::default(),
+            ending: Mutex::default(),
         })
     }
 
