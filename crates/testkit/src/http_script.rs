@@ -196,6 +196,8 @@ impl Drop for HttpScript {
 }
 
 fn serve(stream: TcpStream, shared: &Shared, handler: &Handler) {
+    // Pieces go out as they come.
+    let _ = stream.set_nodelay(true);
     let mut reader = BufReader::new(stream);
     while let Ok(Some(request)) = read_request(&mut reader) {
         lock(&shared.requests).push(request.clone());

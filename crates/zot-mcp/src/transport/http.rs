@@ -245,14 +245,13 @@ impl HttpTransport {
     }
 
     async fn end(&self) {
-        let mut tasks = {
-            let mut tasks = self
-                .listening
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *tasks)
-        };
-        tasks.shutdown().await;
+        for tasks in [&self.listening, &self.ending] {
+            let mut tasks = {
+                let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *tasks)
+            };
+            tasks.shutdown().await;
+        }
         self.answering.shut_down().await;
         if self.shared.state().session.is_some() {
             // A server without an end of sessions answers 405; one that has gone need not be told.

@@ -323,7 +323,9 @@ async fn the_listening_stream_is_opened_again_where_it_ended() {
 
 #[tokio::test]
 async fn connections_are_used_again_after_events() {
-    let server = HttpScript::start(|request| {
+    let open = Arc::new(StdMutex::new(None));
+    let opened = Arc::clone(&open);
+    let server = HttpScript::start(move |request| {
         let text = event(&result_for(request, json!(1)));
         if request.json()["method"] != "later" {
             return HttpReply::events(text);
@@ -331,10 +333,7 @@ async fn connections_are_used_again_after_events() {
         // The end comes after the response.
         let (sender, pieces) = mpsc::channel();
         sender.send(text.into_bytes()).unwrap();
-        std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(20));
-            drop(sender);
-        });
+        *opened.lock().unwrap() = Some(sender);
         HttpReply::streamed(pieces)
     });
     let client = client(&server);
@@ -343,9 +342,15 @@ async fn connections_are_used_again_after_events() {
         client.call("tools/list").await.unwrap();
     }
     client.call("later").await.unwrap();
+    *open.lock().unwrap() = None;
     until(|| {
-        let mut ending = client.transport.ending.lock().unwrap();
-        ending.try_join_next().is_some()
+        client
+            .transport
+            .ending
+            .lock()
+            .unwrap()
+            .try_join_next()
+            .is_some()
     })
     .await;
     client.call("tools/list").await.unwrap();
