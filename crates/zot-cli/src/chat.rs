@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use zot_sdk::configuration::Settings;
 use zot_sdk::credentials::CredentialError;
+use zot_sdk::mcp::ProjectServers;
 use zot_sdk::wire::FullMessage;
 use zot_sdk::{
-    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, ProjectServers,
-    Resumption, Runtime, Workspace,
+    AssemblyError, AtStepLimit, Config, HttpClient, Persistence, PreferredModel, Resumption,
+    Runtime, Workspace,
 };
 use zot_stdio::executor;
 use zot_tui::{AttachedOutput, Ending, Inherited, Options, SavedModel};

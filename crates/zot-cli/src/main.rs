@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 /// Says that the project brings MCP servers along, which are started only on request.
 fn mention_project_servers(runtime: &zot_sdk::Runtime) {
     if let Some(project) = runtime.mcp_project()
-        && project.state == zot_sdk::ProjectState::Skipped
+        && project.state == zot_sdk::mcp::ProjectState::Skipped
     {
         let names: Vec<&str> = project
             .servers

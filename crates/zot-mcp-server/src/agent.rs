@@ -4,7 +4,7 @@ pub(crate) mod approval;
 mod arguments;
 mod outcome;
 mod progress;
-mod question;
+pub(crate) mod question;
 mod settings;
 mod spending;
 

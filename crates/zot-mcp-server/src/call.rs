@@ -240,8 +240,11 @@ impl Call {
                 "message": step,
             });
             let frame = notification_frame("notifications/progress", params);
-            // A client that has gone is noticed elsewhere.
-            let _ = exchange.outbox.send(frame).await;
+            // A client that has gone is noticed elsewhere; one that does not read can still cancel.
+            tokio::select! {
+                _ = exchange.outbox.send(frame) => {}
+                () = exchange.cancel.cancelled() => {}
+            }
         }
     }
 

@@ -188,6 +188,7 @@ impl HttpServer {
         let ended = async {
             tokio::join!(serving, async {
                 runner.finish(SIGNAL_GRACE).await;
+                endpoint.service.close().await;
             });
         };
         let _ = tokio::time::timeout(SIGNAL_GRACE + SERVER_ENDING_TIME, ended).await;

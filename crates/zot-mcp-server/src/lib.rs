@@ -6,13 +6,13 @@
 //! `zot-sdk`, and which flags exist that of `zot-cli`.
 
 mod agent;
-mod builtin;
 mod call;
 mod connection;
 mod elicitation;
 mod frame;
 mod http;
 mod jobs;
+mod offered;
 mod request;
 mod result;
 mod service;
@@ -20,6 +20,7 @@ mod stdio;
 mod suspended;
 
 pub use http::{AddressError, HttpServer, Token, TokenError};
+pub use offered::UnknownTool;
 pub use service::{OptionsError, ServeOptions, Service};
 pub use stdio::{Exit, serve_stdio};
 /// Ends an [`HttpServer`] when cancelled.

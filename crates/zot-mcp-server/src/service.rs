@@ -7,13 +7,15 @@ use tokio::sync::Semaphore;
 use zot_mcp::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError};
 use zot_mcp::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS};
 use zot_sdk::configuration::{self, ConfigError};
-use zot_sdk::{Config, HttpClient, JailError, Workspace};
+use zot_sdk::{Config, HttpClient, JailError, Tool, Workspace};
+use zot_tools::Jail;
 
 use crate::agent::{self, AgentSettings};
-use crate::builtin::{self, BuiltIn, UnknownTool};
+
 use crate::call::{Call, Exchange, Outcome};
 use crate::frame::error;
 use crate::jobs::Jobs;
+use crate::offered::{self, Offered, UnknownTool};
 use crate::request::{ClientAbilities, Request, supported_versions};
 use crate::result::{CallResult, finished, server_info};
 use crate::suspended::Suspended;
@@ -35,6 +37,8 @@ pub struct ServeOptions {
     pub config: Config,
     /// The built-in tools to offer: `None` for none, an empty list for all.
     pub tools: Option<Vec<String>>,
+    /// More tools to offer. They are not confined, and built-in ones win a clash of names.
+    pub offered: Vec<Arc<dyn Tool>>,
 }
 
 /// Why the options cannot be used.
@@ -54,7 +58,7 @@ pub enum OptionsError {
 /// Answers the requests of all clients.
 pub struct Service {
     agent: Arc<AgentSettings>,
-    builtin: BuiltIn,
+    offered: Offered,
     places: Arc<Semaphore>,
     pub(crate) suspended: Arc<Suspended>,
 }
@@ -69,7 +73,11 @@ pub(crate) enum Reply {
 impl Service {
     /// Prepares the service. Nothing is started or contacted before the first call.
     pub fn new(options: ServeOptions) -> Result<Self, OptionsError> {
-        let ServeOptions { mut config, tools } = options;
+        let ServeOptions {
+            mut config,
+            tools,
+            offered,
+        } = options;
         let mut workspace = Workspace::of_process();
         if let Some(home) = &config.home {
             workspace = workspace.with_zot_home(home);
@@ -81,23 +89,27 @@ impl Service {
         config.http.get_or_insert_with(HttpClient::new);
         let mut completed = config.clone();
         completed.fill_in(configuration::layers(&workspace)?.settings());
-        let builtin = match tools {
-            None => BuiltIn::none(),
-            Some(names) => {
-                let approval = completed.tools.approval.clone();
-                let (builtin, jail) = BuiltIn::new(&names, &workspace.cwd, approval)?;
-                if completed.tools.jail {
-                    builtin::confine(&jail)?;
-                }
-                builtin
+        let mut all = Vec::new();
+        if let Some(names) = tools {
+            let jail = Arc::new(Jail::new(&workspace.cwd, Vec::new()));
+            if completed.tools.jail {
+                jail.close()?;
             }
-        };
+            all.extend(offered::built_in(&names, &workspace.cwd, jail)?);
+        }
+        all.extend(offered);
+        let offered = Offered::new(all, completed.tools.approval.clone());
         Ok(Self {
             agent: Arc::new(AgentSettings::new(config, workspace, &completed)),
-            builtin,
+            offered,
             places: Arc::new(Semaphore::new(MAX_SERVED_CALLS)),
             suspended: Arc::default(),
         })
+    }
+
+    /// Ends what calls have left running: MCP servers that the agents share.
+    pub(crate) async fn close(&self) {
+        self.agent.close().await;
     }
 
     /// Begins to answer a request.
@@ -184,7 +196,7 @@ impl Service {
 
     fn tools(&self, era: Era) -> Value {
         let mut tools = agent::declarations();
-        tools.extend(self.builtin.declarations());
+        tools.extend(self.offered.declarations());
         match era {
             Era::Legacy => json!({"tools": tools}),
             Era::Modern => json!({
@@ -206,8 +218,8 @@ impl Service {
             Some(arguments @ Value::Object(_)) => arguments.clone(),
             Some(_) => return Err(error(INVALID_PARAMS, "arguments: expected an object")),
         };
-        let builtin = self.builtin.find(name);
-        if builtin.is_none() && name != agent::START && name != agent::REPLY {
+        let tool_found = self.offered.find(name);
+        if tool_found.is_none() && name != agent::START && name != agent::REPLY {
             return Err(error(INVALID_PARAMS, format!("unknown tool {name:?}")));
         }
         if let Some(state) = params.get("requestState")
@@ -225,11 +237,11 @@ impl Service {
                 return Ok(Box::new(Call::new(tool, given, None, full)));
             }
         };
-        let call = match builtin {
-            Some(built_in) => {
-                let approval = self.builtin.approval().clone();
+        let call = match tool_found {
+            Some(found) => {
+                let approval = self.offered.approval().clone();
                 Call::new(tool, given, Some(place), move |caller| {
-                    builtin::run(built_in, approval, arguments, caller)
+                    offered::run(found, approval, arguments, caller)
                 })
             }
             None => {

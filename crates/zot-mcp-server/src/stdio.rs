@@ -51,6 +51,7 @@ pub async fn serve_stdio(service: Service, idle: IdleSignal) -> io::Result<Exit>
     let mut input = Input::stdin()?;
     match server.run(&mut input, &mut signals).await {
         Ended::Done => {
+            server.service.close().await;
             server.output.limit_waiting(Some(SIGNAL_GRACE));
             match server.output.flush().await {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
@@ -220,6 +221,7 @@ impl Server {
         self.frames.close();
         let work = async {
             self.runner.finish(SIGNAL_GRACE).await;
+            self.service.close().await;
             let _ = tokio::time::timeout(FLUSH_TIME, self.output.flush()).await;
         };
         tokio::select! {

@@ -25,7 +25,7 @@ use zot_conversation::{
     ToolCallId, ToolInvocation, ToolOutput,
 };
 use zot_mcp::entry::{Address, EntryOrigin, ServerEntry};
-use zot_mcp::{Pool, PoolSettings, ServerSet, ServerState};
+use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState};
 use zot_provider::HttpClient;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -131,6 +131,10 @@ async fn call(set: &ServerSet, name: &str, arguments: Value) -> Outcome<ToolOutp
     let tools = set.tools();
     let tool = tools.iter().find(|tool| tool.tool() == name);
     let tool = tool.ok_or_else(|| format!("no tool {name}"))?;
+    call_tool(tool, arguments).await
+}
+
+async fn call_tool(tool: &McpTool, arguments: Value) -> Outcome<ToolOutput> {
     let arguments = RawValue::from_string(arguments.to_string())?;
     let id = ToolCallId::from("call");
     let cancel = CancellationToken::new();
@@ -412,12 +416,15 @@ async fn calls(count: &str, program: &str, arguments: &[&str]) -> Outcome<()> {
     let pool = pool(&home);
     let set = pool.open(vec![entry("called", program, arguments)], Path::new("/"));
     ready(&set).await?;
+    let tools = set.tools();
+    let echo = tools.iter().find(|tool| tool.tool() == "echo");
+    let echo = echo.ok_or("no tool echo")?;
     for _ in 0..100 {
-        call(&set, "echo", json!({"text": "warm"})).await?;
+        call_tool(echo, json!({"text": "warm"})).await?;
     }
     let (used, began) = (processor_time()?, Instant::now());
     for _ in 0..count {
-        call(&set, "echo", json!({"text": "hello"})).await?;
+        call_tool(echo, json!({"text": "hello"})).await?;
     }
     let used = processor_time()? - used;
     println!(

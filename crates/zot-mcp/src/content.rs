@@ -17,6 +17,9 @@ use crate::transport::CallError;
 /// Limit: further images of a result become notes.
 const MAX_RESULT_IMAGES: usize = 16;
 
+/// Limit: further messages of a prompt are left out.
+const MAX_PROMPT_MESSAGES: usize = 100;
+
 #[derive(Deserialize)]
 struct CallResult<'a> {
     #[serde(borrow, default)]
@@ -107,7 +110,8 @@ pub(crate) fn prompt(
     results: &Results,
 ) -> Result<Vec<PromptMessage>, CallError> {
     let result: PromptResult<'_> = read(result)?;
-    let messages = result.messages.into_iter().map(|message| {
+    let messages = result.messages.into_iter().take(MAX_PROMPT_MESSAGES);
+    let messages = messages.map(|message| {
         let mut content = Content::new(results);
         // One block by the specification; some servers send several.
         match serde_json::from_str::<Vec<&RawValue>>(message.content.get()) {

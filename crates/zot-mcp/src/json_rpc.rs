@@ -1,5 +1,8 @@
 //! JSON-RPC 2.0: the frames of both eras.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -25,9 +28,21 @@ pub enum RequestId {
 #[error("{message} ({code})")]
 pub struct RpcError {
     pub code: i64,
+    #[serde(deserialize_with = "short")]
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
+}
+
+/// Errors are shown to people and to models.
+///
+/// Limit: the message is cut.
+const MAX_ERROR_MESSAGE_BYTES: usize = 4 * 1024;
+
+fn short<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let mut message = String::deserialize(deserializer)?;
+    message.truncate(message.floor_char_boundary(MAX_ERROR_MESSAGE_BYTES));
+    Ok(message)
 }
 
 /// A message from the other side.

@@ -66,8 +66,8 @@ impl ServerSet {
         }
     }
 
-    /// Returns when every server is ready, has failed, or waits for something only people can do. Callers add
-    /// their own limit.
+    /// Returns when no server is starting: each is ready, has failed or waits to be tried again, or waits for
+    /// something only people can do. Callers add their own limit.
     pub async fn settled(&self) {
         let mut seen = self.generation();
         while !self.is_settled() {

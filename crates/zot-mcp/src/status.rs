@@ -26,9 +26,10 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// Returns whether nothing is going on that would change it soon.
+    /// Returns whether its start has come to an end, be it a good one. A server that restarts is settled: what is
+    /// wrong with it is known, and it may take minutes.
     pub fn is_settled(&self) -> bool {
-        !matches!(self, Self::Starting | Self::Restarting { .. })
+        !matches!(self, Self::Starting)
     }
 
     /// Returns the word for it, as front ends and the pipe show it.

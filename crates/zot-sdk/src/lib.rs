@@ -72,6 +72,37 @@
 //! [`AgentEvent::ConfirmationRequested`] asks for it); [`Config::hooks`] observes, blocks and rewrites;
 //! [`Config::budget`] and [`Runtime::prompt_within`] limit steps, tokens, money and time.
 //!
+//! # MCP servers
+//!
+//! [`Config::mcp`] chooses MCP servers: those of the user or of the project, those in files, or entries made
+//! by the program. They start in the background, when the runtime is created. Their tools are called
+//! `server__tool`, and approvals, hooks and [`Runtime::set_tools`] treat them like all others. The first prompt waits
+//! 100 ms for them at most; what is missing by then is named in an [`AgentEvent::Notice`], and joins when it is
+//! ready. [`Runtime::mcp`] has their states, prompts and resources, and [`Runtime::next_mcp_change`] reports
+//! changes. Many tools are not declared: the model finds them with `tool_search`.
+//!
+//! A tool may ask the user something: [`AgentEvent::QuestionAsked`], answered by
+//! [`Runtime::answer_question`]. Until [`Runtime::accept_questions`] is called, questions are declined.
+//!
+//! ```
+//! use zot_sdk::mcp::{Given, ProjectServers};
+//! use zot_sdk::{Config, McpChoice};
+//!
+//! let config = Config {
+//!     mcp: McpChoice {
+//!         user: true,
+//!         project: ProjectServers::IfApproved,
+//!         given: vec![Given::Json(
+//!             r#"{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}"#.to_owned(),
+//!         )],
+//!         ..McpChoice::default()
+//!     },
+//!     ..Config::default()
+//! };
+//! ```
+//!
+//! Runtimes of one executor share their servers if they share a [`McpChoice::pool`].
+//!
 //! # System prompt and project files
 //!
 //! [`Config::system_prompt`] replaces the built-in system prompt or adds to it. Files of the project
@@ -158,9 +189,6 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
-pub use zot_mcp::configuration::{
-    Given as GivenServers, ProjectFile, ProjectServers, ProjectState,
-};
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};

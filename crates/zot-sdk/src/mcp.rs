@@ -26,7 +26,6 @@ pub use list::{ListedServer, ServerList, ServerTool, Standing, find, list};
 pub use log::{ServerLogError, open_log};
 pub use login::{ServerLoginError, begin_login, log_out, login_of};
 pub use trial::{Trial, TrialError, TrialRequest, try_server};
-
 pub use zot_mcp::configuration::edit::{EditError, OnConflict, Scope};
 pub use zot_mcp::configuration::import::{Client, LeftOutServer};
 pub use zot_mcp::configuration::redaction;
@@ -37,7 +36,10 @@ pub use zot_mcp::configuration::{
 };
 pub use zot_mcp::entry::{Address, EntryOrigin, Exposure, OAuthSettings, ServerEntry};
 pub use zot_mcp::oauth::{Login, LoginSummary, OAuthError, Redirect};
-pub use zot_mcp::{ServerSet, ServerState, ServerStatus};
+pub use zot_mcp::{
+    McpError, McpTool, Pool, PoolSettings, PromptArgument, PromptInfo, PromptMessage, ResourceInfo,
+    ResourceTemplate, ServerSet, ServerState, ServerStatus, UnknownServer,
+};
 
 /// Reads the files of user and project. The project's servers count as `project` says.
 pub fn configuration(workspace: &Workspace, project: ProjectServers) -> Configuration {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clap::{ArgAction, Args};
-use zot_sdk::{GivenServers, McpChoice, ProjectServers};
+use zot_sdk::McpChoice;
+use zot_sdk::mcp::{Given, ProjectServers};
 
 use super::heading;
 
@@ -61,7 +62,7 @@ impl From<GivenMcpArguments> for McpChoice {
             },
             // Relative to the directory that zot was started in, like all paths of the command line.
             given: given
-                .map(|word| GivenServers::of_word(word, Path::new("")))
+                .map(|word| Given::of_word(word, Path::new("")))
                 .collect(),
             ..Self::default()
         }

@@ -44,6 +44,7 @@ pub(super) fn run(arguments: ServeArguments) -> Result<ExitCode, Failure> {
     let options = ServeOptions {
         config: arguments.run.config()?,
         tools,
+        offered: Vec::new(),
     };
     let service = Service::new(options).map_err(Failure::usage)?;
     let exit = match arguments.http {

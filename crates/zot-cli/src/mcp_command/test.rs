@@ -23,6 +23,9 @@ const START_PATIENCE: u64 = 60;
 /// How many lines of the log are shown of a server that failed.
 const LOG_LINES: usize = 10;
 
+/// How much of a tool's description is shown; `--json` has all of it.
+const SHOWN_CHARACTERS: usize = 80;
+
 /// Start a server, show what it offers, and call a tool
 #[derive(Args)]
 #[command(after_help = "zot mcp test time\n\
@@ -107,8 +110,8 @@ fn write_trial(output: &mut dyn Print, trial: &Trial) -> io::Result<()> {
             status.tools, status.prompts, status.resources
         )?;
         for tool in &server.tools {
-            let first = tool.description.lines().next().unwrap_or_default();
-            writeln!(output, "  {}  {}", one_line(&tool.name), one_line(first))?;
+            let shown = first_words(&tool.description);
+            writeln!(output, "  {}  {}", one_line(&tool.name), one_line(&shown))?;
         }
     }
     for note in &status.notes {
@@ -117,6 +120,15 @@ fn write_trial(output: &mut dyn Print, trial: &Trial) -> io::Result<()> {
     match &trial.output {
         Some(result) => write_result(output, result),
         None => Ok(()),
+    }
+}
+
+/// Returns the beginning of a description.
+fn first_words(description: &str) -> String {
+    let line = description.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
     }
 }
 

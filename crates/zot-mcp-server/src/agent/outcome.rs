@@ -66,10 +66,8 @@ impl Outcome {
                 self.answer = format!("{}{}", self.partial, message.text());
                 self.has_answer_in_turn = true;
             }
-            AgentEvent::FellBack { .. } => {
-                if std::mem::take(&mut self.has_answer_in_turn) {
-                    self.partial.clone_from(&self.answer);
-                }
+            AgentEvent::FellBack { .. } if std::mem::take(&mut self.has_answer_in_turn) => {
+                self.partial.clone_from(&self.answer);
             }
             AgentEvent::UsageReported { turn, .. } => {
                 self.usage += *turn;

@@ -12,7 +12,7 @@ use crate::elicitation::{Answer, Kind, Question};
 /// Limit: the call counts as given up.
 const QUESTION_TIME: Duration = Duration::from_secs(300);
 
-pub(super) fn of_tool(question: &ToolQuestion) -> Question {
+pub(crate) fn of_tool(question: &ToolQuestion) -> Question {
     Question {
         // The user has to know who asks.
         message: format!("{} asks: {}", question.origin, question.message),
@@ -26,7 +26,7 @@ pub(super) fn of_tool(question: &ToolQuestion) -> Question {
     }
 }
 
-pub(super) fn answer(answer: &Answer) -> ToolAnswer {
+pub(crate) fn answer(answer: &Answer) -> ToolAnswer {
     match answer {
         Answer::Accept(content) => ToolAnswer::Accept {
             content: JsonObject::parse(&Value::Object(content.clone()).to_string()).ok(),

@@ -1,13 +1,14 @@
 //! From the arguments of a call to the configuration of a runtime.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use zot_mcp::{Pool, PoolSettings};
 use zot_sdk::configuration::{self, ConfigError};
 use zot_sdk::sessions::{self, Scope};
-use zot_sdk::{Budget, Config, Persistence, ReasoningEffort, Workspace};
+use zot_sdk::{Budget, Config, Persistence, ProjectServers, ReasoningEffort, VERSION, Workspace};
 
 use super::arguments::{ReplyArguments, StartArguments};
 use super::spending::Spending;
@@ -21,6 +22,8 @@ pub(crate) struct AgentSettings {
     /// Whether the server's own directory confines the tools.
     is_jailed: bool,
     pub(super) spending: Arc<Spending>,
+    /// Runs MCP servers once for all runtimes.
+    pool: OnceLock<Arc<Pool>>,
 }
 
 /// A prompt that can be run.
@@ -66,7 +69,32 @@ impl AgentSettings {
             spending: Arc::new(Spending::new(completed.budget)),
             base,
             workspace,
+            pool: OnceLock::new(),
         }
+    }
+
+    /// Ends the MCP servers that the runtimes used.
+    pub(crate) async fn close(&self) {
+        if let Some(pool) = self.pool.get() {
+            pool.shut_down().await;
+        }
+    }
+
+    /// Returns the pool, if runtimes use MCP servers at all.
+    fn pool(&self) -> Option<Arc<Pool>> {
+        let choice = &self.base.mcp;
+        let is_used = choice.user
+            || !matches!(choice.project, ProjectServers::Skip)
+            || !choice.given.is_empty()
+            || !choice.servers.is_empty();
+        let pool = || {
+            Pool::new(PoolSettings {
+                home: self.workspace.zot_home.clone(),
+                http: self.base.http.clone().unwrap_or_default(),
+                version: VERSION.to_owned(),
+            })
+        };
+        is_used.then(|| Arc::clone(self.pool.get_or_init(pool)))
     }
 
     pub(super) fn task(&self, tool: &str, arguments: Value) -> Result<Task, TaskError> {
@@ -145,6 +173,7 @@ impl AgentSettings {
         config.budget = self.spending.left();
         config.reasoning = reasoning.or(config.reasoning);
         config.model.model = wanted.model.or(config.model.model);
+        config.mcp.pool = self.pool();
         config.home = Some(workspace.zot_home);
         config.cwd = Some(cwd);
         Ok(Task {

@@ -14,10 +14,10 @@ use crate::json_rpc::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, RpcError, UNSU
 use crate::transport::{CallError, CallHints, Transport};
 use crate::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
 
-/// How long a server may take to answer for the first time. Some are downloaded first.
+/// How long a server may take to answer for the first time. Some are downloaded first, and nothing waits for them.
 ///
 /// Limit: the server counts as failed.
-const MCP_START_TIME: Duration = Duration::from_secs(60);
+const MCP_START_TIME: Duration = Duration::from_secs(300);
 
 /// How long a server that spoke the modern era last time may be silent before it is tried in the other.
 ///

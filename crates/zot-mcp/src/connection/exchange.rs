@@ -200,7 +200,12 @@ impl Exchange {
 
     /// Returns the lists that have changed, without waiting.
     pub(crate) fn take_changed(&self) -> ChangedLists {
-        std::mem::take(&mut lock(&self.news).changed)
+        self.take_now(|news| std::mem::take(&mut news.changed))
+    }
+
+    /// Returns what `take` takes out of the news.
+    pub(crate) fn take_now<T>(&self, take: impl FnOnce(&mut News) -> T) -> T {
+        take(&mut lock(&self.news))
     }
 
     fn tell(&self, change: impl FnOnce(&mut News)) {

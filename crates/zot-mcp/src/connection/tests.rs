@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -5,8 +6,11 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, advance};
 use zot_conversation::{Answer, QuestionKind};
 
+use crate::log::ServerLog;
+use crate::transport::Inbox as _;
+
 use super::elicitation::{answer_json, parse_question};
-use super::{CallTime, Client, MAX_MCP_CALL_TIME, Params};
+use super::{CallTime, Client, Exchange, MAX_MCP_CALL_TIME, Params};
 use crate::version::{Era, MODERN_VERSION};
 
 #[tokio::test(start_paused = true)]
@@ -89,4 +93,49 @@ fn questions_are_forms_or_pages_and_nothing_else() {
     let long = format!(r#"{{"message":"{}"}}"#, "m".repeat(70_000));
     assert!(ask(&long).is_err());
     assert_eq!(answer_json(&Answer::Cancel), r#"{"action":"cancel"}"#);
+}
+
+fn exchange(era: Era) -> (tempfile::TempDir, Arc<Exchange>) {
+    let home = tempfile::tempdir().unwrap();
+    let log = Arc::new(ServerLog::new(home.path(), "s"));
+    let exchange = Exchange::new("s", log, Some("file:///work".to_owned()));
+    exchange.set_era(era);
+    (home, exchange)
+}
+
+#[tokio::test]
+async fn requests_of_servers_exist_in_the_legacy_era_only() {
+    let (_home, legacy) = exchange(Era::Legacy);
+    let (_home, modern) = exchange(Era::Modern);
+    let form = RawValue::from_string(r#"{"message":"m"}"#.to_owned()).unwrap();
+    for (method, expected) in [
+        ("ping", Some("{}")),
+        (
+            "roots/list",
+            Some(r#"{"roots":[{"uri":"file:///work","name":"working directory"}]}"#),
+        ),
+        // Nobody runs a call that could ask.
+        ("elicitation/create", Some(r#"{"action":"decline"}"#)),
+        ("sampling/createMessage", None),
+        ("tasks/get", None),
+    ] {
+        let answer = legacy.request(method, Some(&form)).await;
+        assert_eq!(answer.ok().as_deref().map(RawValue::get), expected);
+        let refusal = modern.request(method, Some(&form)).await.unwrap_err();
+        assert_eq!(refusal.code, -32601);
+    }
+}
+
+#[tokio::test]
+async fn what_is_abandoned_is_limited_and_taken_once() {
+    let (_home, exchange) = exchange(Era::Legacy);
+    for _ in 0..1_000 {
+        let mut registration = exchange.register();
+        registration.tell = true;
+    }
+    let mut taken = 0;
+    while exchange.take_now(|news| news.abandoned.pop()).is_some() {
+        taken += 1;
+    }
+    assert_eq!(taken, 256);
 }

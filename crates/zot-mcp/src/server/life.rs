@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use zot_extension_contract::program_data_dir;
 
 use super::Server;
-use crate::catalog::{Catalog, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
+use crate::catalog::{Catalog, cut, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
 use crate::connection::{BeginError, Client, Connection, Exchange, Opening};
 use crate::entry::Address;
 use crate::oauth::{LoginStore, StoredLogin};
@@ -40,6 +40,11 @@ const MCP_RESTART_DELAYS: [Duration; 6] = [
 /// Limit: all restarts are available again.
 const MCP_RESTART_RESET_TIME: Duration = Duration::from_secs(300);
 
+/// Servers have a say in why they failed.
+///
+/// Limit: the reason is cut.
+const MAX_REASON_BYTES: usize = 1024;
+
 /// Why a server does not run any more, or does not run yet.
 enum End {
     /// The pool is shut down, or nobody uses the server.
@@ -57,6 +62,7 @@ enum End {
 
 /// Runs the server until `stop` fires or nobody has used it for a while.
 pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
+    let _ending = Ending(Arc::clone(&server));
     let mut delays = MCP_RESTART_DELAYS.into_iter();
     loop {
         let started = Instant::now();
@@ -65,7 +71,7 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
             delays = MCP_RESTART_DELAYS.into_iter();
         }
         match end {
-            End::Over => return server.end(),
+            End::Over => return,
             End::SessionLost => {}
             End::Restart => {
                 delays = MCP_RESTART_DELAYS.into_iter();
@@ -75,27 +81,29 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 server.log.note("it asks for a login");
                 server.set_state(ServerState::NeedsLogin);
                 if server.is_over_before_restart(&stop).await {
-                    return server.end();
+                    return;
                 }
                 server.set_state(ServerState::Starting);
             }
             End::Failed(reason) => {
+                let reason = cut(&reason, MAX_REASON_BYTES);
                 server.log.note(&reason);
                 server.set_state(ServerState::Failed { reason });
                 if server.is_over_before_restart(&stop).await {
-                    return server.end();
+                    return;
                 }
                 delays = MCP_RESTART_DELAYS.into_iter();
                 server.set_state(ServerState::Starting);
             }
             End::Lost(reason) => {
+                let reason = cut(&reason, MAX_REASON_BYTES);
                 server.log.note(&reason);
                 let Some(delay) = delays.next() else {
                     let attempts = MCP_RESTART_DELAYS.len();
                     let reason = format!("{reason}; given up after {attempts} restarts");
                     server.set_state(ServerState::Failed { reason });
                     if server.is_over_before_restart(&stop).await {
-                        return server.end();
+                        return;
                     }
                     delays = MCP_RESTART_DELAYS.into_iter();
                     server.set_state(ServerState::Starting);
@@ -105,10 +113,19 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 tokio::select! {
                     () = sleep(delay) => {}
                     () = server.restart.notified() => delays = MCP_RESTART_DELAYS.into_iter(),
-                    () = server.over(&stop) => return server.end(),
+                    () = server.over(&stop) => return,
                 }
             }
         }
+    }
+}
+
+/// Marks a server as gone when its task ends, even if that was dropped with its executor.
+struct Ending(Arc<Server>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -117,6 +134,7 @@ impl Server {
         let begun = tokio::select! {
             begun = self.begin() => begun,
             () = self.over(stop) => return End::Over,
+            () = self.restart.notified() => return End::Restart,
         };
         let connection = match begun {
             Ok(connection) => connection,

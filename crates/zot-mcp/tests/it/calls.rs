@@ -67,6 +67,42 @@ async fn a_modern_server_says_so_and_is_remembered() {
 }
 
 #[tokio::test]
+async fn a_remembered_era_that_is_not_true_any_more_is_corrected() {
+    let scene = Scene::new();
+    // Values of variables do not tell servers apart, so these are one server before and after an update.
+    for (mode, version) in [
+        ("modern", "2026-07-28"),
+        ("legacy", "2025-11-25"),
+        ("modern", "2026-07-28"),
+    ] {
+        let mut entry = scene.scripted("from the variable");
+        set_env(&mut entry, "MODE", mode);
+        let pool = crate::support::pool(scene.home.path());
+        let set = pool.open(vec![entry], scene.home.path());
+        crate::support::settle(&set).await;
+        assert_eq!(status(&set).version.as_deref(), Some(version));
+        pool.shut_down().await;
+    }
+    let first: Vec<Value> = scene
+        .trace()
+        .into_iter()
+        .map(|line| line["method"].clone())
+        .filter(|method| method == "initialize" || method == "server/discover")
+        .collect();
+    assert_eq!(
+        first,
+        [
+            "initialize",
+            "server/discover",
+            "server/discover",
+            "initialize",
+            "initialize",
+            "server/discover"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn any_refusal_of_the_handshake_leads_to_the_modern_era() {
     let scene = Scene::new();
     let mut entry = scene.scripted("modern");

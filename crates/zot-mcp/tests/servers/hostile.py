@@ -101,6 +101,9 @@ def go(identifier):
     if mode == "bad_question":
         send({"id": "q", "method": "elicitation/create", "params": {"mode": "url", "message": "m", "url": "file:///etc/passwd"}})
         return
+    if mode == "huge_error":
+        send({"id": identifier, "error": {"code": -32000, "message": "e" * 5_000_000, "data": "d" * 5_000_000}})
+        return
     if mode == "noisy":
         data = b"noise " * 10_000 + b"\n"
         for _ in range(20):

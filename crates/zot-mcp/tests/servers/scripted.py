@@ -19,7 +19,7 @@ FORM = {"message": "Who are you?", "requestedSchema": {
 URL = {"mode": "url", "message": "Please sign in", "url": "https://example.com/sign-in", "elicitationId": "e1"}
 
 era = None
-mode = sys.argv[1]
+mode = os.environ.get("MODE", sys.argv[1])
 writing = threading.Lock()
 waiting = {}
 tools = [

@@ -3,14 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Bench;
 
-/// The command lines are those of claude-code's documentation.
-#[test]
-fn command_lines_of_claude_code_work() {
-    for (arguments, expected) in [
+/// Command lines of claude-code's documentation, and the entries they make.
+fn command_lines() -> Vec<(&'static [&'static str], Value)> {
+    vec![
         (
             &["add", "x", "--", "npx", "-y", "server"][..],
             json!({"type": "stdio", "command": "npx", "args": ["-y", "server"]}),
@@ -81,7 +80,12 @@ fn command_lines_of_claude_code_work() {
             ],
             json!({"command": "y", "future": {"kept": true}}),
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn command_lines_of_claude_code_work() {
+    for (arguments, expected) in command_lines() {
         let bench = Bench::new();
         let command = bench.command(arguments).env("MCP_CLIENT_SECRET", "hush");
         let ended = command.run("");

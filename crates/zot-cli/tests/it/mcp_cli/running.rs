@@ -1,5 +1,8 @@
 //! Servers that are started: `list` and `test`.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use super::Bench;
@@ -143,4 +146,36 @@ fn variables_reach_the_server() {
         .env("PYTHON", "/no/such/python")
         .run("");
     assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+}
+
+#[test]
+fn a_projects_program_is_found_from_below() {
+    let bench = Bench::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/server.py");
+    bench.0.write(
+        "tools/run",
+        format!("#!/bin/sh\nexec python3 -B {script} '{{}}'\n"),
+    );
+    let program = bench.0.path().join("tools/run");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    bench.0.write(".git/HEAD", "");
+    bench.0.write("deep/er/file", "");
+    let servers = json!({"mcpServers": {
+        "relative": {"command": "./tools/run"},
+        "variable": {"command": "${CLAUDE_PROJECT_DIR}/tools/run", "cwd": "deep"},
+    }});
+    bench.0.write(".mcp.json", servers.to_string());
+    bench.succeed(&["approve", "--yes"]);
+    for name in ["relative", "variable"] {
+        let mut command = bench.command(&["test", name]).into_command();
+        let output = command
+            .current_dir(bench.0.path().join("deep/er"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 }

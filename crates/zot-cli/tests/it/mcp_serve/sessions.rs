@@ -138,6 +138,28 @@ fn calls_run_side_by_side_up_to_a_limit() {
 }
 
 #[test]
+fn a_session_has_one_writer() {
+    let workdir = Workdir::new("work");
+    let mut client = Client::legacy(&workdir, &[], json!({}));
+    client.send(
+        "tools/call",
+        json!({"name": "zot", "arguments": {"prompt": super::client::ENDLESS}, "_meta": {"progressToken": 1}}),
+    );
+    let opening = client
+        .zot
+        .wait_for(|frame| frame["method"] == "notifications/progress");
+    let message = opening["params"]["message"].as_str().unwrap();
+    let id = message.split([' ', ':']).nth(1).unwrap().to_owned();
+    super::client::endless_pid(&workdir);
+    let refused = client.call(
+        "zot_reply",
+        json!({"session_id": id, "prompt": "run: echo x"}),
+    );
+    assert_eq!(refused["isError"], true);
+    assert!(text(&refused).contains("in use"), "{refused}");
+}
+
+#[test]
 fn the_budget_counts_for_all_calls_together() {
     let workdir = Workdir::with_files("work");
     let mut client = Client::legacy(&workdir, &["--max-process-steps", "3"], json!({}));
@@ -181,4 +203,24 @@ fn a_server_without_a_key_starts_and_says_what_is_missing() {
     let wrong = serve(&workdir, &["--http", "0.0.0.0:0"]).run("");
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     assert!(wrong.stderr.contains("other machines"), "{}", wrong.stderr);
+}
+
+#[test]
+fn mcp_servers_of_the_user_are_started_only_if_asked_for() {
+    let workdir = Workdir::new("work");
+    let mark = workdir.path().join("started");
+    let server = json!({"mcpServers": {"mark": {
+        "command": "sh", "args": ["-c", format!("touch {}; cat > /dev/null", mark.display())],
+    }}});
+    std::fs::create_dir_all(workdir.zot_home()).unwrap();
+    std::fs::write(workdir.zot_home().join("mcp.json"), server.to_string()).unwrap();
+    workdir.write(".mcp.json", server.to_string());
+    let mut client = Client::modern(&workdir, &[], json!({}));
+    client.prompt("run: echo x");
+    assert_eq!(client.zot.finish().code, Some(0));
+    assert!(!mark.exists());
+    let mut client = Client::modern(&workdir, &["--user-mcp"], json!({}));
+    client.prompt("run: echo x");
+    poll_until("the server is started", || mark.exists());
+    assert_eq!(client.zot.finish().code, Some(0));
 }

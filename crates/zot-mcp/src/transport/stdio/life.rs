@@ -326,6 +326,15 @@ impl Life {
     }
 }
 
+impl Drop for Life {
+    /// Without its executor it ends before it could say so, and nobody must wait for it.
+    fn drop(&mut self) {
+        if self.shared.end.borrow().is_none() {
+            self.finish("the program that uses the server is ending");
+        }
+    }
+}
+
 fn receive(shared: &Arc<Shared>, answers: &mut JoinSet<Answer>, line: &[u8]) {
     if line.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The built-in tools as tools of the server (`--tools`).
+//! Tools that clients can call themselves: built-in ones (`--tools`) and those of an embedding program.
 
 use std::env;
 use std::path::Path;
@@ -8,18 +8,19 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use zot_conversation::{
-    BoxFuture, NobodyAnswers, Progress, Tool, ToolCallId, ToolEffect, ToolInvocation,
+    Answer as ToolAnswer, BoxFuture, Progress, Question as ToolQuestion, Questions, Tool,
+    ToolCallId, ToolEffect, ToolInvocation,
 };
 use zot_sdk::{ApprovalPolicy, ApprovalScope, Decision, Verdict};
-use zot_tools::{Jail, JailError, ToolsConfig, builtin_tools};
+use zot_tools::{Jail, ToolsConfig, builtin_tools};
 
-use crate::agent::approval;
+use crate::agent::{approval, question};
 use crate::call::Caller;
 use crate::elicitation::Answer;
 use crate::result::CallResult;
 
-/// Built-in tools that clients can call.
-pub(crate) struct BuiltIn {
+/// Tools that clients can call.
+pub(crate) struct Offered {
     tools: Vec<Arc<dyn Tool>>,
     approval: ApprovalPolicy,
 }
@@ -32,40 +33,10 @@ pub struct UnknownTool {
     known: Vec<String>,
 }
 
-impl BuiltIn {
-    /// Offers none.
-    pub(crate) fn none() -> Self {
-        Self {
-            tools: Vec::new(),
-            approval: ApprovalPolicy::default(),
-        }
-    }
-
-    /// Offers the tools with these names, all if there are none, working in `cwd`.
-    pub(crate) fn new(
-        names: &[String],
-        cwd: &Path,
-        approval: ApprovalPolicy,
-    ) -> Result<(Self, Arc<Jail>), UnknownTool> {
-        let jail = Arc::new(Jail::new(cwd, Vec::new()));
-        let all = builtin_tools(ToolsConfig {
-            jail: Some(Arc::clone(&jail)),
-            ..ToolsConfig::new(cwd, env::temp_dir())
-        });
-        let known: Vec<String> = all
-            .iter()
-            .map(|tool| tool.definition().name.clone())
-            .collect();
-        if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-            return Err(UnknownTool {
-                name: name.clone(),
-                known,
-            });
-        }
-        let is_chosen =
-            |tool: &Arc<dyn Tool>| names.is_empty() || names.contains(&tool.definition().name);
-        let tools = all.into_iter().filter(is_chosen).collect();
-        Ok((Self { tools, approval }, jail))
+impl Offered {
+    /// Offers these tools.
+    pub(crate) fn new(tools: Vec<Arc<dyn Tool>>, approval: ApprovalPolicy) -> Self {
+        Self { tools, approval }
     }
 
     pub(crate) fn declarations(&self) -> Vec<Value> {
@@ -96,6 +67,28 @@ impl BuiltIn {
     }
 }
 
+/// Returns the built-in tools with these names, all if there are none, working in `cwd`.
+pub(crate) fn built_in(
+    names: &[String],
+    cwd: &Path,
+    jail: Arc<Jail>,
+) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
+    let all = builtin_tools(ToolsConfig {
+        jail: Some(jail),
+        ..ToolsConfig::new(cwd, env::temp_dir())
+    });
+    let name_of = |tool: &Arc<dyn Tool>| tool.definition().name.clone();
+    let known: Vec<String> = all.iter().map(name_of).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        return Err(UnknownTool {
+            name: name.clone(),
+            known,
+        });
+    }
+    let is_chosen = |tool: &Arc<dyn Tool>| names.is_empty() || names.contains(&name_of(tool));
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
 /// Runs one call, after its user has allowed it where the policy wants that.
 pub(crate) async fn run(
     tool: Arc<dyn Tool>,
@@ -119,8 +112,7 @@ pub(crate) async fn run(
             id: &id,
             arguments: &arguments,
             progress: &progress,
-            // Built-in tools ask nothing.
-            questions: &NobodyAnswers,
+            questions: &CallerQuestions(&caller),
             cancel: caller.cancel(),
         })
         .await;
@@ -168,7 +160,14 @@ impl Progress for CallerProgress<'_> {
     }
 }
 
-/// Confines the tools, and warns about gaps.
-pub(crate) fn confine(jail: &Jail) -> Result<(), JailError> {
-    jail.close().map(drop)
+/// Passes on what a tool asks.
+struct CallerQuestions<'a>(&'a Caller);
+
+impl Questions for CallerQuestions<'_> {
+    fn ask(&self, asked: ToolQuestion) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move {
+            let answer = self.0.ask(question::of_tool(&asked));
+            question::answer(&answer.await.unwrap_or(Answer::Cancel))
+        })
+    }
 }
