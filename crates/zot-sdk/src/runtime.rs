@@ -111,8 +111,7 @@ impl Runtime {
             http: config.http.clone(),
             pool: config.mcp.pool.clone(),
         });
-        servers.set_project(equipped.servers.project);
-        servers.open(equipped.servers.entries);
+        servers.open_found(equipped.servers);
         servers.begin_conversation(&session.transcript);
         let toolbox = Arc::new(ToolBox::new(
             equipped.own_tools,
