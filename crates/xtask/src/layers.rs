@@ -23,7 +23,7 @@ enum Position {
     Checks,
 }
 
-const TABLE: [(&str, Position); 32] = [
+const TABLE: [(&str, Position); 34] = [
     ("zot-conversation", Position::Layer(0)),
     ("zot-wire", Position::Layer(0)),
     ("zot-process", Position::Layer(0)),

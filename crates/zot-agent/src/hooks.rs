@@ -13,6 +13,12 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(TurnVerdict::Proceed))
     }
 
+    /// Called before a call of an unknown tool, which may be about to become known. The call fails if it is
+    /// still unknown afterwards.
+    fn before_unknown_tool<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(ready(()))
+    }
+
     /// Called before each call of a known tool with well-formed arguments.
     fn before_tool<'a>(&'a self, _call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
         Box::pin(ready(ToolVerdict::Proceed))

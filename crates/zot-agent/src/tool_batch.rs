@@ -108,7 +108,14 @@ async fn run_call(agent: &Agent, run: &Run<'_>, call: &ToolCall) -> ToolOutput {
     if agent.steering().is_waiting() {
         return ToolOutput::error(SKIPPED);
     }
-    let settings = agent.settings();
+    let mut settings = agent.settings();
+    if settings.tools.get(&call.name).is_none() {
+        tokio::select! {
+            biased;
+            () = run.cancel.cancelled() => return ToolOutput::error(NOT_RUN),
+            () = run.hooks.before_unknown_tool(&call.name) => settings = agent.settings(),
+        }
+    }
     let Some(tool) = settings.tools.get(&call.name) else {
         return ToolOutput::error(format!("unknown tool {:?}", call.name));
     };

@@ -24,6 +24,13 @@ impl Hooks for ChainedHooks {
         })
     }
 
+    fn before_unknown_tool<'a>(&'a self, name: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.first.before_unknown_tool(name).await;
+            self.last.before_unknown_tool(name).await;
+        })
+    }
+
     fn before_tool<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolVerdict> {
         Box::pin(async move {
             match self.first.before_tool(call).await {

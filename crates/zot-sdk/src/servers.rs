@@ -37,6 +37,12 @@ pub(crate) use opening::{Found, find};
 /// Limit: the request is sent without them. They are named, and their tools follow.
 pub(crate) const FIRST_REQUEST_WAIT: Duration = Duration::from_millis(100);
 
+/// How long a search, or a call of a tool that is not known yet, waits for servers that are starting. Some
+/// need 8 seconds.
+///
+/// Limit: it goes on without servers that have not started by then.
+const SERVER_START_WAIT: Duration = Duration::from_secs(20);
+
 /// The most of a description that a search shows; the declaration has more.
 ///
 /// Limit: the rest is cut.

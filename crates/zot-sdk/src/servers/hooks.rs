@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use tokio::time::timeout;
 use zot_agent::{Hooks, SharedSettings, TurnVerdict};
 use zot_conversation::{AgentEvent, BoxFuture};
 use zot_mcp::name::SEPARATOR;
 
-use super::Servers;
+use super::{SERVER_START_WAIT, Servers};
 use crate::toolbox::ToolBox;
 
 /// Declares what servers offer and searches have found, before each model call.
@@ -21,6 +22,17 @@ impl Hooks for ServerHooks {
         self.servers.notice_missing();
         self.toolbox.refresh(&self.settings);
         Box::pin(std::future::ready(TurnVerdict::Proceed))
+    }
+
+    fn before_unknown_tool<'a>(&'a self, name: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if self.servers.may_have(name) {
+                // In a conversation that is resumed, the model knows tools of servers that are still starting.
+                let _ = timeout(SERVER_START_WAIT, self.servers.settled()).await;
+                self.servers.note_call(name);
+                self.toolbox.refresh(&self.settings);
+            }
+        })
     }
 
     fn take_notices(&self) -> Vec<String> {

@@ -1,14 +1,13 @@
 //! The tool `tool_search`, with which the model finds tools of servers that are not declared.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
 
-use super::Servers;
+use super::{SERVER_START_WAIT, Servers};
 
 /// The name of the tool.
 pub(crate) const TOOL_SEARCH: &str = "tool_search";
@@ -23,11 +22,6 @@ const DEFAULT_RESULTS: usize = 8;
 ///
 /// Limit: a search for more finds this many.
 const MAX_RESULTS: usize = 25;
-
-/// How long a search waits for servers that are starting. Some need 8 seconds.
-///
-/// Limit: the search goes on without servers that have not started by then.
-const START_WAIT: Duration = Duration::from_secs(20);
 
 const DESCRIPTION: &str = "Finds tools of MCP servers that are not declared yet, and declares them: \
     call them from your next message on. Waits for servers that are still starting.";
@@ -92,7 +86,7 @@ impl Tool for ToolSearch {
                 invocation.progress.report(waiting).await;
                 tokio::select! {
                     () = servers.settled() => {}
-                    () = tokio::time::sleep(START_WAIT) => {}
+                    () = tokio::time::sleep(SERVER_START_WAIT) => {}
                     () = invocation.cancel.cancelled() => return ToolOutput::error("aborted"),
                 }
             }

@@ -64,6 +64,21 @@ fn a_late_server_joins_the_running_prompt() {
     assert_eq!(system(&requests[0]), system(&requests[3]));
 }
 
+/// A model that knows a tool from before, as in a conversation that is resumed, need not search for it.
+#[test]
+fn a_call_of_a_starting_servers_tool_waits_for_it() {
+    let scene = Scene::new(
+        json!({"late": entry(json!({"gate": "gate"}))}),
+        &["tool:late__echo:{}", "tool:late__nothing:{}", "say:1"],
+    );
+    let mut zot = scene.pipe();
+    wait_for_state(&mut zot, "late", "starting");
+    std::fs::write(scene.workdir.path().join("gate"), "").unwrap();
+    let frames = zot.turn("1", "go");
+    assert_eq!(results(&frames)[0], "echo {}");
+    assert_eq!(results(&frames)[1], "unknown tool \"late__nothing\"");
+}
+
 #[test]
 fn a_server_that_cannot_start_is_named_with_its_reason() {
     let scene = Scene::new(
