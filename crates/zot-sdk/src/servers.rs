@@ -187,7 +187,14 @@ impl Servers {
     /// Gives servers that are starting a moment, and then decides what the conversation's first request
     /// says about them. Does nothing for later requests.
     pub(crate) async fn prepare_first_request(&self, cancel: &CancellationToken) {
-        if self.set().is_none() || self.lock().section.is_some() {
+        if self.lock().section.is_some() {
+            return;
+        }
+        if self.set().is_none() {
+            // Servers that are opened later do not change the system prompt.
+            let mut state = self.lock();
+            state.section = Some(Section::default());
+            state.offer.fix();
             return;
         }
         tokio::select! {
@@ -257,11 +264,13 @@ impl Servers {
         }
     }
 
-    /// Returns all tools of servers that the configuration does not hide.
+    /// Returns all tools of servers that the configuration does not hide, and `tool_search` if it is used.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Tool>> {
         let state = self.lock();
-        let tools = state.exposed();
-        tools.map(|tool| tool as Arc<dyn Tool>).collect()
+        let search = state.offer.has_declared(search::TOOL_SEARCH);
+        let search = search.then(|| Arc::clone(&self.search));
+        let tools = state.exposed().map(|tool| tool as Arc<dyn Tool>);
+        tools.chain(search).collect()
     }
 
     /// Returns what the model has, beside `base`, the tools that are no server's.
@@ -406,8 +415,15 @@ impl State {
         let selection = self.selection.clone();
         let search_name = search.definition().name.clone();
         // It comes with the tools that it finds, unless it was removed.
+        let can_find = match &selection {
+            ToolSelection::Exactly(names) => {
+                let finds = |name: &String| name.contains(SEPARATOR) || *name == search_name;
+                names.iter().any(finds)
+            }
+            other => !other.removed().contains(&search_name),
+        };
         let is_selected = move |name: &str| match name == search_name {
-            true => !selection.removed().iter().any(|removed| removed == name),
+            true => can_find,
             false => selection.includes(name, ToolOrigin::Server),
         };
         self.offer

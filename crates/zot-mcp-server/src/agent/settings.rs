@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_mcp::{Pool, PoolSettings};
 use zot_sdk::configuration::{self, ConfigError};
+use zot_sdk::mcp::ProjectServers;
 use zot_sdk::sessions::{self, Scope};
-use zot_sdk::{Budget, Config, Persistence, ProjectServers, ReasoningEffort, VERSION, Workspace};
+use zot_sdk::{Budget, Config, Persistence, ReasoningEffort, VERSION, Workspace};
 
 use super::arguments::{ReplyArguments, StartArguments};
 use super::spending::Spending;

@@ -69,6 +69,10 @@ impl Offer {
         is_new
     }
 
+    pub(crate) fn has_declared(&self, wanted: &str) -> bool {
+        self.declared.iter().any(|tool| name(tool) == wanted)
+    }
+
     /// Sorts `candidates` into those that are declared and those that are found with `search`. A tool that
     /// is declared already stays unless `is_selected` no longer holds for it.
     pub(crate) fn update(

@@ -160,3 +160,22 @@ fn json_output_has_states_of_missing_servers_as_notices() {
         "{notice}"
     );
 }
+
+/// Who selects no tool of a server gets no search for them either.
+#[test]
+fn an_exact_selection_is_exact() {
+    let scene = Scene::new(
+        json!({"mute": entry(json!({"silent": true}))}),
+        &["say:1", "say:1"],
+    );
+    let mut zot = scene.pipe();
+    wait_for_state(&mut zot, "mute", "starting");
+    let response = zot.call(json!({"type": "set_tools", "tools": ["read"]}));
+    assert_eq!(response["success"], true, "{response}");
+    zot.turn("1", "go");
+    assert_eq!(scene.requests()[0].tool_names(), ["read"]);
+    let response = zot.call(json!({"type": "set_tools", "tools": ["read", "mute__*"]}));
+    assert_eq!(response["success"], true, "{response}");
+    zot.turn("2", "go");
+    assert_eq!(scene.requests()[1].tool_names(), ["read", "tool_search"]);
+}
