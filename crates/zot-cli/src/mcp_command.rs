@@ -187,8 +187,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
 
 fn remove(workspace: &Workspace, name: &str, scope: Option<Scope>) -> Result<ExitCode, Failure> {
     let removed = mcp::remove(workspace, name, scope)?;
+    let logged_out = match removed.is_logged_out {
+        true => ", and its login is forgotten",
+        false => "",
+    };
     print_line(format_args!(
-        "{name} removed from {}",
+        "{name} removed from {}{logged_out}",
         removed.path.display()
     ))?;
     Ok(ExitCode::SUCCESS)

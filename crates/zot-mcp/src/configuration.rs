@@ -182,15 +182,32 @@ impl Configuration {
 /// Returns the path of the project's file: in `cwd`, or in the nearest directory above that has one, up to
 /// the root of the git repository. The user's own file is not a project's.
 pub fn project_file(cwd: &Path, home: &Path) -> Option<PathBuf> {
-    let above: Vec<&Path> = cwd.ancestors().collect();
-    let is_root = |directory: &&Path| directory.join(".git").symlink_metadata().is_ok();
-    let depth = above.iter().position(is_root).unwrap_or(0);
-    let mut files = above
-        .iter()
-        .take(depth + 1)
-        .filter(|directory| **directory != home)
+    let root = project_root(cwd);
+    let mut files = cwd
+        .ancestors()
+        .take_while(|directory| directory.starts_with(root))
+        .filter(|directory| *directory != home)
         .map(|directory| directory.join(PROJECT_FILE));
     files.find(|path| path.symlink_metadata().is_ok())
+}
+
+/// Returns the root of the git repository, or `cwd` outside of one.
+fn project_root(cwd: &Path) -> &Path {
+    let is_root = |directory: &&Path| directory.join(".git").symlink_metadata().is_ok();
+    cwd.ancestors().find(is_root).unwrap_or(cwd)
+}
+
+/// Checks that a link in a project does not lead out of it.
+fn check_inside(path: &Path, cwd: &Path) -> Result<(), Problem> {
+    let root = approval::identity(project_root(cwd));
+    match path.canonicalize() {
+        Ok(target) if !target.starts_with(root) => {
+            let text = "is a link that leads out of the project: put the file itself there";
+            Err(Problem::of_file(path, None, text))
+        }
+        // What cannot be resolved cannot be read either.
+        _ => Ok(()),
+    }
 }
 
 #[derive(Default)]
@@ -205,7 +222,9 @@ struct Merged {
 
 impl Merged {
     fn add_project(&mut self, sources: &Sources<'_>, path: &Path) -> Option<ProjectFile> {
-        let parsed = match ParsedFile::read(path, EntryOrigin::Project) {
+        let read = check_inside(path, sources.cwd)
+            .and_then(|()| ParsedFile::read(path, EntryOrigin::Project));
+        let parsed = match read {
             Ok(parsed) => parsed?,
             Err(problem) => {
                 self.problems.push(problem);

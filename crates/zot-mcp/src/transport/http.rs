@@ -32,7 +32,7 @@ use crate::authorization::Authorization;
 use crate::json_rpc::{self, RequestId};
 use crate::version::Era;
 use answering::Answering;
-pub(crate) use exchange::{Outgoing, challenge, refusal, send_authorized};
+pub(crate) use exchange::{MESSAGE_TIME, Outgoing, challenge, refusal, send_authorized};
 pub use headers::InvalidHeader;
 pub(crate) use headers::{add_common, add_json, own_headers};
 pub use parameters::{HeaderParameters, InvalidAnnotation};
@@ -43,7 +43,7 @@ const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 /// How long the server may take to end a session that is no longer needed.
 ///
 /// Limit: the session is left to the server.
-const SESSION_END_TIME: Duration = Duration::from_secs(2);
+const MCP_SESSION_END_TIME: Duration = Duration::from_secs(2);
 
 /// How long a handshake waits for the server to open its listening stream.
 ///
@@ -53,7 +53,7 @@ const LISTENING_TIME: Duration = Duration::from_millis(250);
 /// The longest id of a session.
 ///
 /// Limit: the server's response to `initialize` is refused.
-const MAX_SESSION_ID_BYTES: usize = 4096;
+const MAX_MCP_SESSION_ID_BYTES: usize = 4096;
 
 /// Where a server is reached over HTTP, and how.
 pub struct HttpSettings<'a> {
@@ -106,6 +106,8 @@ pub struct HttpTransport {
     answering: Answering,
     /// The stream of what the server sends unasked, in the legacy era.
     listening: Mutex<JoinSet<()>>,
+    /// Streams that have brought their response, and only have to end.
+    ending: Mutex<JoinSet<()>>,
 }
 
 /// What the requests and the listening stream share.
@@ -143,6 +145,7 @@ impl HttpTransport {
             }),
             answering: Answering::default(),
             listening: Mutex::default(),
+            ending: Mutex::default(),
         })
     }
 
@@ -197,9 +200,9 @@ impl HttpTransport {
 
     fn keep_session(&self, headers: &HeaderMap) -> Result<(), CallError> {
         let session = headers.get(headers::SESSION_ID);
-        if session.is_some_and(|id| id.len() > MAX_SESSION_ID_BYTES) {
+        if session.is_some_and(|id| id.len() > MAX_MCP_SESSION_ID_BYTES) {
             return Err(CallError::Invalid(format!(
-                "the id of the session has more than {MAX_SESSION_ID_BYTES} bytes (MAX_SESSION_ID_BYTES)"
+                "the id of the session has more than {MAX_MCP_SESSION_ID_BYTES} bytes (MAX_MCP_SESSION_ID_BYTES)"
             )));
         }
         self.shared.state().session = session.cloned();
@@ -242,18 +245,17 @@ impl HttpTransport {
     }
 
     async fn end(&self) {
-        let mut tasks = {
-            let mut tasks = self
-                .listening
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *tasks)
-        };
-        tasks.shutdown().await;
+        for tasks in [&self.listening, &self.ending] {
+            let mut tasks = {
+                let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *tasks)
+            };
+            tasks.shutdown().await;
+        }
         self.answering.shut_down().await;
         if self.shared.state().session.is_some() {
             // A server without an end of sessions answers 405; one that has gone need not be told.
-            let _ = timeout(SESSION_END_TIME, self.shared.delete_session()).await;
+            let _ = timeout(MCP_SESSION_END_TIME, self.shared.delete_session()).await;
         }
     }
 }

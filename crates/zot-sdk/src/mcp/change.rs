@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use zot_mcp::configuration::edit::{EditError, Edited, Editor, OnConflict, Scope};
 use zot_mcp::configuration::{ApprovalError, ProjectServers, redaction, written};
 use zot_mcp::entry::{Address, EntryOrigin, OAuthSettings, ServerEntry};
+use zot_mcp::oauth::LoginStore;
 
 use super::approve::keep_approval;
 use super::configuration;
@@ -36,6 +37,8 @@ pub struct AddedServer {
 pub struct RemovedServer {
     /// The changed file.
     pub path: PathBuf,
+    /// Whether its login was forgotten, because no other server has its address.
+    pub is_logged_out: bool,
 }
 
 /// Whether a server was enabled or disabled.
@@ -144,8 +147,17 @@ pub fn remove(
         (None, false, true) => Scope::Project,
         (None, false, false) => return Err(places.unknown()),
     };
+    let before = urls(workspace);
     let edited = edit(workspace, scope, |editor| editor.remove(name))?;
-    Ok(RemovedServer { path: edited.path })
+    let after = urls(workspace);
+    let store = LoginStore::new(&workspace.zot_home);
+    let gone = before.iter().filter(|url| !after.contains(url));
+    // A login that stays does no harm: it is only sent to this address.
+    let forgotten = gone.filter(|url| store.remove(url).unwrap_or(false));
+    Ok(RemovedServer {
+        path: edited.path,
+        is_logged_out: forgotten.count() > 0,
+    })
 }
 
 /// Enables or disables a server. Without a scope, the user's file is changed: it can also switch a server
@@ -184,6 +196,20 @@ pub enum Enabled {
     Yes,
     /// Not at all.
     No,
+}
+
+/// Returns the addresses of all servers, approved or not.
+fn urls(workspace: &Workspace) -> Vec<String> {
+    // Both files are needed whole: a name in both hides one of them.
+    let loaded = configuration(workspace, ProjectServers::Skip);
+    let with_project = configuration(workspace, ProjectServers::Start);
+    let servers = loaded.servers.iter().chain(&with_project.servers);
+    servers
+        .filter_map(|server| match &server.entry.address {
+            Address::Http { url, .. } | Address::Sse { url, .. } => Some(url.clone()),
+            Address::Stdio { .. } => None,
+        })
+        .collect()
 }
 
 pub(super) fn edit(

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use serde_json::{Value, json};
+use testkit::PATIENCE;
 
 use super::Bench;
 
@@ -221,4 +223,41 @@ fn a_secret_in_a_projects_file_is_noticed() {
     ]);
     let refused = refused.env("MCP_CLIENT_SECRET", "hush").run("");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}
+
+#[test]
+fn no_change_is_lost_between_processes() {
+    for scope in ["user", "project"] {
+        let bench = Bench::new();
+        let names: Vec<String> = (0..8).map(|number| format!("s{number}")).collect();
+        let adding: Vec<_> = names
+            .iter()
+            .map(|name| bench.command(&["add", "-s", scope, name, "true"]).spawn())
+            .collect();
+        for process in adding {
+            let ended = process.wait(PATIENCE);
+            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        }
+        let file = match scope {
+            "user" => bench.user(),
+            _ => bench.project(),
+        };
+        assert_eq!(file["mcpServers"].as_object().unwrap().len(), 8);
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_holds_nothing_up() {
+    let bench = Bench::new();
+    let path = bench.0.path().join(".mcp.json");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let ended = bench.run(&["list"]);
+    assert_eq!(ended.code, Some(0));
+    assert!(
+        ended.stderr.contains(".mcp.json: cannot be read"),
+        "{}",
+        ended.stderr
+    );
+    bench.fail(1, &["add", "-s", "project", "x", "true"]);
 }

@@ -183,6 +183,15 @@ fn an_address_is_pasted_from_another_machine() {
     let ended = login.wait(PATIENCE);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(bench.succeed(&["list"]).contains("ready"));
+    // The login goes with the last server of that address.
+    let url = format!("{}/mcp", server.url());
+    bench.succeed(&["add", "again", &url]);
+    assert!(!bench.succeed(&["remove", "remote"]).contains("login"));
+    assert!(
+        bench
+            .succeed(&["remove", "again"])
+            .contains("its login is forgotten")
+    );
 }
 
 #[test]

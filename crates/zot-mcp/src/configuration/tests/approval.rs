@@ -60,6 +60,22 @@ fn a_link_to_the_project_is_the_project() {
 }
 
 #[test]
+fn a_linked_file_stays_in_the_project() {
+    let place = Place::new();
+    let link = place.project.join(PROJECT_FILE);
+    fs::write(place.project.join("deep/shared.json"), TEXT).unwrap();
+    std::os::unix::fs::symlink("deep/shared.json", &link).unwrap();
+    assert_eq!(names(&place.load(ProjectServers::Start)), ["a"]);
+    fs::remove_file(&link).unwrap();
+    let outside = place.home.join("outside.json");
+    fs::write(&outside, TEXT).unwrap();
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let loaded = place.load(ProjectServers::Start);
+    assert!(loaded.servers.is_empty() && loaded.project.is_none());
+    assert!(problems(&loaded)[0].contains("leads out of the project"));
+}
+
+#[test]
 fn answers_are_private_can_be_changed_and_forgotten() {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -78,7 +78,8 @@ impl Field {
                 let is_number = matches!(rule, TextRule::Number { .. });
                 let grows = matches!(edit, Edit::Insert(_) | Edit::Newline | Edit::Yank);
                 let is_full = editor.text().len() >= MAX_FIELD_BYTES;
-                if !(is_number && edit == Edit::Newline) && !(grows && is_full) {
+                let is_refused = (is_number && edit == Edit::Newline) || (grows && is_full);
+                if !is_refused {
                     editor.apply(edit);
                 }
             }
@@ -212,10 +213,9 @@ fn press_several(options: &[FieldOption], chosen: &mut BTreeSet<usize>, at: &mut
         KeyCode::Left => *at = (*at + count - 1) % count,
         KeyCode::Home => *at = 0,
         KeyCode::End => *at = count - 1,
+        KeyCode::Character(' ') if chosen.remove(at) => {}
         KeyCode::Character(' ') => {
-            if !chosen.remove(at) {
-                chosen.insert(*at);
-            }
+            chosen.insert(*at);
         }
         KeyCode::Backspace | KeyCode::Delete => chosen.clear(),
         KeyCode::Character(letter) => *at = find_letter(options, *at + 1, letter).unwrap_or(*at),
