@@ -175,14 +175,40 @@ async fn drive(directory: &Path) -> Outcome<()> {
     if !git.success() {
         return Err("git init failed".into());
     }
-    let here = work.display().to_string();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let page = format!("http://{}/page.html", listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(serve_page(listener));
+    let servers = servers(directory, &work, &page);
+    let mut failures = 0;
+    for protocol in [None, Some("2026-07-28")] {
+        for (entry, checks) in &servers {
+            let mut entry = entry.clone();
+            entry.protocol = protocol.map(str::to_owned);
+            // The reference servers on Node know the legacy era only.
+            let is_python = matches!(entry.name.as_str(), "git" | "fetch" | "time");
+            if protocol.is_some() && !is_python {
+                continue;
+            }
+            if let Err(error) = drive_one(&entry, checks, &work).await {
+                failures += 1;
+                println!("{:<11} FAILED: {error}", entry.name);
+            }
+        }
+    }
+    match failures {
+        0 => Ok(()),
+        count => Err(format!("{count} servers").into()),
+    }
+}
+
+/// The servers, and what is asked of each.
+fn servers(directory: &Path, work: &Path, page: &str) -> Vec<(ServerEntry, Vec<Check>)> {
+    // Flat table: a line for each call.
+    let here = work.display().to_string();
     let node = |name: &str| directory.join("node_modules/.bin").join(name);
     let python = |name: &str| directory.join("venv/bin").join(name);
-    let servers = [
+    vec![
         (
             entry(
                 "everything",
@@ -294,27 +320,7 @@ async fn drive(directory: &Path) -> Outcome<()> {
                 ),
             ],
         ),
-    ];
-    let mut failures = 0;
-    for protocol in [None, Some("2026-07-28")] {
-        for (entry, checks) in &servers {
-            let mut entry = entry.clone();
-            entry.protocol = protocol.map(str::to_owned);
-            // The reference servers on Node know the legacy era only.
-            let is_python = matches!(entry.name.as_str(), "git" | "fetch" | "time");
-            if protocol.is_some() && !is_python {
-                continue;
-            }
-            if let Err(error) = drive_one(&entry, checks, &work).await {
-                failures += 1;
-                println!("{:<11} FAILED: {error}", entry.name);
-            }
-        }
-    }
-    match failures {
-        0 => Ok(()),
-        count => Err(format!("{count} servers").into()),
-    }
+    ]
 }
 
 fn memory(directory: &Path, command: &str) -> ServerEntry {
