@@ -117,6 +117,7 @@ type Handler = dyn Fn(&HttpRequest) -> HttpReply + Send + Sync;
 struct Shared {
     requests: Mutex<Vec<HttpRequest>>,
     abandoned: AtomicUsize,
+    connections: AtomicUsize,
     stopping: AtomicBool,
 }
 
@@ -150,6 +151,7 @@ impl HttpScript {
                 }
                 let (shared, handler) = (Arc::clone(&for_thread), Arc::clone(&handler));
                 if let Ok(stream) = stream {
+                    shared.connections.fetch_add(1, Ordering::SeqCst);
                     // Ends when the client closes the connection.
                     thread::spawn(move || serve(stream, &shared, handler.as_ref()));
                 }
@@ -171,6 +173,11 @@ impl HttpScript {
         lock(&self.shared.requests).clone()
     }
 
+    /// Returns how many connections were opened.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
     /// Returns how many streams were closed by their client.
     pub fn abandoned(&self) -> usize {
         self.shared.abandoned.load(Ordering::SeqCst)
@@ -189,6 +196,8 @@ impl Drop for HttpScript {
 }
 
 fn serve(stream: TcpStream, shared: &Shared, handler: &Handler) {
+    // Pieces go out as they come.
+    let _ = stream.set_nodelay(true);
     let mut reader = BufReader::new(stream);
     while let Ok(Some(request)) = read_request(&mut reader) {
         lock(&shared.requests).push(request.clone());

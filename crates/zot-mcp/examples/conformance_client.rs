@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,30 +187,29 @@ async fn browse(url: &str) -> String {
 }
 
 /// Waits until the server is ready, logging in as often as it takes.
-async fn ready(suite: &Suite, home: &Path, set: &ServerSet, logins: &mut usize) {
+async fn ready(
+    suite: &Suite,
+    home: &Path,
+    set: &ServerSet,
+    logins: &mut usize,
+) -> Result<(), String> {
     loop {
         set.settled().await;
         let state = set.servers().remove(0).state;
         match state {
-            ServerState::Ready => return,
+            ServerState::Ready => return Ok(()),
             ServerState::NeedsLogin if *logins < MAX_LOGINS => {
                 *logins += 1;
-                if let Err(error) = log_in(suite, home).await {
-                    fail(&error.to_string());
-                }
+                let logged_in = log_in(suite, home).await;
+                logged_in.map_err(|error| error.to_string())?;
                 set.restart(SERVER).expect("the server is there");
             }
-            state => fail(&format!("{state:?}")),
+            state => return Err(format!("{state:?}")),
         }
     }
 }
 
-fn fail(reason: &str) -> ! {
-    eprintln!("conformance client: {reason}");
-    std::process::exit(1)
-}
-
-async fn run() {
+async fn run() -> Result<(), String> {
     let suite = Suite::read();
     let home = tempfile::tempdir().expect("a directory");
     let pool = Pool::new(PoolSettings {
@@ -219,7 +219,7 @@ async fn run() {
     });
     let set = pool.open(vec![suite.entry()], home.path());
     let mut logins = 0;
-    ready(&suite, home.path(), &set, &mut logins).await;
+    ready(&suite, home.path(), &set, &mut logins).await?;
     for (tool, arguments) in suite.calls(&set.tools()) {
         let arguments = to_raw_value(&arguments).expect("JSON");
         loop {
@@ -237,16 +237,22 @@ async fn run() {
                 break;
             }
             // More rights are needed: a person logs in again and repeats the call.
-            ready(&suite, home.path(), &set, &mut logins).await;
+            ready(&suite, home.path(), &set, &mut logins).await?;
         }
     }
     drop(set);
     pool.shut_down().await;
+    Ok(())
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() {
-    if timeout(TIME_LIMIT, run()).await.is_err() {
-        fail("not finished in time");
+async fn main() -> ExitCode {
+    let ended = timeout(TIME_LIMIT, run()).await;
+    match ended.unwrap_or_else(|_| Err("not finished in time".to_owned())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("conformance client: {reason}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -218,7 +218,8 @@ impl Connection {
                         time.extend();
                         // Waits while the reader is behind, so it must not keep an abort waiting.
                         tokio::select! {
-                            () = caller.progress.report(text) => {}
+                            // Progress is a stream of text, like the output of a command.
+                            () = caller.progress.report(format!("{text}\n")) => {}
                             () = caller.cancel.cancelled() => {}
                         }
                     }

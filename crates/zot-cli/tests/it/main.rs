@@ -42,6 +42,7 @@ mod login;
 mod mcp;
 mod mcp_cli;
 mod mcp_serve;
+mod mcp_user;
 mod openai_efforts;
 mod openai_wires;
 mod original_home;

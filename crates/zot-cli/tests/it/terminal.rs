@@ -8,6 +8,7 @@ mod keys;
 mod leaving;
 mod limits;
 mod logins;
+mod mcp;
 mod models;
 mod original_commands;
 mod pickers;

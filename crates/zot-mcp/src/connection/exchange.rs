@@ -19,7 +19,7 @@ use crate::version::Era;
 /// Questions of a server that wait for one call to ask them.
 ///
 /// Limit: a further question is declined.
-const MAX_CALL_QUESTIONS: usize = 4;
+const MAX_MCP_WAITING_QUESTIONS: usize = 4;
 
 /// Limit: the text of a progress report is cut.
 const MAX_MCP_PROGRESS_BYTES: usize = 1024;
@@ -240,7 +240,7 @@ impl Exchange {
             Some(call) => {
                 let is_accepted = {
                     let mut events = call.lock();
-                    let has_room = events.questions.len() < MAX_CALL_QUESTIONS;
+                    let has_room = events.questions.len() < MAX_MCP_WAITING_QUESTIONS;
                     if has_room {
                         events.questions.push_back((question, sender));
                     }

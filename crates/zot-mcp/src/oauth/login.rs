@@ -13,7 +13,7 @@ use super::OAuthError;
 use super::challenge::Challenge;
 use super::client::{Client, ClientOrigin};
 use super::discovery::{Discovered, discover};
-use super::scope::{self, Sources};
+use super::scope::{self, OFFLINE_ACCESS, Sources};
 use super::store::{LoginStore, StoredTokens};
 use super::token;
 use crate::entry::OAuthSettings;
@@ -307,6 +307,10 @@ impl Login {
         ];
         if !scope.is_empty() {
             fields.push(("scope", &scope));
+        }
+        // OpenID Connect grants renewal only to users who are asked about it.
+        if self.scopes.iter().any(|scope| scope == OFFLINE_ACCESS) {
+            fields.push(("prompt", "consent"));
         }
         let separator = if endpoint.contains('?') { '&' } else { '?' };
         Ok(format!("{endpoint}{separator}{}", form::encoded(&fields)))

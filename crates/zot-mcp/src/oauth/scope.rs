@@ -2,7 +2,8 @@
 
 use super::metadata::{AuthorizationServer, ProtectedResource};
 
-const OFFLINE_ACCESS: &str = "offline_access";
+/// The right to renew a login.
+pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
 /// Splits a list of scopes.
 pub(super) fn split(scope: &str) -> Vec<String> {

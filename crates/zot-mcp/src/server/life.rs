@@ -17,6 +17,7 @@ use crate::transport::http::{HttpSettings, HttpTransport};
 use crate::transport::sse::SseTransport;
 use crate::transport::stdio::{StdioProgram, StdioTransport};
 use crate::transport::{CallError, Transport};
+use crate::version::Era;
 
 /// How long a server is kept that no set uses, because the next session may want it.
 ///
@@ -43,7 +44,7 @@ const MCP_RESTART_RESET_TIME: Duration = Duration::from_secs(300);
 /// Servers have a say in why they failed.
 ///
 /// Limit: the reason is cut.
-const MAX_REASON_BYTES: usize = 1024;
+const MAX_MCP_REASON_BYTES: usize = 1024;
 
 /// Why a server does not run any more, or does not run yet.
 enum End {
@@ -86,7 +87,7 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 server.set_state(ServerState::Starting);
             }
             End::Failed(reason) => {
-                let reason = cut(&reason, MAX_REASON_BYTES);
+                let reason = cut(&reason, MAX_MCP_REASON_BYTES);
                 server.log.note(&reason);
                 server.set_state(ServerState::Failed { reason });
                 if server.is_over_before_restart(&stop).await {
@@ -96,7 +97,7 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 server.set_state(ServerState::Starting);
             }
             End::Lost(reason) => {
-                let reason = cut(&reason, MAX_REASON_BYTES);
+                let reason = cut(&reason, MAX_MCP_REASON_BYTES);
                 server.log.note(&reason);
                 let Some(delay) = delays.next() else {
                     let attempts = MCP_RESTART_DELAYS.len();
@@ -176,13 +177,16 @@ impl Server {
         };
         let begun = Connection::begin(Arc::clone(&transport), exchange, &opening).await;
         let connection = match begun {
-            Ok(connection) => Arc::new(connection),
+            Ok(connection) => connection,
             Err(error) => {
-                let end = self.explain(error);
                 transport.close().await;
-                return Err(end);
+                match self.begin_older(&error, &opening).await {
+                    Some(connection) => connection,
+                    None => return Err(self.explain(error)),
+                }
             }
         };
+        let connection = Arc::new(connection);
         if self.entry.protocol.is_none() {
             eras.remember(&self.entry, connection.era());
         }
@@ -194,6 +198,45 @@ impl Server {
             }
         }
         Ok(connection)
+    }
+
+    /// Begins over the older HTTP+SSE if the server is one that speaks nothing else: it has no place for a POST
+    /// at its address, but a stream of events.
+    async fn begin_older(&self, error: &BeginError, opening: &Opening) -> Option<Connection> {
+        let Address::Http { url, headers } = &self.entry.address else {
+            return None;
+        };
+        let BeginError::Refused {
+            source:
+                CallError::Status {
+                    status: 400 | 404 | 405,
+                    ..
+                },
+            ..
+        } = error
+        else {
+            return None;
+        };
+        let exchange = Exchange::new(&self.entry.name, Arc::clone(&self.log), self.root());
+        let settings = self.http_settings(url, headers, Arc::clone(&exchange));
+        let transport: Arc<dyn Transport> = Arc::new(SseTransport::connect(settings).await.ok()?);
+        let opening = Opening {
+            client: opening.client.clone(),
+            first: Era::Legacy,
+            forced: opening.forced.clone(),
+        };
+        match Connection::begin(Arc::clone(&transport), exchange, &opening).await {
+            Ok(connection) => {
+                self.log.note(
+                    "it speaks the older HTTP+SSE: \"type\": \"sse\" in its entry saves a request",
+                );
+                Some(connection)
+            }
+            Err(_) => {
+                transport.close().await;
+                None
+            }
+        }
     }
 
     fn explain(&self, error: BeginError) -> End {

@@ -32,7 +32,7 @@ use crate::authorization::Authorization;
 use crate::json_rpc::{self, RequestId};
 use crate::version::Era;
 use answering::Answering;
-pub(crate) use exchange::{Outgoing, challenge, refusal, send_authorized};
+pub(crate) use exchange::{MESSAGE_TIME, Outgoing, challenge, refusal, send_authorized};
 pub use headers::InvalidHeader;
 pub(crate) use headers::{add_common, add_json, own_headers};
 pub use parameters::{HeaderParameters, InvalidAnnotation};
@@ -106,6 +106,8 @@ pub struct HttpTransport {
     answering: Answering,
     /// The stream of what the server sends unasked, in the legacy era.
     listening: Mutex<JoinSet<()>>,
+    /// Streams that have brought their response, and only have to end.
+    ending: Mutex<JoinSet<()>>,
 }
 
 /// What the requests and the listening stream share.
@@ -143,6 +145,7 @@ impl HttpTransport {
             }),
             answering: Answering::default(),
             listening: Mutex::default(),
+            ending: Mutex::default(),
         })
     }
 
@@ -242,14 +245,13 @@ impl HttpTransport {
     }
 
     async fn end(&self) {
-        let mut tasks = {
-            let mut tasks = self
-                .listening
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *tasks)
-        };
-        tasks.shutdown().await;
+        for tasks in [&self.listening, &self.ending] {
+            let mut tasks = {
+                let mut tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *tasks)
+            };
+            tasks.shutdown().await;
+        }
         self.answering.shut_down().await;
         if self.shared.state().session.is_some() {
             // A server without an end of sessions answers 405; one that has gone need not be told.

@@ -16,7 +16,7 @@ use zot_provider::Repeat;
 use super::address;
 use super::http::reading::{Content, Events};
 use super::http::{
-    Endpoint, HttpSettings, Outgoing, add_common, add_json, refusal, send_authorized,
+    Endpoint, HttpSettings, MESSAGE_TIME, Outgoing, add_common, add_json, refusal, send_authorized,
 };
 use super::waiting::Waiting;
 use super::{CallError, CallHints, Transport};
@@ -199,11 +199,18 @@ impl Shared {
             body: body.into(),
             repeat,
         };
-        let response = send_authorized(&self.endpoint, &self.messages, outgoing).await?;
-        match response.status {
-            200..=299 => Ok(()),
-            _ => Err(refusal(response).await),
-        }
+        let sent = async {
+            let response = send_authorized(&self.endpoint, &self.messages, outgoing).await?;
+            match response.status {
+                200..=299 => Ok(()),
+                _ => Err(refusal(response).await),
+            }
+        };
+        timeout(MESSAGE_TIME, sent).await.unwrap_or_else(|_| {
+            Err(CallError::Disconnected(format!(
+                "the server did not take a message within {MESSAGE_TIME:?}"
+            )))
+        })
     }
 }
 

@@ -14,5 +14,6 @@ mod hostile;
 mod lifecycle;
 mod lists;
 mod questions;
+mod remote;
 
 mod support;

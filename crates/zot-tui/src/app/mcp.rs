@@ -84,6 +84,14 @@ impl McpServer {
         }
     }
 
+    /// Returns whether it has started, or needs the user.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(
+            self.state,
+            McpState::Ready | McpState::NeedsLogin | McpState::Failed(_)
+        )
+    }
+
     fn is_enabled(&self) -> bool {
         self.state != McpState::Disabled
     }

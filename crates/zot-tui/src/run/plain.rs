@@ -7,7 +7,7 @@ use zot_sdk::AgentEvent;
 
 use super::{Chat, Ending};
 use crate::app::{Asked, Input, Key, KeyCode, StepLimit, ToolState, step_count};
-use crate::text::clean;
+use crate::text::{clean, reveal};
 
 /// How many choices are printed.
 ///
@@ -16,6 +16,8 @@ const MAX_LISTED_CHOICES: usize = 40;
 
 const ANSWERS: &str = "y yes · n no (n REASON tells the model why) · e always exactly this call · a always this \
                        tool · s everything from now on";
+
+const PROJECT_ANSWERS: &str = "y yes, as long as the file stays the same · n never · enter not now";
 
 const STEP_ANSWERS: &str = "y yes · a yes, without a limit for this prompt · n no, stop here";
 
@@ -31,8 +33,12 @@ pub(super) struct Plain {
     question: String,
     /// The question of a tool that was printed, and how many lines it has been answered with.
     asked: Option<(String, usize)>,
+    /// The question about the project's servers was printed.
+    has_asked_for_servers: bool,
     /// The question about the step limit was printed.
     has_asked_for_steps: bool,
+    /// States of servers that were announced.
+    servers: Vec<String>,
     /// Calls that were announced.
     announced: Vec<String>,
     remark: String,
@@ -119,14 +125,18 @@ impl Chat {
         if let Some(plain) = &mut self.plain {
             plain.remark = remark;
         }
+        self.push_servers(out);
         self.push_calls(out);
         self.push_choices(out);
         self.push_question(out);
         self.push_step_question(out);
         self.push_asked(out);
+        self.push_project(out);
         let is_idle = !self.app.status.is_working()
             && self.app.composer.shell.running.is_none()
-            && self.app.approvals.current.is_none();
+            && self.app.approvals.current.is_none()
+            && self.app.questions.current.is_none()
+            && self.app.mcp.project.is_none();
         let has_prompted = self.plain.as_ref().is_some_and(|plain| plain.has_prompted);
         if is_idle && !has_prompted {
             self.end_line(out);
@@ -143,6 +153,28 @@ impl Chat {
         self.end_line(out);
         out.push_str(line);
         out.push('\n');
+    }
+
+    /// Announces MCP servers that have started or failed.
+    fn push_servers(&mut self, out: &mut String) {
+        let Some(plain) = &self.plain else { return };
+        let states = self
+            .app
+            .mcp
+            .servers
+            .iter()
+            .filter(|server| server.is_settled());
+        let states: Vec<String> = states
+            .map(|server| format!("MCP server {}: {}", server.name, server.describe()))
+            .collect();
+        let is_new = |state: &&String| !plain.servers.contains(*state);
+        let new: Vec<String> = states.iter().filter(is_new).cloned().collect();
+        for line in new {
+            self.push_line(out, &clean(&line));
+        }
+        if let Some(plain) = &mut self.plain {
+            plain.servers = states;
+        }
     }
 
     /// Announces running calls.
@@ -257,6 +289,51 @@ impl Chat {
         }
     }
 
+    /// Prints the question about the project's servers.
+    fn push_project(&mut self, out: &mut String) {
+        let Some(plain) = &mut self.plain else { return };
+        let Some(project) = &self.app.mcp.project else {
+            plain.has_asked_for_servers = false;
+            return;
+        };
+        if std::mem::replace(&mut plain.has_asked_for_servers, true) {
+            return;
+        }
+        let mut lines = vec![
+            String::new(),
+            format!("{} describes MCP servers:", clean(&project.path)),
+        ];
+        for (name, facts) in &project.servers {
+            lines.push(format!("  {}", reveal(name)));
+            lines.extend(facts.iter().map(|fact| format!("    {}", reveal(fact))));
+        }
+        lines.push("do you trust this project, and start them?".to_owned());
+        lines.push(PROJECT_ANSWERS.to_owned());
+        for line in lines {
+            self.push_line(out, &clean(&line));
+        }
+        out.push_str("? ");
+        if let Some(plain) = &mut self.plain {
+            plain.is_mid_line = true;
+        }
+    }
+
+    /// Answers the question about the project's servers. Any other line asks again.
+    fn answer_project_question(&mut self, line: &str) -> io::Result<Option<Ending>> {
+        let key = match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => KeyCode::Character('y'),
+            "n" | "never" => KeyCode::Character('n'),
+            "" | "not now" => KeyCode::Escape,
+            _ => {
+                if let Some(plain) = &mut self.plain {
+                    plain.has_asked_for_servers = false;
+                }
+                return Ok(None);
+            }
+        };
+        self.handle(Input::Key(Key::plain(key)))
+    }
+
     fn push_step_question(&mut self, out: &mut String) {
         let StepLimit::Asked(limit) = self.app.approvals.step_limit else {
             if let Some(plain) = &mut self.plain {
@@ -301,7 +378,9 @@ impl Chat {
         // The terminal has echoed it, with its line end.
         plain.is_mid_line = false;
         plain.has_prompted = false;
-        let ending = if self.app.approvals.current.is_some() {
+        let ending = if self.app.mcp.project.is_some() {
+            self.answer_project_question(&line)?
+        } else if self.app.approvals.current.is_some() {
             self.answer(&line)?
         } else if let StepLimit::Asked(_) = self.app.approvals.step_limit {
             self.answer_step_question(&line)?

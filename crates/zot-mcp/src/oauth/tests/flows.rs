@@ -184,6 +184,7 @@ async fn more_rights_are_asked_for_beside_those_there_are() {
     // Another process knows what the refusal said.
     let login = world.begin().await.unwrap();
     assert_eq!(query(login.url())["scope"], "read offline_access write");
+    assert_eq!(query(login.url())["prompt"], "consent");
     let redirect = login.read_redirect(&browse(login.url()).await).unwrap();
     login.finish(redirect).await.unwrap();
     assert_eq!(world.call(&world.stored()).await, 200);

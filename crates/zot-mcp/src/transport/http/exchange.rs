@@ -1,9 +1,12 @@
 //! One HTTP exchange with a server: headers, authorisation, and what its status means.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
+use tokio::time::timeout;
 use zot_provider::{ExchangeFailure, ExchangeRequest, ExchangeResponse, Repeat};
 
 use super::headers::{self, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
@@ -18,6 +21,11 @@ use crate::version::Era;
 ///
 /// Limit: the call fails, and asks for a login.
 const MAX_AUTHORIZATION_ATTEMPTS: usize = 3;
+
+/// How long a server may take to accept a message that has no response.
+///
+/// Limit: sending the message fails.
+pub(crate) const MESSAGE_TIME: Duration = Duration::from_secs(30);
 
 /// The error code that servers use for what the protocol has no code for.
 const SERVER_ERROR: i64 = -32000;
@@ -165,11 +173,18 @@ impl Shared {
             body: body.into(),
             repeat: Repeat::Safe,
         };
-        let response = self.send(outgoing).await?;
-        match response.status {
-            200..=299 => Ok(()),
-            _ => Err(self.refusal(response).await),
-        }
+        let sent = async {
+            let response = self.send(outgoing).await?;
+            match response.status {
+                200..=299 => Ok(()),
+                _ => Err(self.refusal(response).await),
+            }
+        };
+        timeout(MESSAGE_TIME, sent).await.unwrap_or_else(|_| {
+            Err(CallError::Disconnected(format!(
+                "the server did not take a message within {MESSAGE_TIME:?}"
+            )))
+        })
     }
 
     pub(super) async fn delete_session(&self) -> Result<(), CallError> {

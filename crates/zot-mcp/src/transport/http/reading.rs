@@ -1,11 +1,15 @@
 //! Reads responses: whole, or as events.
 
 use std::collections::VecDeque;
+use std::future::{Future as _, poll_fn};
+use std::sync::PoisonError;
+use std::task::Poll;
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::value::RawValue;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use zot_provider::ExchangeResponse;
 use zot_provider::sse::{SseDecoder, SseError};
 
@@ -27,6 +31,16 @@ pub(crate) const MAX_ERROR_BYTES: usize = 64 * 1024;
 ///
 /// Limit: the call fails.
 const MAX_FRUITLESS_RESUMPTIONS: usize = 5;
+
+/// How long a stream may take to end after its response.
+///
+/// Limit: the connection is closed.
+const STREAM_END_TIME: Duration = Duration::from_secs(1);
+
+/// How many streams may be about to end.
+///
+/// Limit: the connection is closed.
+const MAX_ENDING_STREAMS: usize = 16;
 
 /// What a response holds.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,6 +120,11 @@ impl Events {
                 None | Some(Err(_)) => return None,
             }
         }
+    }
+
+    /// Reads to the end, so that the connection can be used again.
+    async fn drain(mut self) {
+        while let Some(Ok(_)) = self.next().await {}
     }
 
     pub(crate) fn decoder(&self) -> &SseDecoder {
@@ -192,6 +211,7 @@ impl HttpTransport {
                 let event = event.map_err(|error| CallError::Invalid(error.to_string()))?;
                 fruitless = 0;
                 if let Some(result) = self.take_response(id, &event.data)? {
+                    self.let_end(events).await;
                     return result;
                 }
             }
@@ -214,6 +234,19 @@ impl HttpTransport {
                     Err(error) => return Err(error),
                 }
             };
+        }
+    }
+
+    /// Waits in the background for the end of a stream that has brought its response: it is usually near, and a
+    /// connection that is closed before has to be opened again.
+    async fn let_end(&self, events: Events) {
+        let mut ending = Box::pin(timeout(STREAM_END_TIME, events.drain()));
+        let has_ended =
+            poll_fn(|context| Poll::Ready(ending.as_mut().poll(context).is_ready())).await;
+        let mut tasks = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        if !has_ended && tasks.len() < MAX_ENDING_STREAMS {
+            tasks.spawn(async move { drop(ending.await) });
         }
     }
 

@@ -322,6 +322,42 @@ async fn the_listening_stream_is_opened_again_where_it_ended() {
 }
 
 #[tokio::test]
+async fn connections_are_used_again_after_events() {
+    let open = Arc::new(StdMutex::new(None));
+    let opened = Arc::clone(&open);
+    let server = HttpScript::start(move |request| {
+        let text = event(&result_for(request, json!(1)));
+        if request.json()["method"] != "later" {
+            return HttpReply::events(text);
+        }
+        // The end comes after the response.
+        let (sender, pieces) = mpsc::channel();
+        sender.send(text.into_bytes()).unwrap();
+        *opened.lock().unwrap() = Some(sender);
+        HttpReply::streamed(pieces)
+    });
+    let client = client(&server);
+    client.transport.set_version(Era::Modern, "2026-07-28");
+    for _ in 0..3 {
+        client.call("tools/list").await.unwrap();
+    }
+    client.call("later").await.unwrap();
+    *open.lock().unwrap() = None;
+    until(|| {
+        client
+            .transport
+            .ending
+            .lock()
+            .unwrap()
+            .try_join_next()
+            .is_some()
+    })
+    .await;
+    client.call("tools/list").await.unwrap();
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
 async fn a_response_may_come_on_the_listening_stream() {
     let (sender, pieces) = mpsc::channel();
     let (sender, pieces) = (StdMutex::new(sender), StdMutex::new(Some(pieces)));

@@ -12,7 +12,7 @@ use crate::editor::{Edit, Editor};
 /// The longest text in one field.
 ///
 /// Limit: what is typed or pasted beyond it is ignored.
-pub(super) const MAX_ANSWER_FIELD_BYTES: usize = 64 * 1024;
+pub(super) const MAX_FIELD_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
@@ -77,8 +77,9 @@ impl Field {
                 };
                 let is_number = matches!(rule, TextRule::Number { .. });
                 let grows = matches!(edit, Edit::Insert(_) | Edit::Newline | Edit::Yank);
-                let is_full = editor.text().len() >= MAX_ANSWER_FIELD_BYTES;
-                if !(is_number && edit == Edit::Newline) && !(grows && is_full) {
+                let is_full = editor.text().len() >= MAX_FIELD_BYTES;
+                let is_refused = (is_number && edit == Edit::Newline) || (grows && is_full);
+                if !is_refused {
                     editor.apply(edit);
                 }
             }
@@ -95,7 +96,7 @@ impl Field {
     pub(super) fn paste(&mut self, text: &str) {
         if let Entry::Text { editor, .. } = &mut self.entry {
             let text = text.trim_end_matches(['\r', '\n']);
-            let room = MAX_ANSWER_FIELD_BYTES.saturating_sub(editor.text().len());
+            let room = MAX_FIELD_BYTES.saturating_sub(editor.text().len());
             let end = text.floor_char_boundary(room.min(text.len()));
             editor.apply(Edit::Insert(text[..end].replace("\r\n", "\n")));
             self.problem = None;
@@ -212,10 +213,9 @@ fn press_several(options: &[FieldOption], chosen: &mut BTreeSet<usize>, at: &mut
         KeyCode::Left => *at = (*at + count - 1) % count,
         KeyCode::Home => *at = 0,
         KeyCode::End => *at = count - 1,
+        KeyCode::Character(' ') if chosen.remove(at) => {}
         KeyCode::Character(' ') => {
-            if !chosen.remove(at) {
-                chosen.insert(*at);
-            }
+            chosen.insert(*at);
         }
         KeyCode::Backspace | KeyCode::Delete => chosen.clear(),
         KeyCode::Character(letter) => *at = find_letter(options, *at + 1, letter).unwrap_or(*at),

@@ -23,7 +23,6 @@ pub(super) fn server(runtime: &Runtime, name: &str) -> Option<Preview> {
     if !product.is_empty() {
         lines.push(product.join(" · "));
     }
-    lines.extend(status.state.reason().map(str::to_owned));
     let tools = set.tools().into_iter().filter(|tool| tool.server() == name);
     let tools: Vec<String> = tools.map(|tool| tool.tool().to_owned()).collect();
     if !tools.is_empty() {
@@ -34,9 +33,12 @@ pub(super) fn server(runtime: &Runtime, name: &str) -> Option<Preview> {
         let shown: Vec<&str> = tools.iter().take(SHOWN_TOOLS).map(String::as_str).collect();
         lines.push(format!("{}{more}", shown.join(", ")));
     }
-    let body = match status.instructions {
-        Some(text) => PreviewBody::Prose(text),
-        None => PreviewBody::Nothing,
+    // The reason of a failure may be long.
+    let reason = status.state.reason().map(str::to_owned);
+    let text: Vec<String> = reason.into_iter().chain(status.instructions).collect();
+    let body = match text.is_empty() {
+        true => PreviewBody::Nothing,
+        false => PreviewBody::Prose(text.join("\n\n")),
     };
     Some(Preview { facts: lines, body })
 }
