@@ -163,61 +163,54 @@ fn check(tool: &'static str, arguments: Value, expected: &'static str) -> Check 
     }
 }
 
-async fn drive(directory: &Path) -> Outcome<()> {
-    let work = directory.join("work");
-    let _ = std::fs::remove_dir_all(&work);
-    std::fs::create_dir_all(&work)?;
-    std::fs::write(work.join("note.txt"), "kept in a file\n")?;
-    let git = std::process::Command::new("git")
-        .args(["init", "--quiet"])
-        .current_dir(&work)
-        .status()?;
-    if !git.success() {
-        return Err("git init failed".into());
-    }
-    let here = work.display().to_string();
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let page = format!("http://{}/page.html", listener.local_addr()?);
-    let mut serving = JoinSet::new();
-    serving.spawn(serve_page(listener));
+/// A server, and what is asked of it.
+type Driven = (ServerEntry, Vec<Check>);
+
+/// The server that has everything the protocol has.
+fn everything(directory: &Path) -> Vec<Driven> {
     let node = |name: &str| directory.join("node_modules/.bin").join(name);
-    let python = |name: &str| directory.join("venv/bin").join(name);
-    let servers = [
-        (
-            entry(
-                "everything",
-                &node("mcp-server-everything").display().to_string(),
-                &[],
-            ),
-            vec![
-                check("echo", json!({"message": "hello"}), "hello"),
-                check("get-sum", json!({"a": 2, "b": 40}), "42"),
-                check("get-tiny-image", json!({}), "image"),
-                check("get-resource-links", json!({"count": 2}), "[resource"),
-                check(
-                    "get-structured-content",
-                    json!({"location": "New York"}),
-                    "temperature",
-                ),
-                check(
-                    "trigger-long-running-operation",
-                    json!({"duration": 1, "steps": 2}),
-                    "completed",
-                ),
-                check("get-roots-list", json!({}), "working directory"),
-                check("trigger-elicitation-request", json!({}), "Ada"),
-                check(
-                    "trigger-url-elicitation",
-                    json!({"url": "https://example.com/"}),
-                    "example.com",
-                ),
-                check(
-                    "simulate-research-query",
-                    json!({"topic": "python", "ambiguous": true}),
-                    "technical",
-                ),
-            ],
+    vec![(
+        entry(
+            "everything",
+            &node("mcp-server-everything").display().to_string(),
+            &[],
         ),
+        vec![
+            check("echo", json!({"message": "hello"}), "hello"),
+            check("get-sum", json!({"a": 2, "b": 40}), "42"),
+            check("get-tiny-image", json!({}), "image"),
+            check("get-resource-links", json!({"count": 2}), "[resource"),
+            check(
+                "get-structured-content",
+                json!({"location": "New York"}),
+                "temperature",
+            ),
+            check(
+                "trigger-long-running-operation",
+                json!({"duration": 1, "steps": 2}),
+                "completed",
+            ),
+            check("get-roots-list", json!({}), "working directory"),
+            check("trigger-elicitation-request", json!({}), "Ada"),
+            check(
+                "trigger-url-elicitation",
+                json!({"url": "https://example.com/"}),
+                "example.com",
+            ),
+            check(
+                "simulate-research-query",
+                json!({"topic": "python", "ambiguous": true}),
+                "technical",
+            ),
+        ],
+    )]
+}
+
+/// The other servers on Node.
+fn node_servers(directory: &Path, work: &Path) -> Vec<Driven> {
+    let node = |name: &str| directory.join("node_modules/.bin").join(name);
+    let here = work.display().to_string();
+    vec![
         (
             entry(
                 "filesystem",
@@ -251,6 +244,14 @@ async fn drive(directory: &Path) -> Outcome<()> {
                 check("read_graph", json!({}), "Ada"),
             ],
         ),
+    ]
+}
+
+/// The servers on Python, which know both eras.
+fn python_servers(directory: &Path, work: &Path, page: &str) -> Vec<Driven> {
+    let python = |name: &str| directory.join("venv/bin").join(name);
+    let here = work.display().to_string();
+    vec![
         (
             entry("git", &python("mcp-server-git").display().to_string(), &[]),
             vec![
@@ -294,7 +295,28 @@ async fn drive(directory: &Path) -> Outcome<()> {
                 ),
             ],
         ),
-    ];
+    ]
+}
+
+async fn drive(directory: &Path) -> Outcome<()> {
+    let work = directory.join("work");
+    let _ = std::fs::remove_dir_all(&work);
+    std::fs::create_dir_all(&work)?;
+    std::fs::write(work.join("note.txt"), "kept in a file\n")?;
+    let git = std::process::Command::new("git")
+        .args(["init", "--quiet"])
+        .current_dir(&work)
+        .status()?;
+    if !git.success() {
+        return Err("git init failed".into());
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let page = format!("http://{}/page.html", listener.local_addr()?);
+    let mut serving = JoinSet::new();
+    serving.spawn(serve_page(listener));
+    let mut servers = everything(directory);
+    servers.extend(node_servers(directory, &work));
+    servers.extend(python_servers(directory, &work, &page));
     let mut failures = 0;
     for protocol in [None, Some("2026-07-28")] {
         for (entry, checks) in &servers {

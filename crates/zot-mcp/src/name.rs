@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 /// The longest name every provider takes.
 ///
 /// Limit: a longer name is cut, and gets a hash.
-pub const MAX_TOOL_NAME_BYTES: usize = 64;
+pub const MAX_MCP_TOOL_NAME_BYTES: usize = 64;
 
 /// What stands between the name of a server and the name of a tool.
 pub const SEPARATOR: &str = "__";
@@ -44,7 +44,7 @@ pub fn server_prefixes<'a>(servers: &[&'a str]) -> HashMap<&'a str, String> {
 
 /// Returns the names of a server's tools, in their order; `prefix` is of [`server_prefixes`].
 pub fn tool_names(prefix: &str, tools: &[&str]) -> Vec<String> {
-    let room = MAX_TOOL_NAME_BYTES.saturating_sub(prefix.len() + SEPARATOR.len());
+    let room = MAX_MCP_TOOL_NAME_BYTES.saturating_sub(prefix.len() + SEPARATOR.len());
     unique(tools, sanitised, |_| true, room)
         .into_iter()
         .map(|tool| format!("{prefix}{SEPARATOR}{tool}"))

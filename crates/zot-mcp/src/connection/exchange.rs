@@ -19,10 +19,10 @@ use crate::version::Era;
 /// Questions of a server that wait for one call to ask them.
 ///
 /// Limit: a further question is declined.
-const MAX_WAITING_QUESTIONS: usize = 4;
+const MAX_MCP_WAITING_QUESTIONS: usize = 4;
 
 /// Limit: the text of a progress report is cut.
-const MAX_PROGRESS_BYTES: usize = 1024;
+const MAX_MCP_PROGRESS_BYTES: usize = 1024;
 
 /// Requests whose end the server has not been told about yet.
 ///
@@ -240,7 +240,7 @@ impl Exchange {
             Some(call) => {
                 let is_accepted = {
                     let mut events = call.lock();
-                    let has_room = events.questions.len() < MAX_WAITING_QUESTIONS;
+                    let has_room = events.questions.len() < MAX_MCP_WAITING_QUESTIONS;
                     if has_room {
                         events.questions.push_back((question, sender));
                     }
@@ -379,7 +379,7 @@ impl ProgressParams<'_> {
             (None, _) => String::new(),
         };
         let message = self.message.as_deref().unwrap_or_default();
-        let message = &message[..message.floor_char_boundary(MAX_PROGRESS_BYTES)];
+        let message = &message[..message.floor_char_boundary(MAX_MCP_PROGRESS_BYTES)];
         match (amount.is_empty(), message.is_empty()) {
             (_, true) => amount,
             (true, false) => message.to_owned(),

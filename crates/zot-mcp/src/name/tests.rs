@@ -1,9 +1,9 @@
 use std::collections::HashSet;
 
-use super::{MAX_TOOL_NAME_BYTES, server_prefixes, tool_names};
+use super::{MAX_MCP_TOOL_NAME_BYTES, server_prefixes, tool_names};
 
 fn is_valid(name: &str) -> bool {
-    name.len() <= MAX_TOOL_NAME_BYTES
+    name.len() <= MAX_MCP_TOOL_NAME_BYTES
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name
             .chars()

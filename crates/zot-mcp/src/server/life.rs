@@ -44,7 +44,7 @@ const MCP_RESTART_RESET_TIME: Duration = Duration::from_secs(300);
 /// Servers have a say in why they failed.
 ///
 /// Limit: the reason is cut.
-const MAX_REASON_BYTES: usize = 1024;
+const MAX_MCP_REASON_BYTES: usize = 1024;
 
 /// Why a server does not run any more, or does not run yet.
 enum End {
@@ -87,7 +87,7 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 server.set_state(ServerState::Starting);
             }
             End::Failed(reason) => {
-                let reason = cut(&reason, MAX_REASON_BYTES);
+                let reason = cut(&reason, MAX_MCP_REASON_BYTES);
                 server.log.note(&reason);
                 server.set_state(ServerState::Failed { reason });
                 if server.is_over_before_restart(&stop).await {
@@ -97,7 +97,7 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
                 server.set_state(ServerState::Starting);
             }
             End::Lost(reason) => {
-                let reason = cut(&reason, MAX_REASON_BYTES);
+                let reason = cut(&reason, MAX_MCP_REASON_BYTES);
                 server.log.note(&reason);
                 let Some(delay) = delays.next() else {
                     let attempts = MCP_RESTART_DELAYS.len();

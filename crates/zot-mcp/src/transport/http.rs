@@ -43,7 +43,7 @@ const ACCEPT_BOTH: &str = "application/json, text/event-stream";
 /// How long the server may take to end a session that is no longer needed.
 ///
 /// Limit: the session is left to the server.
-const SESSION_END_TIME: Duration = Duration::from_secs(2);
+const MCP_SESSION_END_TIME: Duration = Duration::from_secs(2);
 
 /// How long a handshake waits for the server to open its listening stream.
 ///
@@ -53,7 +53,7 @@ const LISTENING_TIME: Duration = Duration::from_millis(250);
 /// The longest id of a session.
 ///
 /// Limit: the server's response to `initialize` is refused.
-const MAX_SESSION_ID_BYTES: usize = 4096;
+const MAX_MCP_SESSION_ID_BYTES: usize = 4096;
 
 /// Where a server is reached over HTTP, and how.
 pub struct HttpSettings<'a> {
@@ -200,9 +200,9 @@ impl HttpTransport {
 
     fn keep_session(&self, headers: &HeaderMap) -> Result<(), CallError> {
         let session = headers.get(headers::SESSION_ID);
-        if session.is_some_and(|id| id.len() > MAX_SESSION_ID_BYTES) {
+        if session.is_some_and(|id| id.len() > MAX_MCP_SESSION_ID_BYTES) {
             return Err(CallError::Invalid(format!(
-                "the id of the session has more than {MAX_SESSION_ID_BYTES} bytes (MAX_SESSION_ID_BYTES)"
+                "the id of the session has more than {MAX_MCP_SESSION_ID_BYTES} bytes (MAX_MCP_SESSION_ID_BYTES)"
             )));
         }
         self.shared.state().session = session.cloned();
@@ -255,7 +255,7 @@ impl HttpTransport {
         self.answering.shut_down().await;
         if self.shared.state().session.is_some() {
             // A server without an end of sessions answers 405; one that has gone need not be told.
-            let _ = timeout(SESSION_END_TIME, self.shared.delete_session()).await;
+            let _ = timeout(MCP_SESSION_END_TIME, self.shared.delete_session()).await;
         }
     }
 }

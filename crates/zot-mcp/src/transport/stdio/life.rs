@@ -57,7 +57,7 @@ const MCP_FINAL_OUTPUT_BYTES: usize = 1024 * 1024;
 /// Requests of a server that are being answered.
 ///
 /// Limit: a further request is refused.
-const MAX_SERVER_REQUESTS: usize = 32;
+const MAX_PROGRAM_REQUESTS: usize = 32;
 
 /// How much of the end of its standard error explains the end of a server.
 ///
@@ -362,7 +362,7 @@ fn receive(shared: &Arc<Shared>, answers: &mut JoinSet<Answer>, line: &[u8]) {
                 shared.inbox.notification(&method, params.as_deref());
             }
             Incoming::Request { id, method, params } => {
-                if answers.len() >= MAX_SERVER_REQUESTS {
+                if answers.len() >= MAX_PROGRAM_REQUESTS {
                     let refusal = RpcError {
                         code: INTERNAL_ERROR,
                         message: "too many requests at once".to_owned(),
