@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::field::{Entry, Field, FieldOption, MAX_FIELD_BYTES, TextRule};
+use super::field::{Entry, Field, FieldOption, MAX_ANSWER_FIELD_BYTES, TextRule};
 use super::format::Format;
 use crate::editor::Editor;
 
@@ -137,7 +137,7 @@ fn entry(property: &Value) -> Option<Entry> {
 
 fn text(default: &str, rule: TextRule) -> Entry {
     let mut editor = Box::<Editor>::default();
-    let end = default.floor_char_boundary(MAX_FIELD_BYTES.min(default.len()));
+    let end = default.floor_char_boundary(MAX_ANSWER_FIELD_BYTES.min(default.len()));
     if end > 0 {
         editor.set(default[..end].to_owned());
     }
