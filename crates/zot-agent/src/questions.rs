@@ -23,7 +23,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 /// The most questions that wait at a time.
 ///
 /// Limit: a further question is declined.
-const MAX_WAITING_QUESTIONS: usize = 16;
+const MAX_TOOL_QUESTIONS: usize = 16;
 
 /// No question of that id waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +65,7 @@ impl OpenQuestions {
     /// Registers a question, unless nobody answers.
     fn ask(&self) -> Option<Waiting<'_>> {
         let mut state = self.lock();
-        if !state.is_answered || state.waiting.len() >= MAX_WAITING_QUESTIONS {
+        if !state.is_answered || state.waiting.len() >= MAX_TOOL_QUESTIONS {
             return None;
         }
         state.asked += 1;

@@ -48,12 +48,7 @@ async fn run_prompt(
     idle: IdleSignal,
 ) -> Result<ExitCode, Failure> {
     let mut signals = EndSignals::new()?;
-    let runtime = Runtime::new(config)?;
-    warn(runtime.warnings());
-    mention_project_servers(&runtime);
-    if runtime.approval().scope != ApprovalScope::Nothing {
-        refuse_confirmations(&runtime, format);
-    }
+    let runtime = start(config, format)?;
     let mut output = Output::stdout(idle)?;
     let prepared = runtime.prepare_prompt(prompt).await;
     let prompt = prepared.map_err(Failure::usage)?;
@@ -119,6 +114,16 @@ async fn run_prompt(
         Some(report) => Err(Failure::failed(report.message)),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn start(config: Config, format: Format) -> Result<Runtime, Failure> {
+    let runtime = Runtime::new(config)?;
+    warn(runtime.warnings());
+    mention_project_servers(&runtime);
+    if runtime.approval().scope != ApprovalScope::Nothing {
+        refuse_confirmations(&runtime, format);
+    }
+    Ok(runtime)
 }
 
 /// Makes tools that need approval fail, because nobody can be asked.

@@ -105,6 +105,7 @@ impl Runtime {
         let extensions = equipped
             .extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
+<<<<<<< HEAD
         let servers = Servers::new(servers::Surroundings {
             home: workspace.zot_home.clone(),
             cwd: workspace.cwd.clone(),
@@ -112,6 +113,9 @@ impl Runtime {
             pool: config.mcp.pool.clone(),
         });
         servers.open_found(equipped.servers);
+=======
+        let servers = open_servers(&config, &workspace, equipped.servers);
+>>>>>>> main
         servers.begin_conversation(&session.transcript);
         let toolbox = Arc::new(ToolBox::new(
             equipped.own_tools,
@@ -348,6 +352,19 @@ impl Runtime {
     pub fn session(&self) -> Option<&SessionInfo> {
         self.session.as_ref()
     }
+}
+
+/// Starts the MCP servers in the background.
+fn open_servers(config: &Config, workspace: &Workspace, found: servers::Found) -> Arc<Servers> {
+    let servers = Servers::new(servers::Surroundings {
+        home: workspace.zot_home.clone(),
+        cwd: workspace.cwd.clone(),
+        http: config.http.clone(),
+        pool: config.mcp.pool.clone(),
+    });
+    servers.set_project(found.project);
+    servers.open(found.entries);
+    servers
 }
 
 /// Chains all hooks: skills first, then servers and extensions, and the embedding program last.

@@ -1,6 +1,6 @@
 use zot_conversation::{Answer, QuestionId};
 
-use super::{MAX_WAITING_QUESTIONS, NotAsked, OpenQuestions};
+use super::{MAX_TOOL_QUESTIONS, NotAsked, OpenQuestions};
 
 #[test]
 fn nobody_is_asked_until_someone_answers() {
@@ -32,7 +32,7 @@ fn a_dropped_question_is_forgotten() {
     let questions = OpenQuestions::default();
     questions.open();
     let waiting: Vec<_> = std::iter::from_fn(|| questions.ask()).collect();
-    assert_eq!(waiting.len(), MAX_WAITING_QUESTIONS);
+    assert_eq!(waiting.len(), MAX_TOOL_QUESTIONS);
     drop(waiting);
     assert_eq!(
         questions.answer(&QuestionId::from("question_1"), Answer::Decline),

@@ -5,5 +5,6 @@ mod built_in;
 mod client;
 mod http;
 mod http_client;
+mod own_client;
 mod sessions;
 mod stdio;

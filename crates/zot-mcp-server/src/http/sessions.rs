@@ -28,7 +28,7 @@ const MAX_CLIENT_SESSIONS: usize = 64;
 /// Limit: its client gets status 404 and has to begin a new one.
 const CLIENT_SESSION_TIME: Duration = Duration::from_secs(24 * 3600);
 
-const NAME_BYTES: usize = 16;
+const SESSION_NAME_BYTES: usize = 16;
 
 /// The sessions of all clients.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Sessions {
 
     /// Begins a session and returns its name.
     pub(super) fn begin(&self, abilities: ClientAbilities) -> Result<String, NoSession> {
-        let name = random_hex(NAME_BYTES)?;
+        let name = random_hex(SESSION_NAME_BYTES)?;
         let mut sessions = self.lock();
         sessions.retain(|_, session| {
             !session.connection.is_idle() || session.idle_since().elapsed() < CLIENT_SESSION_TIME

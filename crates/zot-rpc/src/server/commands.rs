@@ -43,6 +43,7 @@ impl Server {
     /// Carries out a command: responds immediately, or queues the work.
     pub(super) fn execute(&mut self, id: Option<RequestId>, command: Command) -> io::Result<()> {
         let kind = command.name();
+        // Flat table: what each command does.
         match command {
             Command::Hello { capabilities, .. } => self.hello(id, kind, &capabilities),
             Command::Ping => self.succeed(id, kind, PongData { pong: true }),

@@ -15,7 +15,7 @@ const MAX_INSTRUCTION_BYTES: usize = 4 * 1024;
 /// The most that is said about why a server is missing.
 ///
 /// Limit: the rest of the reason is cut; front ends show all of it.
-const MAX_REASON_BYTES: usize = 160;
+const MAX_MISSING_REASON_BYTES: usize = 160;
 
 /// The part of the system prompt about servers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -127,5 +127,5 @@ pub(crate) fn tagged(server: &str, instructions: &str) -> String {
 /// Returns the first line, cut.
 fn short(reason: &str) -> &str {
     let line = reason.lines().next().unwrap_or_default();
-    &line[..line.floor_char_boundary(MAX_REASON_BYTES)]
+    &line[..line.floor_char_boundary(MAX_MISSING_REASON_BYTES)]
 }

@@ -35,8 +35,7 @@ pub(crate) fn live_frame(app: &App) -> Frame {
             true => Vec::new(),
             false => composer::editor(&app.composer.editor, context).0,
         };
-        let footer = footer(app);
-        return approvals::step_limit_frame(limit, context, live, below, footer);
+        return approvals::step_limit_frame(limit, context, live, below, footer(app));
     }
     // A question covers everything else: the user must see it before answering.
     if let Some(approval) = &app.approvals.current {

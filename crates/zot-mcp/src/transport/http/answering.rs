@@ -11,7 +11,7 @@ use crate::transport::CallHints;
 /// How many requests of a server may be unanswered at a time.
 ///
 /// Limit: the request gets no answer.
-const MAX_SERVER_REQUESTS: usize = 16;
+const MAX_HTTP_SERVER_REQUESTS: usize = 16;
 
 /// The answers that are being found. Dropping it gives them up.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Answering {
             Incoming::Request { id, method, params } => {
                 let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
                 while tasks.try_join_next().is_some() {}
-                if tasks.len() >= MAX_SERVER_REQUESTS {
+                if tasks.len() >= MAX_HTTP_SERVER_REQUESTS {
                     return;
                 }
                 let shared = Arc::clone(shared);

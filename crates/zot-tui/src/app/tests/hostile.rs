@@ -294,6 +294,7 @@ impl HostileInputs {
     }
 
     pub(super) fn input(&mut self) -> Input {
+        // Flat table: an input of each kind.
         match self.number(42) {
             0..10 => reported::input(self.frame()),
             10..15 => Input::Key(self.key()),
