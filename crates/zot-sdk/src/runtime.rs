@@ -105,17 +105,7 @@ impl Runtime {
         let extensions = equipped
             .extensions
             .map(|(config, discovery)| Arc::new(ExtensionHost::start(config, &discovery)));
-<<<<<<< HEAD
-        let servers = Servers::new(servers::Surroundings {
-            home: workspace.zot_home.clone(),
-            cwd: workspace.cwd.clone(),
-            http: config.http.clone(),
-            pool: config.mcp.pool.clone(),
-        });
-        servers.open_found(equipped.servers);
-=======
         let servers = open_servers(&config, &workspace, equipped.servers);
->>>>>>> main
         servers.begin_conversation(&session.transcript);
         let toolbox = Arc::new(ToolBox::new(
             equipped.own_tools,

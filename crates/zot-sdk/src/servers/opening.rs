@@ -56,12 +56,6 @@ pub(crate) fn find(choice: &McpChoice, workspace: &Workspace) -> Result<Found, C
 }
 
 impl Servers {
-    /// Uses the servers that were found from now on.
-    pub(crate) fn open_found(&self, found: Found) {
-        self.set_project(found.project);
-        self.open(found.entries);
-    }
-
     /// Returns the pool, which is created when the first server is needed.
     pub(super) fn pool(&self, used: &mut PoolUse) -> Arc<Pool> {
         let own = match used {

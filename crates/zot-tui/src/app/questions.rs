@@ -27,11 +27,7 @@ pub(super) use view::frame;
 /// The most questions that wait behind the one that is shown.
 ///
 /// Limit: a further question is cancelled.
-<<<<<<< HEAD
-const MAX_UNSHOWN_QUESTIONS: usize = 32;
-=======
 const MAX_SHOWN_QUESTIONS: usize = 32;
->>>>>>> main
 
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
@@ -91,11 +87,7 @@ impl Questions {
         let asked = Asked::new(id, call, question);
         match self.current {
             None => self.current = Some(asked),
-<<<<<<< HEAD
-            Some(_) if self.waiting.len() >= MAX_UNSHOWN_QUESTIONS => {
-=======
             Some(_) if self.waiting.len() >= MAX_SHOWN_QUESTIONS => {
->>>>>>> main
                 return vec![answer(asked.id, Answer::Cancel)];
             }
             Some(_) => self.waiting.push_back(asked),

@@ -12,11 +12,7 @@ use crate::editor::{Edit, Editor};
 /// The longest text in one field.
 ///
 /// Limit: what is typed or pasted beyond it is ignored.
-<<<<<<< HEAD
-pub(super) const MAX_ENTERED_BYTES: usize = 64 * 1024;
-=======
 pub(super) const MAX_ANSWER_FIELD_BYTES: usize = 64 * 1024;
->>>>>>> main
 
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
@@ -81,11 +77,7 @@ impl Field {
                 };
                 let is_number = matches!(rule, TextRule::Number { .. });
                 let grows = matches!(edit, Edit::Insert(_) | Edit::Newline | Edit::Yank);
-<<<<<<< HEAD
-                let is_full = editor.text().len() >= MAX_ENTERED_BYTES;
-=======
                 let is_full = editor.text().len() >= MAX_ANSWER_FIELD_BYTES;
->>>>>>> main
                 let is_refused = (is_number && edit == Edit::Newline) || (grows && is_full);
                 if !is_refused {
                     editor.apply(edit);
@@ -104,11 +96,7 @@ impl Field {
     pub(super) fn paste(&mut self, text: &str) {
         if let Entry::Text { editor, .. } = &mut self.entry {
             let text = text.trim_end_matches(['\r', '\n']);
-<<<<<<< HEAD
-            let room = MAX_ENTERED_BYTES.saturating_sub(editor.text().len());
-=======
             let room = MAX_ANSWER_FIELD_BYTES.saturating_sub(editor.text().len());
->>>>>>> main
             let end = text.floor_char_boundary(room.min(text.len()));
             editor.apply(Edit::Insert(text[..end].replace("\r\n", "\n")));
             self.problem = None;

@@ -9,11 +9,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-<<<<<<< HEAD
-use super::field::{Entry, Field, FieldOption, MAX_ENTERED_BYTES, TextRule};
-=======
 use super::field::{Entry, Field, FieldOption, MAX_ANSWER_FIELD_BYTES, TextRule};
->>>>>>> main
 use super::format::Format;
 use crate::editor::Editor;
 
@@ -141,11 +137,7 @@ fn entry(property: &Value) -> Option<Entry> {
 
 fn text(default: &str, rule: TextRule) -> Entry {
     let mut editor = Box::<Editor>::default();
-<<<<<<< HEAD
-    let end = default.floor_char_boundary(MAX_ENTERED_BYTES.min(default.len()));
-=======
     let end = default.floor_char_boundary(MAX_ANSWER_FIELD_BYTES.min(default.len()));
->>>>>>> main
     if end > 0 {
         editor.set(default[..end].to_owned());
     }
