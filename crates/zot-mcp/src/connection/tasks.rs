@@ -265,7 +265,7 @@ impl TaskWatch {
         }
         self.last_message.clone_from(&message);
         tokio::select! {
-            () = caller.progress.report(message) => {}
+            () = caller.progress.report(format!("{message}\n")) => {}
             () = caller.cancel.cancelled() => {}
         }
     }

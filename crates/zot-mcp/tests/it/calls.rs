@@ -229,7 +229,7 @@ async fn progress_is_reported() {
         assert_eq!(output.joined_text(), "done");
         assert_eq!(
             *person.reports.lock().unwrap(),
-            ["1/3 step 1", "2/3 step 2", "3/3 step 3"]
+            ["1/3 step 1\n", "2/3 step 2\n", "3/3 step 3\n"]
         );
         scene.pool.shut_down().await;
     }
@@ -317,7 +317,7 @@ async fn tasks_are_polled_to_their_end() {
             .await;
         let (expected, reports): (&str, &[&str]) = match era {
             "legacy" => ("legacy task result", &[]),
-            _ => ("task result", &["warming up", "half way"]),
+            _ => ("task result", &["warming up\n", "half way\n"]),
         };
         assert_eq!(output.joined_text(), expected);
         assert_eq!(*person.reports.lock().unwrap(), reports);
