@@ -6,6 +6,7 @@ mod extensions;
 use serde_json::{Value, json};
 use testkit::{Fixtures, ModelServer, PATIENCE, Pace, Wire, Workdir, Zot, ZotCommand, poll_until};
 
+use crate::mcp;
 use crate::support::{Session, binary, kinds, of_kind, streamed_text};
 
 fn fixtures() -> Fixtures {
@@ -16,16 +17,20 @@ fn fixtures() -> Fixtures {
 fn replay(name: &str, arguments: &[&str]) {
     let workdir = Workdir::with_files(name);
     let server = ModelServer::start();
-    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
+    let zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi)
         .arguments(arguments)
         .spawn();
+    replay_with(name, &workdir, zot);
+}
+
+fn replay_with(name: &str, workdir: &Workdir, mut zot: Zot) {
     for line in fixtures().sent_lines(name) {
         zot.send_line(&line);
         if wait_until_quiet(&mut zot, &line).is_err() {
             break;
         }
     }
-    fixtures().check(&workdir, Pace::Steady, &zot.finish().transcript);
+    fixtures().check_as(name, workdir, Pace::Steady, &zot.finish().transcript);
 }
 
 /// Waits for the last frame a command causes before the client has to act.
@@ -33,9 +38,10 @@ fn wait_until_quiet(zot: &mut Zot, line: &str) -> Result<(), &'static str> {
     let command: Value = serde_json::from_str(line).unwrap_or_default();
     let refused = |frame: &Value| frame["type"] == "response" && frame["success"] == false;
     match command["type"].as_str() {
-        Some("prompt" | "confirm" | "abort") => zot.try_collect_until(
+        Some("prompt" | "confirm" | "answer" | "abort") => zot.try_collect_until(
             move |frame| {
-                frame["type"] == "done" || frame["type"] == "tool_confirm" || refused(frame)
+                let kind = frame["type"].as_str().unwrap_or_default();
+                matches!(kind, "done" | "tool_confirm" | "tool_question") || refused(frame)
             },
             PATIENCE,
         ),
@@ -72,6 +78,19 @@ fn retry() {
 #[test]
 fn fallback() {
     replay("fallback", &["--fallback", "offline"]);
+}
+
+/// The states of a server, and a question of one of its tools.
+#[test]
+fn mcp() {
+    let workdir = Workdir::with_files("mcp");
+    let server = ModelServer::start();
+    let servers = json!({"mcpServers": {"demo": mcp::entry(json!({}))}});
+    std::fs::create_dir_all(workdir.zot_home()).unwrap();
+    std::fs::write(workdir.zot_home().join("mcp.json"), servers.to_string()).unwrap();
+    let mut zot = ZotCommand::rpc(binary(), &workdir, &server, Wire::OpenAi).spawn();
+    mcp::wait_for_state(&mut zot, "demo", "ready");
+    replay_with("mcp", &workdir, zot);
 }
 
 #[test]

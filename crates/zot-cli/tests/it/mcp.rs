@@ -12,7 +12,7 @@ use testkit::{ModelServer, RecordedRequest, Reply, Wire, Workdir, Zot, ZotComman
 use crate::support::{binary, of_kind};
 
 /// Returns the entry of a scripted server with these options.
-fn entry(options: Value) -> Value {
+pub(crate) fn entry(options: Value) -> Value {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/server.py");
     json!({"command": "python3", "args": ["-B", script, options.to_string()]})
 }
@@ -55,7 +55,7 @@ impl Scene {
 }
 
 /// Waits until a server of a `zot rpc` is in this state.
-fn wait_for_state(zot: &mut Zot, server: &str, state: &str) -> Value {
+pub(crate) fn wait_for_state(zot: &mut Zot, server: &str, state: &str) -> Value {
     zot.wait_for(|frame| {
         frame["type"] == "mcp_state" && frame["name"] == server && frame["state"] == state
     })
