@@ -50,10 +50,8 @@ async fn run_prompt(
     let mut signals = EndSignals::new()?;
     let runtime = start(config, format)?;
     let mut output = Output::stdout(idle)?;
-    let prompt = runtime
-        .prepare_prompt(prompt)
-        .await
-        .map_err(Failure::usage)?;
+    let prepared = runtime.prepare_prompt(prompt).await;
+    let prompt = prepared.map_err(Failure::usage)?;
     warn(&prompt.problems);
     let mut events = runtime.prompt_mentioning(prompt.message, Budget::default())?;
     let mut report = Report::new(format, &runtime);

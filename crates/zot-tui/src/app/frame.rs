@@ -28,10 +28,7 @@ pub(crate) fn live_frame(app: &App) -> Frame {
         return login::frame(dialog, context, status(), live);
     }
     if let Some(project) = &app.mcp.project {
-        return Frame {
-            tail,
-            ..mcp::project_frame(project, context, live)
-        };
+        return mcp::project_frame(project, context, live);
     }
     if let StepLimit::Asked(limit) = app.approvals.step_limit {
         let below = match app.composer.editor.is_empty() {

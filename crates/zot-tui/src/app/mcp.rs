@@ -147,7 +147,7 @@ pub(super) fn command(app: &mut App, arguments: &str) -> Vec<Effect> {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     match words.as_slice() {
         [] => offer_servers(app),
-        ["project"] => vec![McpEffect::AskAboutProject.into()],
+        ["project"] => app.when_idle(McpEffect::AskAboutProject),
         [verb] if is_verb(verb) => app.remark(format!("/mcp {verb} takes the name of a server")),
         [name] => match app.mcp.find(name) {
             Some(_) => offer_actions(app, name),

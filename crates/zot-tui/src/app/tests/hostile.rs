@@ -234,6 +234,21 @@ impl HostileInputs {
         }
     }
 
+    fn servers(&mut self) -> McpInput {
+        match self.number(3) {
+            0 => McpInput::Servers {
+                servers: vec![self.server(), self.server()],
+                resources: vec![(self.text(), self.text())],
+            },
+            1 => McpInput::ProjectFound(ProjectServers {
+                path: self.text(),
+                servers: vec![(self.text(), self.texts())],
+                top: 0,
+            }),
+            _ => McpInput::ProjectSettled,
+        }
+    }
+
     /// Returns the preview of a selected choice.
     fn preview(&mut self) -> Preview {
         let body = match self.number(3) {
@@ -353,16 +368,7 @@ impl HostileInputs {
                 action: LogAction::In,
                 providers: vec![(self.text(), self.text())],
             }),
-            38 => Input::Mcp(McpInput::Servers {
-                servers: vec![self.server(), self.server()],
-                resources: vec![(self.text(), self.text())],
-            }),
-            39 => Input::Mcp(McpInput::ProjectFound(ProjectServers {
-                path: self.text(),
-                servers: vec![(self.text(), self.texts())],
-                top: 0,
-            })),
-            40 => Input::Mcp(McpInput::ProjectSettled),
+            38..41 => Input::Mcp(self.servers()),
             _ => Input::Prompt(Prompt::typed(self.text())),
         }
     }
