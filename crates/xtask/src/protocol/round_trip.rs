@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_wire::rpc::{
     CommandFrame, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
-    MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response, SetMessagesData,
-    StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
+    McpData, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response,
+    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
 /// Reads a frame of the server into its type and writes it again.
@@ -37,8 +37,9 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
         "get_commands" => through::<Response<CommandsData>>(frame),
         "invoke_command" => through::<Response<InvokedData>>(frame),
         "reload_ext" => through::<Response<ExtensionsData>>(frame),
-        "abort" | "clear" | "confirm" | "set_system_prompt" | "panel_key" | "panel_resize"
-        | "panel_close" => through::<Response<()>>(frame),
+        "get_mcp" => through::<Response<McpData>>(frame),
+        "abort" | "answer" | "clear" | "confirm" | "set_system_prompt" | "panel_key"
+        | "panel_resize" | "panel_close" => through::<Response<()>>(frame),
         other => bail!("xtask does not know the type of the response to {other:?}"),
     }
 }
