@@ -74,6 +74,12 @@ pub fn normalize(object: &Value) -> Option<Event> {
             whole: true,
             ..tool(Kind::ApprovalRequest)
         },
+        "tool_question" => Event {
+            tool_id: text("call_id"),
+            text: text("message"),
+            whole: true,
+            ..Event::new(Kind::ApprovalRequest)
+        },
         _ => return Some(other(kind, object)),
     })
 }
@@ -121,10 +127,16 @@ fn other(kind: &str, object: &Value) -> Event {
             text("message")
         ),
         "compact_done" => "the conversation was compacted".to_owned(),
+        "mcp_state" => match text("error") {
+            "" => format!("MCP server {}: {}", text("name"), text("state")),
+            error => format!("MCP server {}: {}: {error}", text("name"), text("state")),
+        },
         _ => return Event::unknown(kind),
     };
     Event {
-        is_error: (kind == "ext_notify" && text("level") == "error").then_some(true),
+        is_error: (kind == "ext_notify" && text("level") == "error"
+            || kind == "mcp_state" && text("state") == "failed")
+            .then_some(true),
         raw_type: Some(kind.to_owned()),
         ..Event::notice(message)
     }

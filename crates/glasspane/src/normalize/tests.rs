@@ -146,6 +146,20 @@ fn every_event_our_zot_sends_is_known() {
     }
     let confirm = json!({"type":"tool_confirm","id":"c1","name":"bash","args":{},"preview":"rm"});
     assert_eq!(normalize(&confirm).unwrap().kind, Kind::ApprovalRequest);
+    let question =
+        json!({"type":"tool_question","id":"q1","call_id":"c1","origin":"demo","message":"Which?"});
+    let event = normalize(&question).unwrap();
+    assert_eq!(
+        (event.kind, event.tool_id),
+        (Kind::ApprovalRequest, Some("c1".to_owned()))
+    );
+    let state = json!({"type":"mcp_state","name":"demo","state":"failed","error":"no program"});
+    let event = normalize(&state).unwrap();
+    assert_eq!((event.kind, event.is_error), (Kind::Notice, Some(true)));
+    assert_eq!(
+        event.message.as_deref(),
+        Some("MCP server demo: failed: no program")
+    );
     let notify = json!({"type":"ext_notify","extension":"notes","level":"error","message":"lost"});
     let event = normalize(&notify).unwrap();
     assert_eq!((event.kind, event.is_error), (Kind::Notice, Some(true)));

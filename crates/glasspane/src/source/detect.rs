@@ -212,6 +212,8 @@ impl Line<'_> {
             "ext_notify" | "ext_display" | "ext_panel" | "ext_panel_close" => self.has("extension"),
             "done" => !self.has("full_text"),
             "retry" => self.has("failures"),
+            "tool_question" => self.has("call_id") && self.has("message"),
+            "mcp_state" => self.has("name") && self.has("state"),
             "fallback" => self.has("from") && self.has("to"),
             _ => false,
         }

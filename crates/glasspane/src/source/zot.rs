@@ -17,7 +17,7 @@ const MAX_WAITING_CALLS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Zot {
     used: Usage,
-    /// Calls that wait for a `confirm`, oldest first.
+    /// Calls that wait for a `confirm` or an `answer`, oldest first.
     waiting: Vec<String>,
     /// Whether the last turn ended with tool calls, so that another turn must follow.
     wants_tools: bool,
@@ -37,6 +37,9 @@ impl Dialect for Zot {
                 if self.waiting.len() < MAX_WAITING_CALLS {
                     self.waiting.extend(owned(object, "id"));
                 }
+            }
+            "tool_question" if self.waiting.len() < MAX_WAITING_CALLS => {
+                self.waiting.extend(owned(object, "call_id"));
             }
             "tool_result" => {
                 let id = text(object, "id");
@@ -61,7 +64,8 @@ impl Zot {
     /// Handles the response to a decision. It has the id of the call, unless the client numbers its requests.
     fn confirmed(&mut self, object: &Value, findings: &mut Vec<Finding>) {
         let succeeded = object.get("success").and_then(Value::as_bool) == Some(true);
-        if !succeeded || text(object, "command") != Some("confirm") || self.waiting.is_empty() {
+        let decides = matches!(text(object, "command"), Some("confirm" | "answer"));
+        if !succeeded || !decides || self.waiting.is_empty() {
             return;
         }
         let id = text(object, "id");
