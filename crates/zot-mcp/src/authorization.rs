@@ -42,6 +42,9 @@ pub enum AuthorizationError {
     /// The stored login cannot be read or written.
     #[error("{0}")]
     Store(String),
+    /// The authorisation server cannot be reached now.
+    #[error("{0}")]
+    Unreachable(String),
     /// The authorisation server cannot be used.
     #[error("{0}")]
     Server(String),

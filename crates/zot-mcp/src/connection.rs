@@ -214,6 +214,10 @@ impl Connection {
                     running.woken.notify_one();
                 }
                 () = running.woken.notified() => {
+                    // Progress that comes without pause would keep the last arm from being looked at.
+                    if asking.is_none() && time.is_over() {
+                        return Err(Failure::TimedOut(time.limit()));
+                    }
                     if let Some(text) = running.take_progress() {
                         time.extend();
                         // Waits while the reader is behind, so it must not keep an abort waiting.

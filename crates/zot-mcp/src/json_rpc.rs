@@ -40,9 +40,51 @@ pub struct RpcError {
 const MAX_ERROR_MESSAGE_BYTES: usize = 4 * 1024;
 
 fn short<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let mut message = String::deserialize(deserializer)?;
+    String::deserialize(deserializer).map(cut_message)
+}
+
+/// Cuts a text that explains an error.
+pub(crate) fn cut_message(mut message: String) -> String {
     message.truncate(message.floor_char_boundary(MAX_ERROR_MESSAGE_BYTES));
-    Ok(message)
+    message
+}
+
+impl RpcError {
+    /// Reads an error that came in a message. Whatever it looks like, it is an answer, and whoever waits for
+    /// it must not wait on.
+    fn read(error: &RawValue) -> Self {
+        if let Ok(error) = serde_json::from_str(error.get()) {
+            return error;
+        }
+        let fields: LooseError<'_> = serde_json::from_str(error.get()).unwrap_or_default();
+        let code = fields.code.and_then(|code| {
+            let digits = code.get().trim_matches('"');
+            digits.strip_suffix(".0").unwrap_or(digits).parse().ok()
+        });
+        let message = match fields.message {
+            Some(message) => match serde_json::from_str(message.get()) {
+                Ok(text) => text,
+                Err(_) => message.get().to_owned(),
+            },
+            None => format!("an error without a message: {}", error.get()),
+        };
+        Self {
+            code: code.unwrap_or(INTERNAL_ERROR),
+            message: cut_message(message),
+            data: fields.data.map(ToOwned::to_owned),
+        }
+    }
+}
+
+/// An error whose fields are not what they should be.
+#[derive(Default, Deserialize)]
+struct LooseError<'a> {
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
 }
 
 /// A message from the other side.
@@ -52,6 +94,8 @@ pub enum Incoming {
         id: RequestId,
         result: Result<Box<RawValue>, RpcError>,
     },
+    /// An error that does not say which request it is about: its sender could not read that far.
+    Refusal(RpcError),
     Request {
         id: RequestId,
         method: String,
@@ -81,7 +125,7 @@ struct Frame {
     params: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "even_null")]
     result: Option<Box<RawValue>>,
-    error: Option<RpcError>,
+    error: Option<Box<RawValue>>,
 }
 
 /// A result of `null` is a result: whoever waits for it must not wait on.
@@ -91,16 +135,19 @@ fn even_null<'de, D: serde::Deserializer<'de>>(
     Box::<RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Decodes a message, or several in an array, which revision 2025-03-26 allows.
-pub fn decode_batch(bytes: &[u8]) -> Result<Vec<Incoming>, FrameError> {
-    if bytes.first() != Some(&b'[') {
-        return Ok(vec![Incoming::decode(bytes)?]);
+/// Decodes a message, or several in an array, which revision 2025-03-26 allows. One that is wrong does not
+/// spoil the others.
+pub fn decode_batch(bytes: &[u8]) -> Vec<Result<Incoming, FrameError>> {
+    if bytes.trim_ascii_start().first() != Some(&b'[') {
+        return vec![Incoming::decode(bytes)];
     }
-    let messages: Vec<&RawValue> = serde_json::from_slice(bytes)?;
-    messages
-        .into_iter()
-        .map(|message| Incoming::decode(message.get().as_bytes()))
-        .collect()
+    match serde_json::from_slice::<Vec<&RawValue>>(bytes) {
+        Ok(messages) => messages
+            .into_iter()
+            .map(|message| Incoming::decode(message.get().as_bytes()))
+            .collect(),
+        Err(error) => vec![Err(error.into())],
+    }
 }
 
 impl Incoming {
@@ -118,8 +165,9 @@ impl Incoming {
             }),
             (None, Some(id), _, Some(error)) => Ok(Self::Response {
                 id,
-                result: Err(error),
+                result: Err(RpcError::read(&error)),
             }),
+            (None, None, None, Some(error)) => Ok(Self::Refusal(RpcError::read(&error))),
             (None, Some(id), Some(result), None) => Ok(Self::Response {
                 id,
                 result: Ok(result),

@@ -95,6 +95,7 @@ impl From<OAuthError> for AuthorizationError {
     fn from(error: OAuthError) -> Self {
         match error {
             OAuthError::Store(reason) => Self::Store(reason),
+            error @ OAuthError::Unreachable { .. } => Self::Unreachable(error.to_string()),
             other => Self::Server(other.to_string()),
         }
     }

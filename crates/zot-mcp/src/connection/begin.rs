@@ -168,12 +168,27 @@ impl Connection {
             },
             Era::Modern => match beginning.modern(MODERN_PROBE_TIME).await {
                 Err(error) if matches!(after_modern(&error), Verdict::TryOther) => {
-                    beginning.legacy(LEGACY_VERSION).await
+                    let was_silent = matches!(error, BeginError::Silent(_));
+                    match beginning.legacy(LEGACY_VERSION).await {
+                        // It was only slow to start, and is as modern as it was the last time.
+                        Err(error)
+                            if was_silent && matches!(after_legacy(&error), Verdict::TryOther) =>
+                        {
+                            beginning.modern(MCP_START_TIME).await
+                        }
+                        begun => begun,
+                    }
                 }
                 begun => begun,
             },
         }
     }
+}
+
+/// Returns whether a status may mean that the server does not know the era. Too many requests (429) are
+/// refused in every era.
+fn may_mean_other_era(status: u16) -> bool {
+    (400..500).contains(&status) && status != 429
 }
 
 fn after_legacy(error: &BeginError) -> Verdict {
@@ -185,7 +200,7 @@ fn after_legacy(error: &BeginError) -> Verdict {
         BeginError::Refused {
             source: CallError::Status { status, .. },
             ..
-        } if (400..500).contains(status) => Verdict::TryOther,
+        } if may_mean_other_era(*status) => Verdict::TryOther,
         // A handshake that ends in the newest revision means that there is none.
         BeginError::NoCommonRevision(versions)
             if versions.iter().any(|version| version == MODERN_VERSION) =>
@@ -217,7 +232,7 @@ fn after_modern(error: &BeginError) -> Verdict {
         BeginError::Refused {
             source: CallError::Status { status, .. },
             ..
-        } if (400..500).contains(status) => Verdict::TryOther,
+        } if may_mean_other_era(*status) => Verdict::TryOther,
         // It answered, but not as the modern era would.
         BeginError::Unreadable { .. } => Verdict::TryOther,
         BeginError::NoCommonRevision(versions) => {

@@ -247,6 +247,9 @@ impl Exchange {
                     has_room
                 };
                 call.woken.notify_one();
+                // It holds the other end of the channel: once it has ended, nobody may keep it alive, or a
+                // question that it never took would wait for ever.
+                drop(call);
                 match is_accepted {
                     true => receiver.await.unwrap_or(Answer::Cancel),
                     false => Answer::Decline,

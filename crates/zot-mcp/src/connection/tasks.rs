@@ -117,7 +117,10 @@ impl Connection {
             RoundResult::Complete(result) if is_legacy_task => {
                 let created: CreatedTask<'_> = parse(&result)?;
                 match created.task {
-                    Some(task) => self.legacy_task(task, caller, &mut time).await,
+                    Some(task) => {
+                        let ended = self.legacy_task(task, caller, &mut time).await;
+                        ended.map_err(lost_with_task)
+                    }
                     // It preferred to answer at once.
                     None => Ok(result),
                 }
@@ -125,7 +128,8 @@ impl Connection {
             RoundResult::Complete(result) => Ok(result),
             RoundResult::Task(result) => {
                 let task: Task<'_> = parse(&result)?;
-                self.modern_task(task, caller, &mut time).await
+                let ended = self.modern_task(task, caller, &mut time).await;
+                ended.map_err(lost_with_task)
             }
         }
     }
@@ -283,6 +287,17 @@ async fn wait(interval: Duration, caller: &Caller<'_>, time: &CallTime) -> Resul
     tokio::select! {
         () = sleep_until(until) => Ok(()),
         () = caller.cancel.cancelled() => Err(Failure::Cancelled),
+    }
+}
+
+/// A session that is lost while a task runs is no reason to send the call again: it has been accepted.
+fn lost_with_task(failure: Failure) -> Failure {
+    match failure {
+        Failure::Call(CallError::SessionLost) => {
+            let reason = "the server has forgotten the session, and the task with it";
+            CallError::Disconnected(reason.to_owned()).into()
+        }
+        failure => failure,
     }
 }
 

@@ -1,16 +1,17 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, advance};
-use zot_conversation::{Answer, QuestionKind};
+use tokio::time::{Instant, advance, timeout};
+use zot_conversation::{Answer, BoxFuture, QuestionKind};
 
+use crate::json_rpc::{RequestId, RpcError};
 use crate::log::ServerLog;
-use crate::transport::Inbox as _;
+use crate::transport::{CallError, CallHints, Inbox as _, Transport};
 
 use super::elicitation::{answer_json, parse_question};
-use super::{CallTime, Client, Exchange, MAX_MCP_CALL_TIME, Params};
+use super::{CallTime, Client, Connection, Exchange, MAX_MCP_CALL_TIME, Opening, Params};
 use crate::version::{Era, MODERN_VERSION};
 
 #[tokio::test(start_paused = true)]
@@ -124,6 +125,102 @@ async fn requests_of_servers_exist_in_the_legacy_era_only() {
         let refusal = modern.request(method, Some(&form)).await.unwrap_err();
         assert_eq!(refusal.code, -32601);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_with_the_call_that_never_took_it() {
+    let (_home, exchange) = exchange(Era::Legacy);
+    let form = RawValue::from_string(r#"{"message":"m"}"#.to_owned()).unwrap();
+    let registration = exchange.register();
+    let asked = exchange.request("elicitation/create", Some(&form));
+    let (answer, ()) = tokio::join!(timeout(Duration::from_secs(1), asked), async {
+        tokio::task::yield_now().await;
+        drop(registration);
+    });
+    assert_eq!(answer.unwrap().unwrap().get(), r#"{"action":"cancel"}"#);
+}
+
+/// A modern server that is not up yet when it is asked for the first time.
+#[derive(Default)]
+struct SlowToStart {
+    asked: Mutex<Vec<String>>,
+}
+
+impl Transport for SlowToStart {
+    fn call<'a>(
+        &'a self,
+        _id: &'a RequestId,
+        method: &'a str,
+        _params: &'a RawValue,
+        _hints: CallHints<'a>,
+    ) -> BoxFuture<'a, Result<Box<RawValue>, CallError>> {
+        let is_first = {
+            let mut asked = self.asked.lock().unwrap();
+            asked.push(method.to_owned());
+            asked.len() == 1
+        };
+        Box::pin(async move {
+            match method {
+                _ if is_first => std::future::pending().await,
+                "initialize" => Err(CallError::Refused(RpcError {
+                    code: -32022,
+                    message: "unsupported".to_owned(),
+                    data: None,
+                })),
+                _ => {
+                    let result = r#"{"supportedVersions":["2026-07-28"]}"#;
+                    Ok(RawValue::from_string(result.to_owned()).unwrap())
+                }
+            }
+        })
+    }
+
+    fn notify<'a>(
+        &'a self,
+        _method: &'a str,
+        _params: Option<&'a RawValue>,
+    ) -> BoxFuture<'a, Result<(), CallError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn set_version(&self, _era: Era, _version: &str) {}
+
+    fn cancels_by_dropping(&self) -> bool {
+        false
+    }
+
+    fn closed(&self) -> BoxFuture<'_, String> {
+        Box::pin(std::future::pending())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_that_starts_slowly_is_asked_again() {
+    let home = tempfile::tempdir().unwrap();
+    let log = Arc::new(ServerLog::new(home.path(), "s"));
+    let exchange = Exchange::new("s", log, None);
+    let transport = Arc::new(SlowToStart::default());
+    let opening = Opening {
+        client: Client {
+            version: "1".to_owned(),
+            has_roots: false,
+        },
+        first: Era::Modern,
+        forced: None,
+    };
+    let connection = Connection::begin(transport.clone(), exchange, &opening)
+        .await
+        .ok()
+        .unwrap();
+    assert_eq!(connection.era(), Era::Modern);
+    assert_eq!(
+        *transport.asked.lock().unwrap(),
+        ["server/discover", "initialize", "server/discover"]
+    );
 }
 
 #[tokio::test]

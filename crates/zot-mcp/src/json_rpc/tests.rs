@@ -37,7 +37,6 @@ fn messages_are_told_apart_by_their_fields() {
         "1",
         "",
         r#"{"id":1}"#,
-        r#"{"id":null,"error":{"code":1,"message":"m"}}"#,
         r#"{"id":1.5,"result":{}}"#,
     ] {
         assert!(decode(wrong).is_err(), "{wrong}");
@@ -57,11 +56,42 @@ fn a_result_of_null_is_a_result() {
 
 #[test]
 fn several_messages_may_come_in_an_array() {
-    let batch = decode_batch(br#"[{"id":1,"result":{}},{"method":"n"}]"#).unwrap();
-    assert_eq!(batch.len(), 2);
-    assert_eq!(decode_batch(br#"{"method":"n"}"#).unwrap().len(), 1);
-    assert!(decode_batch(b"[1]").is_err());
-    assert!(decode_batch(b"[]").unwrap().is_empty());
+    let batch = decode_batch(br#" [{"id":1,"result":{}},1,{"method":"n"}]"#);
+    assert!(matches!(&batch[..], [Ok(_), Err(_), Ok(_)]));
+    assert!(matches!(&decode_batch(br#"{"method":"n"}"#)[..], [Ok(_)]));
+    assert!(matches!(&decode_batch(b"[1")[..], [Err(_)]));
+    assert!(decode_batch(b"[]").is_empty());
+}
+
+#[test]
+fn an_error_is_an_answer_whatever_it_looks_like() {
+    for (error, code, message) in [
+        (r#"{"code":-32601}"#, -32601, "without a message"),
+        (r#"{"message":"m"}"#, INTERNAL_ERROR, "m"),
+        (r#"{"code":"-32601","message":"m"}"#, -32601, "m"),
+        (r#"{"code":-32601.0,"message":"m"}"#, -32601, "m"),
+        (
+            r#"{"code":"E_BAD","message":["m"]}"#,
+            INTERNAL_ERROR,
+            r#"["m"]"#,
+        ),
+        (r#""broken""#, INTERNAL_ERROR, "broken"),
+    ] {
+        let Ok(Incoming::Response {
+            result: Err(found), ..
+        }) = decode(&format!(r#"{{"id":1,"error":{error}}}"#))
+        else {
+            panic!("expected an error response for {error}");
+        };
+        assert_eq!(found.code, code, "{error}");
+        assert!(found.message.contains(message), "{found}");
+    }
+    for nameless in [
+        r#"{"id":null,"error":{"code":1,"message":"m"}}"#,
+        r#"{"error":{}}"#,
+    ] {
+        assert!(matches!(decode(nameless), Ok(Incoming::Refusal(_))));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The life of a server: it is started, restarted with growing pauses, and ended when nobody uses it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 use zot_extension_contract::program_data_dir;
 
 use super::Server;
+use crate::authorization::AuthorizationError;
 use crate::catalog::{Catalog, cut, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
-use crate::connection::{BeginError, Client, Connection, Exchange, Opening};
+use crate::connection::{BeginError, Client, Connection, Exchange, Failure, Opening};
 use crate::entry::Address;
 use crate::oauth::{LoginStore, StoredLogin};
 use crate::status::ServerState;
@@ -66,9 +67,10 @@ pub(crate) async fn live(server: Arc<Server>, stop: CancellationToken) {
     let _ending = Ending(Arc::clone(&server));
     let mut delays = MCP_RESTART_DELAYS.into_iter();
     loop {
-        let started = Instant::now();
-        let end = server.run_once(&stop).await;
-        if started.elapsed() > MCP_RESTART_RESET_TIME {
+        // A start that takes long is not a run.
+        let mut ready_since = None;
+        let end = server.run_once(&stop, &mut ready_since).await;
+        if ready_since.is_some_and(|since| since.elapsed() > MCP_RESTART_RESET_TIME) {
             delays = MCP_RESTART_DELAYS.into_iter();
         }
         match end {
@@ -131,16 +133,29 @@ impl Drop for Ending {
 }
 
 impl Server {
-    async fn run_once(self: &Arc<Self>, stop: &CancellationToken) -> End {
+    /// `ready_since` is set when the server becomes ready.
+    async fn run_once(
+        self: &Arc<Self>,
+        stop: &CancellationToken,
+        ready_since: &mut Option<Instant>,
+    ) -> End {
+        let opened = Opened::default();
         let begun = tokio::select! {
-            begun = self.begin() => begun,
-            () = self.over(stop) => return End::Over,
-            () = self.restart.notified() => return End::Restart,
+            begun = self.begin(&opened) => begun.map_err(|end| (end, None)),
+            () = self.over(stop) => Err((End::Over, opened.take())),
+            () = self.restart.notified() => Err((End::Restart, opened.take())),
         };
         let connection = match begun {
             Ok(connection) => connection,
-            Err(end) => return end,
+            Err((end, unfinished)) => {
+                if let Some(transport) = unfinished {
+                    // Its server is asked to leave, like one that was ready.
+                    transport.close().await;
+                }
+                return end;
+            }
         };
+        *ready_since = Some(Instant::now());
         let reason = tokio::select! {
             reason = connection.closed() => Some(reason),
             () = self.over(stop) => None,
@@ -163,9 +178,10 @@ impl Server {
     }
 
     /// Starts or reaches the server, and fetches its lists.
-    async fn begin(self: &Arc<Self>) -> Result<Arc<Connection>, End> {
+    async fn begin(self: &Arc<Self>, opened: &Opened) -> Result<Arc<Connection>, End> {
         let exchange = Exchange::new(&self.entry.name, Arc::clone(&self.log), self.root());
         let transport = self.open(&exchange).await?;
+        opened.keep(&transport);
         let eras = &self.shelf.eras;
         let opening = Opening {
             client: Client {
@@ -180,7 +196,7 @@ impl Server {
             Ok(connection) => connection,
             Err(error) => {
                 transport.close().await;
-                match self.begin_older(&error, &opening).await {
+                match self.begin_older(&error, &opening, opened).await {
                     Some(connection) => connection,
                     None => return Err(self.explain(error)),
                 }
@@ -202,7 +218,12 @@ impl Server {
 
     /// Begins over the older HTTP+SSE if the server is one that speaks nothing else: it has no place for a POST
     /// at its address, but a stream of events.
-    async fn begin_older(&self, error: &BeginError, opening: &Opening) -> Option<Connection> {
+    async fn begin_older(
+        &self,
+        error: &BeginError,
+        opening: &Opening,
+        opened: &Opened,
+    ) -> Option<Connection> {
         let Address::Http { url, headers } = &self.entry.address else {
             return None;
         };
@@ -220,6 +241,7 @@ impl Server {
         let exchange = Exchange::new(&self.entry.name, Arc::clone(&self.log), self.root());
         let settings = self.http_settings(url, headers, Arc::clone(&exchange));
         let transport: Arc<dyn Transport> = Arc::new(SseTransport::connect(settings).await.ok()?);
+        opened.keep(&transport);
         let opening = Opening {
             client: opening.client.clone(),
             first: Era::Legacy,
@@ -241,17 +263,21 @@ impl Server {
 
     fn explain(&self, error: BeginError) -> End {
         let is_program = matches!(self.entry.address, Address::Stdio { .. });
-        match error {
-            BeginError::NeedsLogin => End::NeedsLogin,
+        let (is_transient, reason) = match &error {
+            BeginError::NeedsLogin => return End::NeedsLogin,
             BeginError::Refused {
                 source: CallError::Disconnected(reason),
                 ..
-            } => match (is_program, self.lock().version.is_some()) {
-                // A program that does not even start will not do so the next time either.
-                (true, false) => End::Failed(reason),
-                _ => End::Lost(reason),
-            },
-            error => End::Failed(error.to_string()),
+            } => (true, reason.clone()),
+            BeginError::Refused { source, .. } => (is_transient(source), error.to_string()),
+            BeginError::Silent(_) => (true, error.to_string()),
+            error => (false, error.to_string()),
+        };
+        // A program that does not even start will not do so the next time either.
+        let has_never_started = is_program && self.lock().version.is_none();
+        match is_transient && !has_never_started {
+            true => End::Lost(reason),
+            false => End::Failed(reason),
         }
     }
 
@@ -284,7 +310,7 @@ impl Server {
                 match SseTransport::connect(settings).await {
                     Ok(transport) => Ok(Arc::new(transport)),
                     Err(CallError::Unauthorized { .. }) => Err(End::NeedsLogin),
-                    Err(CallError::Disconnected(reason)) => Err(End::Lost(reason)),
+                    Err(error) if is_transient(&error) => Err(End::Lost(error.to_string())),
                     Err(error) => Err(End::Failed(error.to_string())),
                 }
             }
@@ -335,10 +361,18 @@ impl Server {
         match tools {
             Ok(tools) => catalog.tools = tools.into(),
             // A server without the tools it has would look as if nothing was wrong.
-            Err(failure) => match failure.of(&self.entry.name) {
-                crate::McpError::NeedsLogin { .. } => return Err(End::NeedsLogin),
-                error => return Err(End::Failed(error.to_string())),
-            },
+            Err(failure) => {
+                let is_transient = match &failure {
+                    Failure::Call(error) => is_transient(error),
+                    Failure::TimedOut(_) => true,
+                    Failure::TooManyRounds(_) | Failure::Cancelled => false,
+                };
+                return Err(match failure.of(&self.entry.name) {
+                    crate::McpError::NeedsLogin { .. } => End::NeedsLogin,
+                    error if is_transient => End::Lost(error.to_string()),
+                    error => End::Failed(error.to_string()),
+                });
+            }
         }
         Ok(catalog)
     }
@@ -409,6 +443,31 @@ impl Server {
             () = stop.cancelled() => {}
             () = unused => {}
         }
+    }
+}
+
+/// What was opened for a start that may be interrupted.
+#[derive(Default)]
+struct Opened(Mutex<Option<Arc<dyn Transport>>>);
+
+impl Opened {
+    fn keep(&self, transport: &Arc<dyn Transport>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Arc::clone(transport));
+    }
+
+    fn take(&self) -> Option<Arc<dyn Transport>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Returns whether the same request may work a little later.
+fn is_transient(error: &CallError) -> bool {
+    match error {
+        CallError::Disconnected(_) | CallError::SessionLost => true,
+        CallError::Status { status, .. } => *status == 429 || *status >= 500,
+        CallError::Authorization(error) => matches!(error, AuthorizationError::Unreachable(_)),
+        CallError::Refused(_) | CallError::Unauthorized { .. } | CallError::Invalid(_) => false,
     }
 }
 

@@ -185,16 +185,10 @@ impl HttpTransport {
             }
             self.response_to(id, response).await
         };
-        let result = tokio::select! {
+        tokio::select! {
             biased;
             result = own => result,
             result = elsewhere.answer() => result,
-        };
-        match result {
-            Err(CallError::Refused(error)) if self.shared.has_lost_session(&error) => {
-                Err(CallError::SessionLost)
-            }
-            result => result,
         }
     }
 

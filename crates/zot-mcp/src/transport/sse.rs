@@ -163,6 +163,7 @@ async fn read(shared: Arc<Shared>, mut events: Events, closed: watch::Sender<Opt
             Incoming::Response { id, result } => {
                 shared.waiting.resolve(&id, result);
             }
+            Incoming::Refusal(error) => shared.waiting.refuse_the_only_one(error),
             Incoming::Notification { method, params } => {
                 let inbox = &shared.endpoint.inbox;
                 inbox.notification(&method, params.as_deref());

@@ -44,6 +44,17 @@ impl Waiting {
         }
     }
 
+    /// Hands an error that does not say whose it is to who waits, if there is only one.
+    pub(super) fn refuse_the_only_one(&self, error: RpcError) {
+        let mut requests = self.requests();
+        if requests.len() == 1
+            && let Some((_, waiting)) = requests.drain().next()
+        {
+            // The caller may have given up.
+            let _ = waiting.send(Err(error));
+        }
+    }
+
     /// Ends every wait without a response.
     pub(super) fn give_up(&self) {
         self.requests().clear();

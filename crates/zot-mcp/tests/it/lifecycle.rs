@@ -167,3 +167,14 @@ async fn starts_and_ends_leave_no_process() {
         assert!(!is_running(child.parse().unwrap()), "{child} is left");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_is_not_needed_before_it_is_ready_may_still_leave_by_itself() {
+    let scene = Scene::new();
+    let script = "echo > begun; cat > input; echo > left".to_owned();
+    let set = scene.open(vec![program("sh", vec!["-c".to_owned(), script])]);
+    eventually(|| scene.path("begun").exists().then_some(())).await;
+    scene.pool.shut_down().await;
+    assert!(scene.path("left").exists(), "{}", scene.log());
+    drop(set);
+}

@@ -13,7 +13,7 @@ use zot_mcp::entry::{Address, OAuthSettings, ServerEntry};
 use zot_mcp::oauth::{Login, LoginRequest};
 use zot_provider::{FetchRequest, HttpClient};
 
-use crate::support::{Scene, program, settle, status, text_of};
+use crate::support::{Scene, eventually, program, settle, status, text_of};
 
 fn entry(url: String) -> ServerEntry {
     ServerEntry {
@@ -129,6 +129,31 @@ async fn a_legacy_server_is_found_and_its_lost_session_begun_anew() {
     scene.pool.shut_down().await;
     let last = server.requests().pop().unwrap();
     assert_eq!(last.method, "DELETE");
+}
+
+#[tokio::test]
+async fn a_server_that_is_overloaded_at_first_becomes_ready() {
+    let asked = AtomicUsize::new(0);
+    let server = HttpScript::start(move |request| match request.method.as_str() {
+        "POST" => match (asked.fetch_add(1, Ordering::SeqCst), request.json()) {
+            (0, _) => HttpReply::new(503, ""),
+            (_, message) if message["method"] == "initialize" => {
+                answer(request).with("mcp-session-id", "s")
+            }
+            (_, message) if message["method"] == "server/discover" => HttpReply::new(400, ""),
+            // The first start ends in the middle of its lists.
+            (1..=3, message) if message["method"] == "tools/list" => HttpReply::new(404, ""),
+            _ => answer(request),
+        },
+        _ => HttpReply::new(405, ""),
+    });
+    let scene = Scene::new();
+    let set = scene.open(vec![entry(format!("{}/mcp", server.origin()))]);
+    settle(&set).await;
+    let state = status(&set).state;
+    assert!(matches!(state, ServerState::Restarting { .. }), "{state:?}");
+    eventually(|| (status(&set).state == ServerState::Ready).then_some(())).await;
+    scene.pool.shut_down().await;
 }
 
 #[tokio::test]

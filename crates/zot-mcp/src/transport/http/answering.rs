@@ -50,6 +50,8 @@ impl Answering {
                 });
             }
             Incoming::Response { id, result } => shared.waiting.resolve(&id, result),
+            // Here it cannot be told whose it is.
+            Incoming::Refusal(_) => {}
         }
     }
 

@@ -13,7 +13,7 @@ use super::headers::{self, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use super::reading::{self, MAX_ERROR_BYTES};
 use super::{ACCEPT_BOTH, Endpoint, Shared};
 use crate::authorization::{NextStep, Refusal};
-use crate::json_rpc::RpcError;
+use crate::json_rpc::{self, RpcError};
 use crate::transport::{CallError, CallHints};
 use crate::version::Era;
 
@@ -200,15 +200,25 @@ impl Shared {
     /// Returns what a status without a result means.
     pub(super) async fn refusal(&self, response: ExchangeResponse) -> CallError {
         let has_session = self.state().session.is_some();
-        if response.status == 404 && has_session && !self.is_modern() {
+        let status = response.status;
+        if status == 404 && has_session && !self.is_modern() {
             return CallError::SessionLost;
         }
-        refusal(response).await
+        match refusal(response).await {
+            // Only where the status says that the request was refused as a whole: a tool may fail with
+            // the same words, and what has run must not be sent again.
+            CallError::Refused(error)
+                if (400..=499).contains(&status) && self.has_lost_session(&error) =>
+            {
+                CallError::SessionLost
+            }
+            refusal => refusal,
+        }
     }
 
     /// Returns whether an error means that the server does not know the session. The protocol has a status
     /// for that (404), but servers in the field send this error instead after a restart.
-    pub(super) fn has_lost_session(&self, error: &RpcError) -> bool {
+    fn has_lost_session(&self, error: &RpcError) -> bool {
         let message = error.message.to_ascii_lowercase();
         self.state().session.is_some()
             && error.code == SERVER_ERROR
@@ -245,7 +255,7 @@ pub(crate) async fn refusal(response: ExchangeResponse) -> CallError {
         Ok(ErrorBody { error }) => CallError::Refused(error),
         Err(_) => CallError::Status {
             status,
-            body: String::from_utf8_lossy(&body).into_owned(),
+            body: json_rpc::cut_message(String::from_utf8_lossy(&body).into_owned()),
         },
     }
 }

@@ -66,6 +66,8 @@ pub(super) async fn listen(shared: Arc<Shared>, opened: oneshot::Sender<()>) {
                 fruitless = if was_used { 0 } else { fruitless + 1 };
             }
             Err(CallError::Disconnected(_)) => fruitless += 1,
+            // It is overloaded, or being restarted.
+            Ok(response) if response.status == 429 || response.status >= 500 => fruitless += 1,
             // 405: the server has no such stream. Anything else the next request finds out.
             Ok(_) | Err(_) => return,
         }

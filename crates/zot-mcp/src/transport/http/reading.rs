@@ -14,7 +14,7 @@ use zot_provider::ExchangeResponse;
 use zot_provider::sse::{SseDecoder, SseError};
 
 use super::{HttpTransport, listening};
-use crate::json_rpc::{Incoming, RequestId};
+use crate::json_rpc::{Incoming, RequestId, decode_batch};
 use crate::transport::CallError;
 
 /// The largest message that is not an event; events have the limit of the decoder, which is the same.
@@ -149,19 +149,6 @@ pub(crate) async fn read_at_most(
     Ok(bytes)
 }
 
-/// Decodes a message, or a list of them (until 2025-03-26).
-fn messages(bytes: &[u8]) -> Result<Vec<Incoming>, CallError> {
-    let invalid = |error: &dyn std::error::Error| CallError::Invalid(error.to_string());
-    if bytes.trim_ascii_start().first() != Some(&b'[') {
-        let message = Incoming::decode(bytes).map_err(|error| invalid(&error))?;
-        return Ok(vec![message]);
-    }
-    let list: Vec<&RawValue> = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
-    list.into_iter()
-        .map(|message| Incoming::decode(message.get().as_bytes()).map_err(|error| invalid(&error)))
-        .collect()
-}
-
 impl HttpTransport {
     /// Reads the response to the request `id`, and passes on what else comes with it.
     pub(super) async fn response_to(
@@ -229,7 +216,13 @@ impl HttpTransport {
                 sleep(pause).await;
                 match self.shared.open_stream(last_id.as_deref()).await {
                     Ok(response) if response.status == 200 => break Events::new(response),
-                    Ok(response) => return Err(self.shared.refusal(response).await),
+                    Ok(response) => {
+                        return Err(match self.shared.refusal(response).await {
+                            // The request was accepted and may have run: it must not be sent again.
+                            CallError::SessionLost => broken(),
+                            refusal => refusal,
+                        });
+                    }
                     Err(CallError::Disconnected(_)) => pause *= 2,
                     Err(error) => return Err(error),
                 }
@@ -257,14 +250,23 @@ impl HttpTransport {
         bytes: &[u8],
     ) -> Result<Option<Result<Box<RawValue>, CallError>>, CallError> {
         let mut found = None;
-        for message in messages(bytes)? {
+        let mut nameless = None;
+        let mut unreadable = None;
+        for message in decode_batch(bytes) {
             match message {
-                Incoming::Response { id: own, result } if own == *id => {
+                Ok(Incoming::Response { id: own, result }) if own == *id => {
                     found = Some(result.map_err(CallError::Refused));
                 }
-                other => self.answering.take(&self.shared, other),
+                // It came in answer to this request, so it is about this one.
+                Ok(Incoming::Refusal(error)) => nameless = Some(Err(CallError::Refused(error))),
+                Ok(other) => self.answering.take(&self.shared, other),
+                Err(error) => unreadable = Some(CallError::Invalid(error.to_string())),
             }
         }
-        Ok(found)
+        match (found.or(nameless), unreadable) {
+            // It may have been the response.
+            (None, Some(error)) => Err(error),
+            (found, _) => Ok(found),
+        }
     }
 }

@@ -203,8 +203,11 @@ async fn statuses_say_what_went_wrong() {
         "garbage" => HttpReply::events("data: nonsense\n\n"),
         "wrong" => HttpReply::json(&json!({"jsonrpc": "2.0", "id": 8, "result": {}})),
         "huge" => HttpReply::new(200, vec![b' '; 9 << 20]).with("content-type", "application/json"),
+        "long" => HttpReply::new(500, "x".repeat(60_000)),
+        "nameless" => HttpReply::json(&json!({"id": null, "error": {"code": -32600}})),
         "list" => HttpReply::json(&json!([
             {"jsonrpc": "2.0", "method": "notifications/x"},
+            {"jsonrpc": "2.0", "id": 1.5},
             result_for(request, json!("in a list")),
         ])),
         _ => HttpReply::hang_up(),
@@ -216,6 +219,8 @@ async fn statuses_say_what_went_wrong() {
     assert!(
         matches!(failure("html").await, CallError::Status { status: 502, body } if body.contains("gateway"))
     );
+    assert!(failure("long").await.to_string().len() < 5_000);
+    assert!(matches!(failure("nameless").await, CallError::Refused(error) if error.code == -32600));
     assert!(failure("page").await.to_string().contains("text/html"));
     assert!(
         failure("redirect")
@@ -269,6 +274,56 @@ async fn a_forgotten_session_is_told_apart() {
         client.call("tools/list").await,
         Err(CallError::Refused(_))
     ));
+}
+
+#[tokio::test]
+async fn a_request_that_was_accepted_is_not_taken_for_one_of_a_lost_session() {
+    let server = HttpScript::start(|request| match request.json()["method"].as_str() {
+        Some("initialize") => {
+            HttpReply::json(&result_for(request, json!({}))).with("mcp-session-id", "s")
+        }
+        // The tool ran, and failed with words that servers without a session use too.
+        Some("tools/call") => HttpReply::json(&json!({
+            "jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "session expired"},
+        })),
+        // The stream breaks, and the session is gone when it is asked for again.
+        Some("resumed") => HttpReply::events("retry: 100\nid: a1\ndata:\n\n"),
+        _ => HttpReply::new(404, ""),
+    });
+    let client = client(&server);
+    client.call("initialize").await.unwrap();
+    client.transport.set_version(Era::Legacy, "2025-11-25");
+    assert!(matches!(
+        client.call("tools/call").await,
+        Err(CallError::Refused(_))
+    ));
+    assert!(matches!(
+        client.call("resumed").await,
+        Err(CallError::Disconnected(_))
+    ));
+}
+
+#[tokio::test]
+async fn the_listening_stream_outlives_a_server_that_is_overloaded() {
+    let opened = AtomicUsize::new(0);
+    let server = HttpScript::start(move |request| match request.method.as_str() {
+        "GET" => match opened.fetch_add(1, Ordering::SeqCst) {
+            0 => HttpReply::events("retry: 100\nid: e1\ndata:\n\n"),
+            1 => HttpReply::new(503, ""),
+            2 => HttpReply::new(429, ""),
+            3 => HttpReply::events(
+                "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/late\"}\n\n",
+            ),
+            _ => HttpReply::new(405, ""),
+        },
+        _ if request.json()["method"] == "initialize" => {
+            HttpReply::json(&result_for(request, json!({})))
+        }
+        _ => HttpReply::new(202, ""),
+    });
+    let client = client(&server);
+    client.begin().await;
+    until(|| !client.kept.notifications.lock().unwrap().is_empty()).await;
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use super::Shared;
 use crate::json_rpc::{
     INTERNAL_ERROR, Incoming, RequestId, RpcError, decode_batch, encode_response,
 };
+use crate::transport::CallError;
 
 /// The longest message of a server.
 ///
@@ -239,9 +240,8 @@ impl Life {
                 Line::TooLong => {
                     let reason = format!("a message longer than {MAX_MCP_LINE_BYTES} bytes");
                     shared.log.remark(&format!("{reason} was skipped"));
-                    shared
-                        .pending
-                        .fail_the_only_one(&format!("the server sent {reason}"));
+                    let error = CallError::Invalid(format!("the server sent {reason}"));
+                    shared.pending.fail_the_only_one(error);
                 }
             }
         }
@@ -339,23 +339,29 @@ fn receive(shared: &Arc<Shared>, answers: &mut JoinSet<Answer>, line: &[u8]) {
     if line.is_empty() {
         return;
     }
-    let messages = match decode_batch(line) {
-        Ok(messages) => messages,
-        Err(error) => {
-            let text = String::from_utf8_lossy(&line[..line.len().min(MAX_LAST_WORDS_BYTES)]);
-            shared
-                .log
-                .remark(&format!("stray line on its output ({error}): {text}"));
-            return;
-        }
-    };
-    for message in messages {
+    for message in decode_batch(line) {
+        let message = match message {
+            Ok(message) => message,
+            Err(error) => {
+                let text = String::from_utf8_lossy(&line[..line.len().min(MAX_LAST_WORDS_BYTES)]);
+                shared
+                    .log
+                    .remark(&format!("stray line on its output ({error}): {text}"));
+                continue;
+            }
+        };
         match message {
             Incoming::Response { id, result } => {
                 if !shared.pending.resolve(&id, result.map_err(Into::into)) {
                     shared
                         .log
                         .remark(&format!("no request waits for {id:?} (any more)"));
+                }
+            }
+            Incoming::Refusal(error) => {
+                let note = format!("an error that names no request: {error}");
+                if !shared.pending.fail_the_only_one(error.into()) {
+                    shared.log.remark(&note);
                 }
             }
             Incoming::Notification { method, params } => {

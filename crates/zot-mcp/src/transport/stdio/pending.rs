@@ -65,17 +65,18 @@ impl Pending {
         }
     }
 
-    /// Fails the only request that waits, if it is the only one: a response that was too long to be read can only be
-    /// its.
-    pub(super) fn fail_the_only_one(&self, reason: &str) {
+    /// Fails the only request that waits, if it is the only one: a response that was too long to be read, or that
+    /// does not say whose it is, can only be its. Returns whether it is.
+    pub(super) fn fail_the_only_one(&self, error: CallError) -> bool {
         let mut calls = self.lock();
         let mut waiting = calls.iter().filter(|(_, call)| !call.is_stream);
         let (Some((id, _)), None) = (waiting.next(), waiting.next()) else {
-            return;
+            return false;
         };
         let id = id.clone();
-        if let Some(call) = calls.remove(&id) {
-            let _ = call.sender.send(Err(CallError::Invalid(reason.to_owned())));
+        match calls.remove(&id) {
+            Some(call) => call.sender.send(Err(error)).is_ok(),
+            None => false,
         }
     }
 
