@@ -59,11 +59,16 @@ pub(super) struct Adjustment {
 }
 
 impl Adjustment {
-    /// Changes `entry`. Only the user may say what a server of the user's may do.
+    /// Changes `entry`. Only the user may say what a server of the user's may do: a project can disable one
+    /// and change how long it may take.
     pub(super) fn apply(&self, entry: &mut ServerEntry, by: &EntryOrigin) {
+        entry.timeout = self.timeout.or(entry.timeout);
+        if *by == EntryOrigin::Project && entry.origin == EntryOrigin::User {
+            entry.enabled &= self.enabled.unwrap_or(true);
+            return;
+        }
         entry.enabled = self.enabled.unwrap_or(entry.enabled);
         entry.exposure = self.exposure.or(entry.exposure);
-        entry.timeout = self.timeout.or(entry.timeout);
         // The first match counts, so these go before the others.
         entry
             .tool_exposure
@@ -71,6 +76,24 @@ impl Adjustment {
         if *by == EntryOrigin::User && self.permissions.is_some() {
             entry.permissions.clone_from(&self.permissions);
         }
+    }
+
+    /// Says what it changes.
+    pub(super) fn summary(&self) -> String {
+        let changes = [
+            self.enabled.map(|enabled| match enabled {
+                true => "enabled".to_owned(),
+                false => "disabled".to_owned(),
+            }),
+            self.exposure
+                .map(|exposure| format!("exposure {}", exposure.name())),
+            (!self.tool_exposure.is_empty()).then(|| "exposure of single tools".to_owned()),
+            self.timeout
+                .map(|timeout| format!("timeout {} ms", timeout.as_millis())),
+            self.permissions.is_some().then(|| "permissions".to_owned()),
+        ];
+        let changes: Vec<String> = changes.into_iter().flatten().collect();
+        changes.join(", ")
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ProjectFile;
 use super::redaction::quoted;
-use crate::entry::{Address, ServerEntry};
+use crate::entry::{Address, OAuthGrant, OAuthSettings, ServerEntry};
 
 /// A server that a project wants to start. Unlike elsewhere nothing is hidden, as hiding a part of a command
 /// could hide what it does; variables are shown by name, so their values stay out of it.
@@ -18,9 +18,22 @@ pub struct Proposal {
 }
 
 impl ProjectFile {
-    /// Returns the servers of the file, for a question about them.
+    /// Returns the servers of the file, and what it changes of others, for a question about them.
     pub fn proposals(&self) -> Vec<Proposal> {
-        self.servers.iter().map(proposal).collect()
+        let servers = self.servers.iter().map(|server| {
+            let mut proposal = proposal(server);
+            if self.replaced.contains(&server.name) {
+                let replaces = "replaces your server of this name".to_owned();
+                proposal.details.insert(0, replaces);
+            }
+            proposal
+        });
+        let changes = self.changes.iter().map(|(name, changes)| Proposal {
+            name: name.clone(),
+            target: "changes your server of this name".to_owned(),
+            details: vec![changes.clone()],
+        });
+        servers.chain(changes).collect()
     }
 }
 
@@ -41,6 +54,10 @@ fn proposal(server: &ServerEntry) -> Proposal {
     let mut details: Vec<String> = pairs
         .map(|(name, value)| format!("{label} {name}: {value}"))
         .collect();
+    if let Address::Stdio { cwd: Some(cwd), .. } = &server.address {
+        details.push(format!("directory: {}", cwd.display()));
+    }
+    details.extend(server.oauth.iter().flat_map(login_details));
     if !server.enabled {
         details.push("disabled".to_owned());
     }
@@ -49,4 +66,22 @@ fn proposal(server: &ServerEntry) -> Proposal {
         target,
         details,
     }
+}
+
+/// Says what a login would use: a client's secret goes to whoever issues its tokens.
+fn login_details(oauth: &OAuthSettings) -> Vec<String> {
+    let values = [
+        ("clientId", &oauth.client_id),
+        ("clientSecret", &oauth.client_secret),
+        ("authServerMetadataUrl", &oauth.metadata_url),
+        ("clientMetadataUrl", &oauth.client_metadata_url),
+    ];
+    let values = values.into_iter();
+    let mut details: Vec<String> = values
+        .filter_map(|(key, value)| value.as_ref().map(|value| format!("login {key}: {value}")))
+        .collect();
+    if oauth.grant == OAuthGrant::ClientCredentials {
+        details.push("logs in by itself".to_owned());
+    }
+    details
 }
