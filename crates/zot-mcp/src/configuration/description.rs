@@ -59,20 +59,23 @@ pub(super) struct Adjustment {
 }
 
 impl Adjustment {
-    /// Changes `entry`. Only the user may say what a server of the user's may do: a project can disable one
-    /// and change how long it may take.
+    /// Changes `entry`. Only the user may say what a server of the user's may do: a project cannot switch it
+    /// on, show what the user hides, or permit it anything.
     pub(super) fn apply(&self, entry: &mut ServerEntry, by: &EntryOrigin) {
         entry.timeout = self.timeout.or(entry.timeout);
+        let tools = self.tool_exposure.iter().cloned();
         if *by == EntryOrigin::Project && entry.origin == EntryOrigin::User {
             entry.enabled &= self.enabled.unwrap_or(true);
+            if entry.exposure != Some(Exposure::Hidden) {
+                entry.exposure = self.exposure.or(entry.exposure);
+            }
+            entry.tool_exposure.extend(tools);
             return;
         }
         entry.enabled = self.enabled.unwrap_or(entry.enabled);
         entry.exposure = self.exposure.or(entry.exposure);
         // The first match counts, so these go before the others.
-        entry
-            .tool_exposure
-            .splice(..0, self.tool_exposure.iter().cloned());
+        entry.tool_exposure.splice(..0, tools);
         if *by == EntryOrigin::User && self.permissions.is_some() {
             entry.permissions.clone_from(&self.permissions);
         }

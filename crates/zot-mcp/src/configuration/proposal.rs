@@ -1,6 +1,7 @@
 //! A project's servers as its user has to see them before approving them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::ProjectFile;
 use super::redaction::quoted;
@@ -21,7 +22,7 @@ impl ProjectFile {
     /// Returns the servers of the file, and what it changes of others, for a question about them.
     pub fn proposals(&self) -> Vec<Proposal> {
         let servers = self.servers.iter().map(|server| {
-            let mut proposal = proposal(server);
+            let mut proposal = proposal(server, self.path.parent());
             if self.replaced.contains(&server.name) {
                 let replaces = "replaces your server of this name".to_owned();
                 proposal.details.insert(0, replaces);
@@ -37,7 +38,8 @@ impl ProjectFile {
     }
 }
 
-fn proposal(server: &ServerEntry) -> Proposal {
+/// `usual` is where a project's programs run unless they say otherwise.
+fn proposal(server: &ServerEntry, usual: Option<&Path>) -> Proposal {
     let (target, label, pairs): (String, &str, &BTreeMap<String, String>) = match &server.address {
         Address::Stdio {
             command, args, env, ..
@@ -54,7 +56,9 @@ fn proposal(server: &ServerEntry) -> Proposal {
     let mut details: Vec<String> = pairs
         .map(|(name, value)| format!("{label} {name}: {value}"))
         .collect();
-    if let Address::Stdio { cwd: Some(cwd), .. } = &server.address {
+    if let Address::Stdio { cwd: Some(cwd), .. } = &server.address
+        && Some(cwd.as_path()) != usual
+    {
         details.push(format!("directory: {}", cwd.display()));
     }
     details.extend(server.oauth.iter().flat_map(login_details));
