@@ -391,3 +391,16 @@ async fn arguments_with_line_ends_stay_one_message() {
     assert_eq!(tool.title(), Some("Echo"));
     scene.pool.shut_down().await;
 }
+
+#[tokio::test]
+async fn an_error_that_names_no_request_ends_the_only_call() {
+    let scene = Scene::new();
+    let set = scene.ready(scene.scripted("legacy")).await;
+    let refuse = tool(&set, "refuse");
+    let output = Person::default()
+        .call(&refuse, json!({"nameless": true}))
+        .await;
+    assert!(output.is_error);
+    assert!(output.joined_text().contains("-32600"));
+    scene.pool.shut_down().await;
+}

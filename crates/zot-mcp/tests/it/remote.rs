@@ -13,7 +13,7 @@ use zot_mcp::entry::{Address, OAuthSettings, ServerEntry};
 use zot_mcp::oauth::{Login, LoginRequest};
 use zot_provider::{FetchRequest, HttpClient};
 
-use crate::support::{Scene, eventually, program, settle, status, text_of};
+use crate::support::{Scene, error_of, eventually, program, settle, status, text_of};
 
 fn entry(url: String) -> ServerEntry {
     ServerEntry {
@@ -257,4 +257,41 @@ async fn a_protected_server_is_ready_after_a_login() {
     assert_eq!(status(&set).state, ServerState::Ready);
     assert_eq!(text_of(&set, "echo", json!({"text": "in"})).await, "in");
     scene.pool.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_while_a_task_runs_does_not_call_again() {
+    let server = HttpScript::start(|request| {
+        let message = request.json();
+        let reply = |result: Value| {
+            HttpReply::json(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+        };
+        match (request.method.as_str(), message["method"].as_str()) {
+            ("POST", Some("server/discover")) => HttpReply::new(400, ""),
+            ("POST", Some("initialize")) => reply(json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "tasks": {}},
+            }))
+            .with("mcp-session-id", "s"),
+            ("POST", Some("tools/list")) => reply(json!({"tools": [{
+                "name": "work", "inputSchema": {"type": "object"},
+                "execution": {"taskSupport": "required"},
+            }]})),
+            ("POST", Some("tools/call")) => reply(json!({
+                "task": {"taskId": "t", "status": "working", "pollInterval": 100},
+            })),
+            ("POST", Some("tasks/get")) => HttpReply::new(404, ""),
+            ("POST", _) => HttpReply::new(202, ""),
+            _ => HttpReply::new(405, ""),
+        }
+    });
+    let scene = Scene::new();
+    let set = scene.ready(entry(format!("{}/mcp", server.origin()))).await;
+    let error = error_of(&set, "work").await;
+    assert!(error.contains("forgotten the session"), "{error}");
+    scene.pool.shut_down().await;
+    let requests = server.requests();
+    let calls = requests
+        .iter()
+        .filter(|request| request.method == "POST" && request.json()["method"] == "tools/call");
+    assert_eq!(calls.count(), 1);
 }

@@ -85,6 +85,9 @@ def call(identifier, params):
     if name == "fail":
         return text("it went wrong", isError=True)
     if name == "refuse":
+        if params.get("arguments", {}).get("nameless"):
+            send({"id": None, "error": {"code": -32600}})
+            return None
         return {"error": {"code": -32602, "message": "no such thing"}}
     if name == "crash":
         print("last words", file=sys.stderr, flush=True)
