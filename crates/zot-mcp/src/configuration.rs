@@ -125,6 +125,10 @@ pub struct ProjectFile {
     pub state: ProjectState,
     /// The servers it would start, as they are written.
     pub servers: Vec<ServerEntry>,
+    /// The servers of others that it would change, and how, in words.
+    pub changes: Vec<(String, String)>,
+    /// The servers of the user that it would replace.
+    pub replaced: Vec<String>,
 }
 
 /// Whether a project's file counts.
@@ -252,11 +256,20 @@ impl Merged {
             digest: parsed.digest.clone(),
             state,
             servers: parsed.servers().cloned().collect(),
+            changes: parsed.changes(),
+            replaced: self.replaced_by(&parsed),
         };
         if state == ProjectState::Included {
             self.add(sources, parsed);
         }
         Some(file)
+    }
+
+    /// Returns the servers that are there already and that a file describes, too.
+    fn replaced_by(&self, parsed: &ParsedFile) -> Vec<String> {
+        let is_known = |name: &&String| self.servers.iter().any(|one| one.entry.name == **name);
+        let names = parsed.servers().map(|server| &server.name);
+        names.filter(is_known).cloned().collect()
     }
 
     /// Adds the servers of a file, which win over those that are there already.

@@ -37,13 +37,17 @@ pub(super) fn intended_command(words: &[String]) -> Option<String> {
     if let (Some((_, meant)), true) = (other, rest.is_empty()) {
         return Some(command_line([*meant]));
     }
-    let mut nearest: Vec<(usize, &str)> = subcommands::NAMES
+    // Of two that are as near, the one with the same letters: `rcp` is `rpc`, not `mcp`.
+    let mut nearest: Vec<(usize, bool, &str)> = subcommands::NAMES
         .into_iter()
         .filter(|name| resembles(&word, name, rest))
-        .map(|name| (strsim::osa_distance(&word, name), name))
+        .map(|name| {
+            let distance = strsim::osa_distance(&word, name);
+            (distance, !is_shuffled(&word, name), name)
+        })
         .collect();
     nearest.sort_unstable();
-    let (_, name) = nearest.first()?;
+    let (.., name) = nearest.first()?;
     Some(command_line([*name].into_iter().chain(further)))
 }
 

@@ -59,18 +59,44 @@ pub(super) struct Adjustment {
 }
 
 impl Adjustment {
-    /// Changes `entry`. Only the user may say what a server of the user's may do.
+    /// Changes `entry`. Only the user may say what a server of the user's may do: a project cannot switch it
+    /// on, show what the user hides, or permit it anything.
     pub(super) fn apply(&self, entry: &mut ServerEntry, by: &EntryOrigin) {
+        entry.timeout = self.timeout.or(entry.timeout);
+        let tools = self.tool_exposure.iter().cloned();
+        if *by == EntryOrigin::Project && entry.origin == EntryOrigin::User {
+            entry.enabled &= self.enabled.unwrap_or(true);
+            if entry.exposure != Some(Exposure::Hidden) {
+                entry.exposure = self.exposure.or(entry.exposure);
+            }
+            entry.tool_exposure.extend(tools);
+            return;
+        }
         entry.enabled = self.enabled.unwrap_or(entry.enabled);
         entry.exposure = self.exposure.or(entry.exposure);
-        entry.timeout = self.timeout.or(entry.timeout);
         // The first match counts, so these go before the others.
-        entry
-            .tool_exposure
-            .splice(..0, self.tool_exposure.iter().cloned());
+        entry.tool_exposure.splice(..0, tools);
         if *by == EntryOrigin::User && self.permissions.is_some() {
             entry.permissions.clone_from(&self.permissions);
         }
+    }
+
+    /// Says what it changes.
+    pub(super) fn summary(&self) -> String {
+        let changes = [
+            self.enabled.map(|enabled| match enabled {
+                true => "enabled".to_owned(),
+                false => "disabled".to_owned(),
+            }),
+            self.exposure
+                .map(|exposure| format!("exposure {}", exposure.name())),
+            (!self.tool_exposure.is_empty()).then(|| "exposure of single tools".to_owned()),
+            self.timeout
+                .map(|timeout| format!("timeout {} ms", timeout.as_millis())),
+            self.permissions.is_some().then(|| "permissions".to_owned()),
+        ];
+        let changes: Vec<String> = changes.into_iter().flatten().collect();
+        changes.join(", ")
     }
 }
 

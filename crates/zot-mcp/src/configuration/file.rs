@@ -94,6 +94,16 @@ impl ParsedFile {
         })
     }
 
+    /// Returns the servers of other files that entries change, and how.
+    pub(super) fn changes(&self) -> Vec<(String, String)> {
+        let descriptions = self.descriptions.iter();
+        let changes = descriptions.filter_map(|(name, _, description)| match description {
+            Description::Server(_) => None,
+            Description::Adjustment(adjustment) => Some((name.clone(), adjustment.summary())),
+        });
+        changes.collect()
+    }
+
     pub(super) fn parse(
         path: Option<&Path>,
         text: &str,

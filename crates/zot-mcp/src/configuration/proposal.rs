@@ -1,10 +1,11 @@
 //! A project's servers as its user has to see them before approving them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::ProjectFile;
 use super::redaction::quoted;
-use crate::entry::{Address, ServerEntry};
+use crate::entry::{Address, OAuthGrant, OAuthSettings, ServerEntry};
 
 /// A server that a project wants to start. Unlike elsewhere nothing is hidden, as hiding a part of a command
 /// could hide what it does; variables are shown by name, so their values stay out of it.
@@ -18,13 +19,27 @@ pub struct Proposal {
 }
 
 impl ProjectFile {
-    /// Returns the servers of the file, for a question about them.
+    /// Returns the servers of the file, and what it changes of others, for a question about them.
     pub fn proposals(&self) -> Vec<Proposal> {
-        self.servers.iter().map(proposal).collect()
+        let servers = self.servers.iter().map(|server| {
+            let mut proposal = proposal(server, self.path.parent());
+            if self.replaced.contains(&server.name) {
+                let replaces = "replaces your server of this name".to_owned();
+                proposal.details.insert(0, replaces);
+            }
+            proposal
+        });
+        let changes = self.changes.iter().map(|(name, changes)| Proposal {
+            name: name.clone(),
+            target: "changes your server of this name".to_owned(),
+            details: vec![changes.clone()],
+        });
+        servers.chain(changes).collect()
     }
 }
 
-fn proposal(server: &ServerEntry) -> Proposal {
+/// `usual` is where a project's programs run unless they say otherwise.
+fn proposal(server: &ServerEntry, usual: Option<&Path>) -> Proposal {
     let (target, label, pairs): (String, &str, &BTreeMap<String, String>) = match &server.address {
         Address::Stdio {
             command, args, env, ..
@@ -41,6 +56,12 @@ fn proposal(server: &ServerEntry) -> Proposal {
     let mut details: Vec<String> = pairs
         .map(|(name, value)| format!("{label} {name}: {value}"))
         .collect();
+    if let Address::Stdio { cwd: Some(cwd), .. } = &server.address
+        && Some(cwd.as_path()) != usual
+    {
+        details.push(format!("directory: {}", cwd.display()));
+    }
+    details.extend(server.oauth.iter().flat_map(login_details));
     if !server.enabled {
         details.push("disabled".to_owned());
     }
@@ -49,4 +70,22 @@ fn proposal(server: &ServerEntry) -> Proposal {
         target,
         details,
     }
+}
+
+/// Says what a login would use: a client's secret goes to whoever issues its tokens.
+fn login_details(oauth: &OAuthSettings) -> Vec<String> {
+    let values = [
+        ("clientId", &oauth.client_id),
+        ("clientSecret", &oauth.client_secret),
+        ("authServerMetadataUrl", &oauth.metadata_url),
+        ("clientMetadataUrl", &oauth.client_metadata_url),
+    ];
+    let values = values.into_iter();
+    let mut details: Vec<String> = values
+        .filter_map(|(key, value)| value.as_ref().map(|value| format!("login {key}: {value}")))
+        .collect();
+    if oauth.grant == OAuthGrant::ClientCredentials {
+        details.push("logs in by itself".to_owned());
+    }
+    details
 }

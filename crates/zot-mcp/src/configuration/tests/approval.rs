@@ -150,3 +150,36 @@ fn a_question_hides_nothing() {
     // The name of the variable, not its value.
     assert_eq!(b.details, ["header H: ${SET}"]);
 }
+
+/// What a login sends to whom, where a program runs, and what of the user's own servers changes.
+#[test]
+fn a_question_shows_logins_directories_and_changes() {
+    let place = Place::new()
+        .user(r#"{"mcpServers": {"mine": {"command": "true", "enabled": false}, "both": {"command": "true"}}}"#)
+        .project(
+            r#"{"mcpServers": {
+                "a": {"url": "https://x/mcp", "oauth": {"grant": "client_credentials", "clientId": "i", "clientSecret": "${SET}"}},
+                "both": {"command": "other", "cwd": "/elsewhere"},
+                "mine": {"enabled": true}}}"#,
+        );
+    let file = place.load(ProjectServers::IfApproved).project.unwrap();
+    let [a, both, mine] = file.proposals().try_into().unwrap();
+    assert_eq!(
+        a.details,
+        [
+            "login clientId: i",
+            "login clientSecret: ${SET}",
+            "logs in by itself"
+        ]
+    );
+    assert_eq!(
+        both.details,
+        ["replaces your server of this name", "directory: /elsewhere"]
+    );
+    assert_eq!(mine.target, "changes your server of this name");
+    assert_eq!(mine.details, ["enabled"]);
+    // Even a project that counts does not start what the user has disabled.
+    let entries = place.load(ProjectServers::Start).entries();
+    let mine = entries.iter().find(|entry| entry.name == "mine").unwrap();
+    assert!(!mine.enabled);
+}
