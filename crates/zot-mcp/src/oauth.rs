@@ -3,7 +3,7 @@
 //! A [`Login`] is driven by a front end: it has an address to open, and takes the redirect from a port of
 //! this machine or as pasted text. [`StoredLogin`] uses and renews what a login has left in the
 //! [`LoginStore`]. Everything that servers claim about each other is checked before a secret is sent:
-//! [`discovery`] says how.
+//! `discovery` says how.
 
 mod challenge;
 mod client;
