@@ -3,7 +3,7 @@
 //! A [`Login`] is driven by a front end: it has an address to open, and takes the redirect from a port of
 //! this machine or as pasted text. [`StoredLogin`] uses and renews what a login has left in the
 //! [`LoginStore`]. Everything that servers claim about each other is checked before a secret is sent:
-//! [`discovery`] says how.
+//! `discovery` says how.
 
 mod challenge;
 mod client;
@@ -17,31 +17,37 @@ mod stored;
 mod token;
 
 use crate::authorization::AuthorizationError;
+use crate::configuration::redaction;
 
 pub use login::{Login, LoginRequest, Redirect};
 pub use store::{LoginStore, LoginSummary};
 pub use stored::StoredLogin;
 
-/// Why a login failed. No text holds a secret.
+/// Why a login failed. No text holds a secret: addresses are shown without what may be one.
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
-    #[error("cannot reach {url}: {reason}")]
+    #[error("cannot reach {}: {reason}", redaction::url(.url))]
     Unreachable { url: String, reason: String },
     /// OAuth sends secrets; only this machine may be addressed without TLS.
-    #[error("{url:?} cannot be used for a login: expected an https address")]
+    #[error("{:?} cannot be used for a login: expected an https address", redaction::url(.url))]
     Insecure { url: String },
     /// There is nothing to log in to.
     #[error(
-        "{server} does not say where to log in: if it wants a key, put it into the headers of the server's entry"
+        "{} does not say where to log in: if it wants a key, put it into the headers of the server's entry",
+        redaction::url(.server)
     )]
     NoAuthorizationServer { server: String },
     /// Tokens for another server would be asked for.
     #[error(
-        "the server at {server} describes itself as {resource:?}: its tokens would be for another server"
+        "the server at {} describes itself as {:?}: its tokens would be for another server",
+        redaction::url(.server), redaction::url(.resource)
     )]
     ForeignResource { server: String, resource: String },
     /// The metadata belongs to another authorisation server.
-    #[error("the metadata of {expected:?} names the issuer {found:?}: the login was given up")]
+    #[error(
+        "the metadata of {:?} names the issuer {found:?}: the login was given up",
+        redaction::url(.expected)
+    )]
     ForeignIssuer { expected: String, found: String },
     /// A response that another authorisation server may have sent.
     #[error(
@@ -61,7 +67,8 @@ pub enum OAuthError {
     NoClient { issuer: String },
     /// Configured credentials belong to one authorisation server.
     #[error(
-        "{server} now uses the authorisation server {found:?}, but the configured client id was used at {expected:?}: if that is right, run `zot mcp logout` for it first"
+        "{} now uses the authorisation server {found:?}, but the configured client id was used at {expected:?}: if that is right, run `zot mcp logout` for it first",
+        redaction::url(.server)
     )]
     IssuerChanged {
         server: String,
@@ -71,7 +78,7 @@ pub enum OAuthError {
     /// In the words of the authorisation server.
     #[error("the authorisation server refused: {reason}")]
     Refused { code: String, reason: String },
-    #[error("{url} sent something unexpected: {reason}")]
+    #[error("{} sent something unexpected: {reason}", redaction::url(.url))]
     Invalid { url: String, reason: String },
     #[error("{reason}: paste the whole address that the browser was sent to")]
     NotARedirect { reason: &'static str },

@@ -84,11 +84,10 @@ pub fn value(text: &str) -> String {
     shown
 }
 
-/// Returns a URL without user, query and fragment.
+/// Returns a URL without user, query and fragment. What lacks a scheme is no URL, but may hold as much.
 pub fn url(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return text.to_owned();
-    };
+    let start = text.find("://").map_or(0, |end| end + "://".len());
+    let (scheme, rest) = text.split_at(start);
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let (place, query) = rest.split_at(end);
     let end = place.find('/').unwrap_or(place.len());
@@ -108,7 +107,7 @@ pub fn url(text: &str) -> String {
         true => String::new(),
         false => format!("?{HIDDEN}"),
     };
-    format!("{scheme}://{authority}{}{query}", segments.join("/"))
+    format!("{scheme}{authority}{}{query}", segments.join("/"))
 }
 
 fn argument(word: &str) -> String {

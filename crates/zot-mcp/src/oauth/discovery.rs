@@ -1,7 +1,8 @@
 //! Finds out where to log in, and checks what the servers say about each other.
 //!
 //! The MCP server names its authorisation servers; tokens are asked for the resource it says it is, which
-//! must be itself. The authorisation server's metadata must name the issuer that was looked for.
+//! must be itself. The authorisation server's metadata must name the issuer that was looked for, or, where
+//! the entry says where the metadata is, an issuer at the same place.
 
 use http::Uri;
 use zot_provider::HttpClient;
@@ -47,16 +48,32 @@ pub(super) async fn discover(
         },
     };
     let server = match metadata_url {
-        Some(url) => document(http, url)
-            .await?
-            .ok_or_else(|| OAuthError::Unreachable {
-                url: url.to_owned(),
-                reason: "there is no such document".to_owned(),
-            })?,
+        Some(url) => configured_server(http, url).await?,
         None => authorization_server(http, server_url, &resource).await?,
     };
     check_endpoints(&server)?;
     Ok(Discovered { resource, server })
+}
+
+/// Reads the metadata that the entry names. What is stored for an issuer goes to the endpoints of its
+/// metadata, so no document may speak for an issuer at another place.
+async fn configured_server(
+    http: &HttpClient,
+    url: &str,
+) -> Result<AuthorizationServer, OAuthError> {
+    let found: Option<AuthorizationServer> = document(http, url).await?;
+    let found = found.ok_or_else(|| OAuthError::Unreachable {
+        url: url.to_owned(),
+        reason: "there is no such document".to_owned(),
+    })?;
+    let origin = |text: &str| address::parse(text).ok().map(|uri| address::origin(&uri));
+    match origin(&found.issuer) {
+        Some(issuer) if Some(&issuer) == origin(url).as_ref() => Ok(found),
+        _ => Err(OAuthError::ForeignIssuer {
+            expected: url.to_owned(),
+            found: found.issuer,
+        }),
+    }
 }
 
 /// Returns the address of a server as tokens are asked for it.

@@ -318,7 +318,7 @@ impl Login {
 }
 
 /// Refuses to use a configured client at another authorisation server than before.
-fn check_binding(
+pub(super) fn check_binding(
     server: &str,
     before: Option<&StoredTokens>,
     issuer: &str,

@@ -102,14 +102,17 @@ pub(super) fn refusal(url: &str, fetched: &Fetched) -> OAuthError {
         error: String,
         error_description: Option<String>,
     }
+    // Overload and outages pass, whatever error the body names.
+    if fetched.status >= 500 || fetched.status == 429 {
+        return OAuthError::Unreachable {
+            url: url.to_owned(),
+            reason: format!("HTTP status {}", fetched.status),
+        };
+    }
     match serde_json::from_slice::<Refusal>(&fetched.body) {
         Ok(refusal) => OAuthError::Refused {
             reason: shown(&refusal.error, refusal.error_description.as_deref()),
             code: refusal.error,
-        },
-        Err(_) if fetched.status >= 500 => OAuthError::Unreachable {
-            url: url.to_owned(),
-            reason: format!("HTTP status {}", fetched.status),
         },
         Err(_) => OAuthError::Invalid {
             url: url.to_owned(),

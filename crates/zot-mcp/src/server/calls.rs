@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{ContentBlock, NobodyAnswers, ToolInvocation, ToolOutput};
 
-use super::Server;
 use super::life::SESSION_LOST;
+use super::{Server, Shared};
 use crate::catalog::ListedTool;
 use crate::connection::{
     Caller, Connection, Failure, LegacyTask, MCP_CALL_TIMEOUT, Params, Unwatched,
@@ -114,6 +114,9 @@ impl Server {
                 connection.exchange.break_off(SESSION_LOST);
                 let connection = self.connection(caller.cancel).await?;
                 let second = request.send(&connection, params, hints, caller).await;
+                if second.is_ok() {
+                    self.is_logged_in(&connection);
+                }
                 second.map_err(|failure| failure.of(&self.entry.name))
             }
             Err(Failure::Call(CallError::Unauthorized { .. })) => {
@@ -122,7 +125,30 @@ impl Server {
                     server: self.entry.name.clone(),
                 })
             }
-            result => result.map_err(|failure| failure.of(&self.entry.name)),
+            result => {
+                if result.is_ok() {
+                    self.is_logged_in(&connection);
+                }
+                result.map_err(|failure| failure.of(&self.entry.name))
+            }
+        }
+    }
+
+    /// Takes back that a login is needed: `connection` has just worked.
+    fn is_logged_in(&self, connection: &Arc<Connection>) {
+        let is_outdated = |shared: &Shared| {
+            let current = shared.connection.as_ref();
+            shared.state == ServerState::NeedsLogin
+                && current.is_some_and(|current| Arc::ptr_eq(current, connection))
+        };
+        // Looked at first, as a change wakes everyone who watches the server.
+        let needs_change = is_outdated(&self.lock());
+        if needs_change {
+            self.change(|shared| {
+                if is_outdated(shared) {
+                    shared.state = ServerState::Ready;
+                }
+            });
         }
     }
 

@@ -2,14 +2,16 @@
 
 use http::Uri;
 
-/// An address that cannot be used.
+use crate::configuration::redaction;
+
+/// An address that cannot be used, as it may be shown: variables in it may have held a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected an http or https address, got {0:?}")]
 pub struct InvalidAddress(pub String);
 
 /// Checks that `text` is an absolute http or https address without a fragment.
 pub(crate) fn parse(text: &str) -> Result<Uri, InvalidAddress> {
-    let invalid = || InvalidAddress(text.to_owned());
+    let invalid = || InvalidAddress(redaction::url(text));
     if text.contains('#') {
         return Err(invalid());
     }

@@ -1,7 +1,7 @@
 //! Streamable HTTP, in both eras: every message is a POST of its own, answered with JSON or with a stream
 //! of events.
 //!
-//! The legacy era adds a session, a stream for what the server sends unasked ([`listening`]), and
+//! The legacy era adds a session, a stream for what the server sends unasked (`listening`), and
 //! resumption of streams that break. In the modern era a broken stream is a lost request, and closing one
 //! is how a request is cancelled.
 

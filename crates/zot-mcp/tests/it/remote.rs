@@ -13,7 +13,7 @@ use zot_mcp::entry::{Address, OAuthSettings, ServerEntry};
 use zot_mcp::oauth::{Login, LoginRequest};
 use zot_provider::{FetchRequest, HttpClient};
 
-use crate::support::{Scene, error_of, eventually, program, settle, status, text_of};
+use crate::support::{Person, Scene, error_of, eventually, program, settle, status, text_of, tool};
 
 fn entry(url: String) -> ServerEntry {
     ServerEntry {
@@ -294,4 +294,38 @@ async fn a_session_that_is_lost_while_a_task_runs_does_not_call_again() {
         .iter()
         .filter(|request| request.method == "POST" && request.json()["method"] == "tools/call");
     assert_eq!(calls.count(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_tool_does_not_leave_a_working_server_without_a_login() {
+    let server = HttpScript::start(|request| match request.method.as_str() {
+        "POST" if request.json()["params"]["arguments"]["text"] == "forbidden" => {
+            let challenge = "Bearer error=\"insufficient_scope\"";
+            HttpReply::new(403, "").with("www-authenticate", challenge)
+        }
+        "POST" => answer(request),
+        _ => HttpReply::new(405, ""),
+    });
+    let scene = Scene::new();
+    let set = scene.ready(entry(format!("{}/mcp", server.origin()))).await;
+    let echo = tool(&set, "echo");
+    let person = Person::default();
+    let refused = person.call(&echo, json!({"text": "forbidden"})).await;
+    assert!(refused.is_error, "{}", refused.joined_text());
+    assert_eq!(status(&set).state, ServerState::NeedsLogin);
+    let allowed = person.call(&echo, json!({"text": "allowed"})).await;
+    assert_eq!(allowed.joined_text(), "allowed");
+    assert_eq!(status(&set).state, ServerState::Ready);
+    scene.pool.shut_down().await;
+}
+
+#[tokio::test]
+async fn an_unusable_address_is_named_without_its_key() {
+    let scene = Scene::new();
+    let set = scene.open(vec![entry("ftp://a.test/mcp?key=hunter2".to_owned())]);
+    settle(&set).await;
+    let state = format!("{:?}", status(&set).state);
+    assert!(state.contains("ftp://a.test/mcp?…"), "{state}");
+    assert!(!scene.log().contains("hunter2"), "{}", scene.log());
+    scene.pool.shut_down().await;
 }

@@ -96,10 +96,13 @@ impl HttpClient {
         body: &RequestBody,
     ) -> Result<Fetched, FetchError> {
         let exchange = async {
-            let manner = Manner {
-                keep: Keep::All,
-                repeat: Repeat::Safe,
+            // A code or a refresh token works once: sent twice, the second response would be a refusal.
+            let repeat = match method {
+                "GET" => Repeat::Safe,
+                _ => Repeat::Never,
             };
+            let keep = Keep::All;
+            let manner = Manner { keep, repeat };
             let response = self.send(method, uri, headers, body, manner).await;
             read_whole(response.map_err(|error| FetchError::Unreachable(error.to_string()))?).await
         };

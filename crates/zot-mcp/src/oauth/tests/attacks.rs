@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::authorization::{Authorization as _, Refusal};
+use crate::entry::OAuthGrant;
 use crate::oauth::OAuthError;
 
 #[tokio::test]
@@ -184,4 +186,94 @@ async fn tokens_go_to_no_other_server() {
         sent.iter()
             .all(|request| request.header("authorization").is_none())
     );
+}
+
+#[tokio::test]
+async fn configured_metadata_speaks_only_for_its_own_place() {
+    for (issuer, is_foreign) in [
+        (None, false),
+        (Some("https://good.test"), true),
+        (Some("http://127.0.0.1:1"), true),
+        (Some(""), true),
+    ] {
+        let mut world = World::new(Behaviour {
+            metadata: match issuer {
+                Some(issuer) => json!({"issuer": issuer}),
+                None => json!({}),
+            },
+            ..Behaviour::default()
+        });
+        let origin = world.issuer.origin();
+        let url = format!("{origin}/.well-known/oauth-authorization-server");
+        world.settings.metadata_url = Some(url);
+        let outcome = world.log_in().await;
+        match is_foreign {
+            false => outcome.unwrap(),
+            true => {
+                let error = outcome.unwrap_err();
+                assert!(matches!(error, OAuthError::ForeignIssuer { .. }), "{error}");
+                assert!(world.registrations().is_empty());
+                assert!(world.token_requests().is_empty());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_secret_of_a_client_without_a_user_stays_with_its_issuer() {
+    let mut world = World::new(Behaviour::default());
+    world.settings.client_id = Some("machine".to_owned());
+    world.settings.client_secret = Some("secret".to_owned());
+    world.settings.grant = OAuthGrant::ClientCredentials;
+    let stored = world.stored();
+    assert_eq!(world.call(&stored).await, 200);
+    let other = World::new(Behaviour::default());
+    let moved = json!({"authorization_servers": [other.issuer.origin()]});
+    world.behaviour.lock().unwrap().resource = moved;
+    let token = stored.token().await.unwrap();
+    let origin = world.mcp.origin();
+    let challenge = format!("Bearer resource_metadata=\"{origin}/metadata\"");
+    let refused = stored.refused(Refusal {
+        status: 401,
+        challenge: Some(&challenge),
+        token: token.as_ref(),
+    });
+    let error = refused.await.unwrap_err().to_string();
+    assert!(error.contains("zot mcp logout"), "{error}");
+    assert!(other.token_requests().is_empty());
+}
+
+#[test]
+fn errors_name_addresses_without_their_secrets() {
+    let url = || "https://me:hunter2@a.test/mcp?key=hunter2".to_owned();
+    let (reason, issuer) = (String::new, || "https://b.test".to_owned());
+    for error in [
+        OAuthError::Unreachable {
+            url: url(),
+            reason: reason(),
+        },
+        OAuthError::Insecure { url: url() },
+        OAuthError::NoAuthorizationServer { server: url() },
+        OAuthError::ForeignResource {
+            server: url(),
+            resource: url(),
+        },
+        OAuthError::ForeignIssuer {
+            expected: url(),
+            found: issuer(),
+        },
+        OAuthError::IssuerChanged {
+            server: url(),
+            expected: issuer(),
+            found: issuer(),
+        },
+        OAuthError::Invalid {
+            url: url(),
+            reason: reason(),
+        },
+    ] {
+        let text = error.to_string();
+        assert!(text.contains("a.test/mcp?…"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
 }

@@ -1,7 +1,13 @@
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
+
 use serde_json::json;
+use testkit::{HttpReply, HttpScript};
+use zot_process::Secret;
 
 use super::*;
-use crate::authorization::Authorization as _;
+use crate::authorization::{Authorization as _, NextStep, Refusal};
+use crate::oauth::StoredLogin;
 
 /// A world with a login whose token expires at once.
 async fn expired() -> World {
@@ -12,6 +18,28 @@ async fn expired() -> World {
     world.log_in().await.unwrap();
     world.behaviour.lock().unwrap().grant = json!({"refresh_token": "r", "expires_in": "3600"});
     world
+}
+
+/// Has the login renewed at another server.
+fn renew_at(world: &World, server: &HttpScript) {
+    let path = world.home.path().join("mcp/logins.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replace(
+        &format!("{}/token", world.issuer.origin()),
+        &format!("{}/token", server.origin()),
+    );
+    assert_ne!(text, changed);
+    std::fs::write(&path, changed).unwrap();
+}
+
+/// Tells a login that its token was refused.
+async fn refuse(stored: &StoredLogin, token: &Secret) -> NextStep {
+    let refusal = Refusal {
+        status: 401,
+        challenge: None,
+        token: Some(token),
+    };
+    stored.refused(refusal).await.unwrap()
 }
 
 #[tokio::test]
@@ -102,4 +130,74 @@ async fn an_unreachable_issuer_is_an_error_only_when_the_token_has_expired() {
     let later = format!("{}{soon}{}", &text[..start], &text[end..]);
     std::fs::write(&path, later).unwrap();
     assert!(stored.token().await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_refusal_that_passes_does_not_end_the_login() {
+    for (status, error, is_ended) in [
+        (503, "temporarily_unavailable", false),
+        (500, "invalid_grant", false),
+        (429, "slow_down", false),
+        (400, "invalid_request", false),
+        (400, "invalid_grant", true),
+        (401, "invalid_client", true),
+        (400, "unauthorized_client", true),
+    ] {
+        let world = expired().await;
+        let issuer =
+            HttpScript::start(move |_| HttpReply::json(&json!({"error": error})).status(status));
+        renew_at(&world, &issuer);
+        let token = world.stored().token().await;
+        assert_eq!(token.is_err(), status >= 429, "{status} {error}");
+        assert_eq!(issuer.requests().len(), 1);
+        let summary = world.store().summary(&world.url()).unwrap().unwrap();
+        assert_eq!(summary.is_renewable, !is_ended, "{status} {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_has_worked_for_a_while_is_renewed_again() {
+    let world = World::new(Behaviour::default());
+    world.log_in().await.unwrap();
+    let stored = world.stored();
+    for _ in 0..3 {
+        let token = stored.token().await.unwrap().unwrap();
+        assert_eq!(refuse(&stored, &token).await, NextStep::Repeat);
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(31)).await;
+        tokio::time::resume();
+    }
+    let token = stored.token().await.unwrap().unwrap();
+    assert_eq!(refuse(&stored, &token).await, NextStep::Repeat);
+    // Nobody can have used this one.
+    let token = stored.token().await.unwrap().unwrap();
+    assert_eq!(refuse(&stored, &token).await, NextStep::LogIn);
+}
+
+#[tokio::test]
+async fn a_renewal_is_stored_even_if_its_caller_has_gone() {
+    let world = expired().await;
+    let (respond, responses) = mpsc::channel();
+    let responses = Mutex::new(responses);
+    let issuer = HttpScript::start(move |_| responses.lock().unwrap().recv().unwrap());
+    renew_at(&world, &issuer);
+    let stored = world.stored();
+    tokio::select! {
+        _ = stored.token() => panic!("nobody has responded"),
+        () = async {
+            while issuer.requests().is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        } => {}
+    }
+    let renewed = json!({
+        "access_token": "renewed", "token_type": "Bearer", "refresh_token": "new", "expires_in": 3600,
+    });
+    respond.send(HttpReply::json(&renewed)).unwrap();
+    // The old refresh token does not work twice.
+    let used = json!({"error": "invalid_grant"});
+    respond.send(HttpReply::json(&used).status(400)).unwrap();
+    let token = world.stored().token().await.unwrap().unwrap();
+    assert_eq!(&*token, "renewed");
+    assert_eq!(issuer.requests().len(), 1);
 }

@@ -37,3 +37,18 @@ fn origins_and_loopback() {
         assert_eq!(is_loopback(&parse(text).unwrap()), expected, "{text}");
     }
 }
+
+#[test]
+fn an_address_that_cannot_be_used_is_named_without_its_secrets() {
+    for (text, expected) in [
+        (
+            "ftp://me:hunter2@a.test/x?key=hunter2",
+            "ftp://…@a.test/x?…",
+        ),
+        ("https://a.test/x?key=hunter2#x", "https://a.test/x?…"),
+        ("a.test/x?key=hunter2", "a.test/x?…"),
+        ("me:hunter2@a.test/x", "…@a.test/x"),
+    ] {
+        assert_eq!(parse(text).unwrap_err().0, expected);
+    }
+}

@@ -184,3 +184,36 @@ async fn whole_documents_with_own_headers() {
     assert!(sent.contains("accept: text/plain\r\n"), "{sent}");
     assert!(!sent.contains("application/json"), "{sent}");
 }
+
+#[tokio::test]
+async fn only_documents_are_fetched_twice() {
+    // The first connection closes after it has read a second request; a third is on another connection.
+    let response: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    for (method, sent) in [(Method::GET, 3), (Method::POST, 2)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, requests) = mpsc::channel();
+        thread::spawn(move || {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            sender.send(read_request(&mut stream)).unwrap();
+            stream.get_mut().write_all(response).unwrap();
+            sender.send(read_request(&mut stream)).unwrap();
+            drop(stream);
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            sender.send(read_request(&mut stream)).unwrap();
+            stream.get_mut().write_all(response).unwrap();
+        });
+        let client = HttpClient::new();
+        let fetch = || {
+            client.fetch_whole(FetchRequest {
+                method: method.clone(),
+                url: &url,
+                headers: HeaderMap::new(),
+                body: Vec::new(),
+            })
+        };
+        assert_eq!(fetch().await.unwrap().status, 200);
+        assert_eq!(fetch().await.is_ok(), method == Method::GET);
+        assert_eq!(requests.try_iter().count(), sent);
+    }
+}
