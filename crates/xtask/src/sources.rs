@@ -17,7 +17,7 @@ const SOURCES: [&str; 5] = ["rs", "py", "ts", "js", "mjs"];
 /// Scripts have no extension.
 const SCRIPTS: &str = "scripts";
 
-/// What the first line of a file says that a program writes; nobody has to read it whole.
+/// How the first line of a generated file ends. The limit is for files that people read.
 const GENERATED: &[u8] = b": do not edit.";
 
 /// Returns the source files below `root` that are too long.

@@ -131,7 +131,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
     })
 }
 
-/// A program that is no extension, but may be confined like one.
+/// A program other than an extension, which can be confined like one.
 pub struct ProgramLaunch<'a> {
     /// A path, or a name to look up in `PATH`.
     pub program: &'a str,
@@ -146,12 +146,12 @@ pub struct ProgramLaunch<'a> {
     pub permissions: Option<&'a Permissions>,
 }
 
-/// Returns where a confined program that is no extension keeps its data. No extension has such a name.
+/// Returns where a confined program other than an extension keeps its data. No extension has such a name.
 pub fn program_data_dir(home: &Path, kind: &str, name: &str) -> PathBuf {
     home.join(DATA_DIRECTORY).join(format!("{kind}@{name}"))
 }
 
-/// Starts a program that is no extension.
+/// Starts a program other than an extension.
 pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError> {
     let mut command = Command::new(launch.program);
     command.args(launch.args).current_dir(launch.cwd);

@@ -111,7 +111,7 @@ impl Capabilities {
     }
 }
 
-/// What a call needs of whoever makes it.
+/// What a call needs from its caller.
 pub(crate) struct Caller<'a> {
     pub(crate) progress: &'a dyn Progress,
     pub(crate) questions: &'a dyn Questions,
@@ -129,7 +129,7 @@ impl Progress for Unwatched {
     }
 }
 
-/// Why a request has no result; the server is named by whoever knows its name.
+/// Why a request failed. The caller adds the name of the server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]

@@ -128,7 +128,7 @@ struct Frame {
     error: Option<Box<RawValue>>,
 }
 
-/// A result of `null` is a result: whoever waits for it must not wait on.
+/// A result of `null` is a result, which ends the wait.
 fn even_null<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Box<RawValue>>, D::Error> {

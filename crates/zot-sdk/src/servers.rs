@@ -400,7 +400,7 @@ impl State {
             .candidates()
             .into_iter()
             .map(|tool| Candidate {
-                // Who selects exactly this tool wants it at hand.
+                // A tool that is selected by its exact name is declared.
                 exposure: match self.selection.names(&tool.definition().name) {
                     true => Some(Exposure::Direct),
                     false => tool.exposure(),

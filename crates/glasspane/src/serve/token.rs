@@ -20,7 +20,7 @@ const MAX_TOKEN_FILE_BYTES: u64 = 4 * 1024;
 #[derive(Clone)]
 pub struct Token(String);
 
-/// Why there is no token.
+/// Why a token cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("cannot read random numbers: {0}")]

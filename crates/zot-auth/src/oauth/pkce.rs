@@ -1,4 +1,4 @@
-//! Proof that who redeems a code is who asked for it (RFC 7636, method S256).
+//! Proof that a code is redeemed by the client that asked for it (RFC 7636, method S256).
 
 use std::io;
 

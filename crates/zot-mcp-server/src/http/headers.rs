@@ -21,7 +21,7 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// A header that occurs twice or is no text.
+/// A header that occurs twice or is not text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Ambiguous;
 

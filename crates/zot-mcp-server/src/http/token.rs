@@ -19,7 +19,7 @@ const MAX_CLIENT_TOKEN_FILE_BYTES: u64 = 4 * 1024;
 #[derive(Clone)]
 pub struct Token(String);
 
-/// Why there is no token.
+/// Why a token cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// There is no randomness.

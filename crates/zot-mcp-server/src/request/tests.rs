@@ -12,7 +12,7 @@ fn elicitation_without_modes_means_forms() {
     assert_eq!(abilities(Value::Null), (false, false));
     assert_eq!(abilities(json!({"elicitation": true})), (false, false));
     assert_eq!(abilities(json!({"elicitation": {}})), (true, false));
-    // What older clients put there is no mode.
+    // Older clients put other values there.
     assert_eq!(abilities(json!({"elicitation": {"x": 1}})), (true, false));
     assert_eq!(
         abilities(json!({"elicitation": {"form": {}}})),

@@ -72,7 +72,7 @@ fn proposal(server: &ServerEntry, usual: Option<&Path>) -> Proposal {
     }
 }
 
-/// Says what a login would use: a client's secret goes to whoever issues its tokens.
+/// Lists what a login would use: the client's secret is sent to the issuer of its tokens.
 fn login_details(oauth: &OAuthSettings) -> Vec<String> {
     let values = [
         ("clientId", &oauth.client_id),

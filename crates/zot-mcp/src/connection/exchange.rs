@@ -82,7 +82,7 @@ impl std::ops::BitOr for ChangedLists {
     }
 }
 
-/// Something the server does for nobody any more.
+/// Work of the server that has no caller any more.
 #[derive(Debug)]
 pub(crate) enum Abandoned {
     Request(RequestId),

@@ -161,7 +161,7 @@ fn json_output_has_states_of_missing_servers_as_notices() {
     );
 }
 
-/// Who selects no tool of a server gets no search for them either.
+/// A selection without tools of servers has no `tool_search` either.
 #[test]
 fn an_exact_selection_is_exact() {
     let scene = Scene::new(

@@ -199,7 +199,7 @@ fn modern_requests_stand_for_themselves() {
     let result = &events.last().unwrap()["result"];
     assert_eq!(result["resultType"], "complete");
     assert!(text(result).contains("a.txt"), "{result}");
-    // Who reads no events gets the response alone.
+    // A client that reads no events gets only the response.
     let bearer = format!("Bearer {}", server.token);
     let headers = [
         ("Host", "localhost"),

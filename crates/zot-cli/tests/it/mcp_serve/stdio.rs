@@ -75,7 +75,7 @@ fn legacy_clients_get_tools_progress_and_an_answer() {
     assert!(structured["usage"]["input_tokens"].as_u64().unwrap() > 0);
     let session = structured["session_id"].as_str().unwrap();
     assert!(said[0].contains(session), "{said:?}");
-    // Who asks for no progress gets none.
+    // A client that does not ask for progress gets none.
     client.begin("zot", json!({"prompt": "read a.txt"}));
     let frames = client
         .zot
