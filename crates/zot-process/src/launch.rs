@@ -28,6 +28,11 @@ use std::process::Command;
 
 use thiserror::Error;
 
+#[cfg(target_os = "linux")]
+pub(crate) use linux::files::READABLE as SYSTEM_FILES;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const SYSTEM_FILES: [&str; 0] = [];
+
 /// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {

@@ -12,6 +12,7 @@ pub mod launch;
 #[cfg(target_os = "linux")]
 mod raw;
 mod run;
+pub mod sandbox;
 mod secret;
 mod signals;
 pub mod streams;

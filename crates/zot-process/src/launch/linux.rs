@@ -2,7 +2,7 @@
 
 mod before_exec;
 mod calls;
-mod files;
+pub(super) mod files;
 mod namespaces;
 mod privileges;
 mod supervisor;

@@ -18,7 +18,7 @@ use crate::launch::{ConfineError, Execution, FileAccess, Status};
 const NEWEST_ABI: ABI = ABI::V7;
 
 /// What every program may read.
-const READABLE: [&str; 21] = [
+pub(crate) const READABLE: [&str; 21] = [
     "/usr",
     "/lib",
     "/lib32",

@@ -1,0 +1,318 @@
+//! The sandbox: one policy over everything that runs.
+//!
+//! A [`Policy`] says in the words of users what a child may do: a [`Level`] and exact [`Rules`]. A
+//! [`Sandbox`] applies it to commands ([`prepare`](Sandbox::prepare)) and to the paths of file tools
+//! ([`layout`](Sandbox::layout)), so that both obey the same table.
+
+pub mod environment;
+pub mod host;
+mod layout;
+mod policy;
+mod protected;
+pub mod proxy;
+mod toolchains;
+
+pub use environment::Environment;
+pub use host::{BadHost, ConnectRule, Ports};
+pub use layout::{Access, Admitted, Layout, Place, Refusal};
+pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
+pub use protected::PROTECTED;
+pub use proxy::Contact;
+pub use toolchains::TOOLCHAINS;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use thiserror::Error;
+
+use crate::launch::{
+    ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, confine,
+    enforcement,
+};
+
+/// Where a sandbox applies.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The working directory.
+    pub workspace: PathBuf,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// A private directory for the files of the sandbox, which outlives it.
+    pub scratch: PathBuf,
+    /// What can be read in addition, such as the skills of the user.
+    pub readable: Vec<PathBuf>,
+    /// The variables with keys of model providers, logins and tokens, which children do not get.
+    pub withheld: Vec<String>,
+}
+
+/// Why a sandbox cannot be applied. The command must not be started.
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    #[error("cannot confine to {}: {source}", path.display())]
+    Workspace { path: PathBuf, source: io::Error },
+    #[error("cannot make a temporary directory for the sandbox: {0}")]
+    Scratch(#[source] io::Error),
+    #[error("this system cannot confine programs: {0}")]
+    Impossible(String),
+    #[error(transparent)]
+    Confine(#[from] ConfineError),
+}
+
+/// A policy in force for one working directory. It can change at any time; a command obeys the state in
+/// which it was prepared.
+#[derive(Debug)]
+pub struct Sandbox {
+    surroundings: Surroundings,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    policy: Policy,
+    layout: Arc<Layout>,
+    contacts: Vec<Contact>,
+}
+
+/// A command that is ready to start in its sandbox.
+pub struct Prepared {
+    pub command: Confined,
+    /// What this system enforces of the policy.
+    pub enforcement: Enforcement,
+    /// Names the run for [`Sandbox::obstacles`].
+    pub run: RunMark,
+}
+
+/// When a run began.
+#[derive(Debug, Clone, Copy)]
+pub struct RunMark {
+    contacts: usize,
+}
+
+/// What the sandbox refused during a run, as far as it is known for sure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Obstacles {
+    /// Hosts that were refused, without repetition.
+    pub hosts: Vec<Contact>,
+    /// Protected paths that the run created, which were renamed.
+    pub withheld_files: Vec<PathBuf>,
+}
+
+impl Sandbox {
+    /// Applies `policy`. The scratch directory is used only at the levels above [`Level::Off`].
+    pub fn new(policy: Policy, surroundings: Surroundings) -> Result<Self, SandboxError> {
+        let layout = Arc::new(layout_of(&policy, &surroundings)?);
+        Ok(Self {
+            surroundings,
+            state: Mutex::new(State {
+                policy,
+                layout,
+                contacts: Vec::new(),
+            }),
+        })
+    }
+
+    pub fn policy(&self) -> Policy {
+        self.state().policy.clone()
+    }
+
+    /// Changes the policy from the next command on.
+    pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
+        let layout = Arc::new(layout_of(&policy, &self.surroundings)?);
+        let mut state = self.state();
+        state.policy = policy;
+        state.layout = layout;
+        Ok(())
+    }
+
+    /// Returns what file tools may use; `None` at [`Level::Off`].
+    pub fn layout(&self) -> Option<Arc<Layout>> {
+        let state = self.state();
+        (state.policy.level != Level::Off).then(|| Arc::clone(&state.layout))
+    }
+
+    /// Returns the directory for temporary files: where it is, and what a child calls it.
+    pub fn temporary(&self) -> (PathBuf, PathBuf) {
+        let real = self.surroundings.scratch.join("tmp");
+        (real.clone(), real)
+    }
+
+    /// Returns what a child calls the user's home directory.
+    pub fn home(&self) -> Option<PathBuf> {
+        match self.policy().level {
+            Level::Off => self.surroundings.home.clone(),
+            _ => Some(self.surroundings.scratch.join("home")),
+        }
+    }
+
+    pub fn environment(&self) -> Environment {
+        Environment::new(&self.policy(), &self.surroundings.withheld)
+    }
+
+    /// Confines `command`, whose program, arguments, directory and own variables are set.
+    pub fn prepare(&self, mut command: Command) -> Result<Prepared, SandboxError> {
+        let state = self.state();
+        let environment = Environment::new(&state.policy, &self.surroundings.withheld);
+        let mut confinement = limited(&state.policy.rules.limits);
+        if state.policy.level != Level::Off {
+            let (temporary, home) = (
+                self.surroundings.scratch.join("tmp"),
+                self.surroundings.scratch.join("home"),
+            );
+            command.env("TMPDIR", temporary).env("HOME", home);
+            confinement = confinement
+                .filesystem(files(&state.layout, &state.policy.rules))
+                .network(state.policy.rules.allows_every_host())
+                .local_sockets(!state.policy.rules.unix_sockets.is_empty());
+        }
+        environment.apply(&mut command);
+        let run = RunMark {
+            contacts: state.contacts.len(),
+        };
+        drop(state);
+        let (command, enforcement) = confine(command, &confinement)?;
+        if let Status::NotEnforced(reason) = &enforcement.files {
+            return Err(SandboxError::Impossible(reason.clone()));
+        }
+        Ok(Prepared {
+            command,
+            enforcement,
+            run,
+        })
+    }
+
+    /// Returns what this system enforces of the policy.
+    pub fn enforcement(&self) -> Enforcement {
+        let state = self.state();
+        let mut confinement = limited(&state.policy.rules.limits);
+        if state.policy.level != Level::Off {
+            confinement = confinement
+                .filesystem(FileAccess::default())
+                .network(state.policy.rules.allows_every_host())
+                .local_sockets(!state.policy.rules.unix_sockets.is_empty());
+        }
+        enforcement(&confinement)
+    }
+
+    /// Returns what was refused since `run` began. Call it after the run has ended.
+    pub fn obstacles(&self, run: RunMark) -> Obstacles {
+        let state = self.state();
+        let mut hosts: Vec<Contact> = Vec::new();
+        for contact in state.contacts.iter().skip(run.contacts) {
+            if !contact.is_allowed && !hosts.contains(contact) {
+                hosts.push(contact.clone());
+            }
+        }
+        Obstacles {
+            hosts,
+            withheld_files: Vec::new(),
+        }
+    }
+
+    /// Returns every host that was contacted or refused, oldest first.
+    pub fn contacts(&self) -> Vec<Contact> {
+        self.state().contacts.clone()
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn limited(limits: &Limits) -> Confinement {
+    let confinement = Confinement::default().open_files(limits.open_files);
+    match limits.memory_bytes {
+        Some(bytes) => confinement.memory_limit(bytes),
+        None => confinement,
+    }
+}
+
+fn files(layout: &Layout, rules: &Rules) -> FileAccess {
+    let paths = |access: Access| {
+        let places = layout.places().iter();
+        let places = places.filter(move |place| place.access == access && !place.is_system);
+        places.map(|place| place.real.clone()).collect()
+    };
+    FileAccess {
+        read: paths(Access::Read),
+        write: paths(Access::Write),
+        execute: match &rules.run {
+            None => Execution::Anything,
+            Some(programs) => Execution::Only(programs.clone()),
+        },
+    }
+}
+
+fn layout_of(policy: &Policy, surroundings: &Surroundings) -> Result<Layout, SandboxError> {
+    if policy.level == Level::Off {
+        return Ok(Layout::default());
+    }
+    let failed = |source| SandboxError::Workspace {
+        path: surroundings.workspace.clone(),
+        source,
+    };
+    let workspace = surroundings.workspace.canonicalize().map_err(failed)?;
+    let mut writable = Vec::new();
+    for name in ["tmp", "home"] {
+        let path = surroundings.scratch.join(name);
+        std::fs::create_dir_all(&path).map_err(SandboxError::Scratch)?;
+        writable.push(path.canonicalize().map_err(SandboxError::Scratch)?);
+    }
+    let expand = |path: &PathBuf| expanded(path, &workspace, surroundings.home.as_deref());
+    let named: Vec<PathBuf> = policy.rules.write.iter().filter_map(expand).collect();
+    let place = |path: PathBuf, access, is_system| Place {
+        shown: path.clone(),
+        real: path,
+        access,
+        is_system,
+    };
+    let mut places = Vec::new();
+    for path in crate::launch::SYSTEM_FILES {
+        if let Ok(path) = Path::new(path).canonicalize() {
+            places.push(place(path, Access::Read, true));
+        }
+    }
+    if let Some(home) = &surroundings.home {
+        let toolchains = TOOLCHAINS
+            .iter()
+            .filter_map(|name| home.join(name).canonicalize().ok());
+        places.extend(toolchains.map(|path| place(path, Access::Read, true)));
+    }
+    let readable = surroundings.readable.iter().chain(&policy.rules.read);
+    places.extend(
+        readable
+            .filter_map(expand)
+            .map(|path| place(path, Access::Read, false)),
+    );
+    let mut protected = Vec::new();
+    let own = match policy.level {
+        Level::ReadOnly => Access::Read,
+        Level::Off | Level::Workspace => Access::Write,
+    };
+    places.push(place(workspace.clone(), own, false));
+    for root in std::iter::once(&workspace).chain(&named) {
+        protected.extend(protected::below(root, &named));
+    }
+    places.extend(
+        named
+            .iter()
+            .cloned()
+            .map(|path| place(path, Access::Write, false)),
+    );
+    places.extend(
+        writable
+            .into_iter()
+            .map(|path| place(path, Access::Write, false)),
+    );
+    Ok(Layout::new(places, protected))
+}
+
+/// Returns the path that a rule means, without links, if it exists.
+fn expanded(path: &PathBuf, workspace: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let path = match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => workspace.join(path),
+    };
+    path.canonicalize().ok()
+}
