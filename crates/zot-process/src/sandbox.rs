@@ -13,11 +13,11 @@ pub mod proxy;
 mod toolchains;
 
 pub use environment::Environment;
-pub use host::{BadHost, ConnectRule, Ports};
+pub use host::{BadHost, ConnectRule, Host, HostName, HostProblem, Ports, Target};
 pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
-pub use proxy::Contact;
+pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
 use std::io;
@@ -66,13 +66,14 @@ pub enum SandboxError {
 pub struct Sandbox {
     surroundings: Surroundings,
     state: Mutex<State>,
+    /// Where the proxy notes hosts.
+    contacts: ContactLog,
 }
 
 #[derive(Debug)]
 struct State {
     policy: Policy,
     layout: Arc<Layout>,
-    contacts: Vec<Contact>,
 }
 
 /// A command that is ready to start in its sandbox.
@@ -87,7 +88,7 @@ pub struct Prepared {
 /// When a run began.
 #[derive(Debug, Clone, Copy)]
 pub struct RunMark {
-    contacts: usize,
+    contacts: ContactMark,
 }
 
 /// What the sandbox refused during a run, as far as it is known for sure.
@@ -105,11 +106,8 @@ impl Sandbox {
         let layout = Arc::new(layout_of(&policy, &surroundings)?);
         Ok(Self {
             surroundings,
-            state: Mutex::new(State {
-                policy,
-                layout,
-                contacts: Vec::new(),
-            }),
+            state: Mutex::new(State { policy, layout }),
+            contacts: ContactLog::default(),
         })
     }
 
@@ -168,7 +166,7 @@ impl Sandbox {
         }
         environment.apply(&mut command);
         let run = RunMark {
-            contacts: state.contacts.len(),
+            contacts: self.contacts.mark(),
         };
         drop(state);
         let (command, enforcement) = confine(command, &confinement)?;
@@ -197,22 +195,15 @@ impl Sandbox {
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
     pub fn obstacles(&self, run: RunMark) -> Obstacles {
-        let state = self.state();
-        let mut hosts: Vec<Contact> = Vec::new();
-        for contact in state.contacts.iter().skip(run.contacts) {
-            if !contact.is_allowed && !hosts.contains(contact) {
-                hosts.push(contact.clone());
-            }
-        }
         Obstacles {
-            hosts,
+            hosts: self.contacts.refused_since(run.contacts),
             withheld_files: Vec::new(),
         }
     }
 
-    /// Returns every host that was contacted or refused, oldest first.
+    /// Returns the hosts that were contacted or refused, that of the latest contact last.
     pub fn contacts(&self) -> Vec<Contact> {
-        self.state().contacts.clone()
+        self.contacts.all()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
