@@ -110,6 +110,9 @@ impl Sandbox {
     /// Applies grants that somebody has listed one by one: a child gets these files beside those of the
     /// system and a directory for temporary files, not the working directory and the toolchains of a level.
     /// It is confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value.
+    ///
+    /// Where a level would refuse to start the command because the system cannot enforce anything, this
+    /// one starts it and reports that: grants narrow what somebody trusts already.
     pub fn exact(
         access: FileAccess,
         rules: Rules,
@@ -205,7 +208,7 @@ impl Sandbox {
         };
         drop(state);
         let (command, enforcement) = confine(command, &confinement)?;
-        if let Status::NotEnforced(reason) = &enforcement.files {
+        if let (None, Status::NotEnforced(reason)) = (&self.exact, &enforcement.files) {
             return Err(SandboxError::Impossible(reason.clone()));
         }
         Ok(Prepared {
@@ -217,18 +220,7 @@ impl Sandbox {
 
     /// Returns what this system enforces of the policy.
     pub fn enforcement(&self) -> Enforcement {
-        let state = self.state();
-        let mut confinement = limited(&state.policy.rules.limits);
-        if state.policy.level != Level::Off {
-            confinement = confinement
-                .filesystem(FileAccess {
-                    execute: execution(&state.policy.rules),
-                    ..FileAccess::default()
-                })
-                .network(state.policy.rules.allows_every_host())
-                .local_sockets(!state.policy.rules.unix_sockets.is_empty());
-        }
-        enforcement(&confinement)
+        self.state().policy.enforcement()
     }
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
@@ -253,6 +245,23 @@ impl Sandbox {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Policy {
+    /// Returns what this system enforces of it.
+    pub fn enforcement(&self) -> Enforcement {
+        let mut confinement = limited(&self.rules.limits);
+        if self.level != Level::Off {
+            confinement = confinement
+                .filesystem(FileAccess {
+                    execute: execution(&self.rules),
+                    ..FileAccess::default()
+                })
+                .network(self.rules.allows_every_host())
+                .local_sockets(!self.rules.unix_sockets.is_empty());
+        }
+        enforcement(&confinement)
     }
 }
 
