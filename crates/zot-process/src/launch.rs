@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub(crate) use system::{SYSTEM_FILES, View, namespaces_available};
+pub(crate) use system::{SYSTEM_FILES, View, files_needed, namespaces_available};
 
 /// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default)]
@@ -262,6 +262,19 @@ pub fn confine(
 ) -> Result<(Confined, Enforcement), ConfineError> {
     let steps = system::steps(&command, confinement)?;
     Ok((Confined { command, steps }, enforcement(confinement)))
+}
+
+/// Renames what is at the path now, as the supervisor of a run does. Returns whether there was something.
+pub(crate) fn sweep(swept: &Swept) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(found) = std::fs::symlink_metadata(&swept.path) else {
+        return false;
+    };
+    if swept.before == Some((found.dev(), found.ino())) {
+        return false;
+    }
+    // The name cannot be guessed, so nothing is replaced.
+    std::fs::rename(&swept.path, &swept.renamed).is_ok()
 }
 
 /// Returns what this system enforces of `confinement`.

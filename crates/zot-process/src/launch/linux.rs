@@ -46,7 +46,7 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
     if let Some(access) = &confinement.files
         && files::landlock_abi().is_ok()
     {
-        let needs = needs(command, access);
+        let needs = needs(command, &access.execute);
         steps.files = Some(files::ruleset(access, &needs)?);
         steps.has_session = true;
         let mut changes_user = false;
@@ -166,8 +166,17 @@ fn limits(confinement: &Confinement) -> Vec<(Resource, Rlimit)> {
     hard.chain(open_files).collect()
 }
 
+/// Returns the files that the program of `command`, and the programs it may start, need to start.
+pub(crate) fn files_needed(command: &Command, execute: &Execution) -> Vec<PathBuf> {
+    let Needs {
+        mut execute, read, ..
+    } = needs(command, execute);
+    execute.extend(read);
+    execute
+}
+
 /// Returns what the program of `command`, and the programs it may start, need to start.
-fn needs(command: &Command, access: &FileAccess) -> Needs {
+fn needs(command: &Command, execute: &Execution) -> Needs {
     let search_path = variable(command, "PATH").unwrap_or_else(|| DEFAULT_SEARCH_PATH.into());
     let surroundings = Surroundings {
         search_path: &search_path,
@@ -178,7 +187,7 @@ fn needs(command: &Command, access: &FileAccess) -> Needs {
     };
     let mut needs = Needs::default();
     needs.add(Path::new(command.get_program()), &surroundings);
-    if let Execution::Only(programs) = &access.execute {
+    if let Execution::Only(programs) = execute {
         for program in programs {
             needs.add(program, &surroundings);
         }

@@ -5,8 +5,8 @@
 //! files are compared, and a change is reported.
 
 use std::fs::{self, Metadata};
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::hash::DefaultHasher;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 

@@ -6,9 +6,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
-use super::policy::{Level, Rules};
+use super::policy::Level;
 use super::{Policy, SandboxError, Surroundings, TOOLCHAINS, protected};
-use crate::launch::SYSTEM_FILES;
+use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
 const MASKED: [&str; 12] = [
@@ -63,8 +63,8 @@ pub(super) struct Places {
     pub(super) temporary: PathBuf,
 }
 
-/// Collects the places. `needed` are files that the programs of the sandbox need to start.
-pub(super) fn places(
+/// Collects the places of a level. `needed` are files that the programs of the sandbox need to start.
+pub(super) fn of(
     policy: &Policy,
     surroundings: &Surroundings,
     scratch: &Scratch,
@@ -76,26 +76,24 @@ pub(super) fn places(
         source,
     };
     let workspace = surroundings.workspace.canonicalize().map_err(failed)?;
-    let home = surroundings.home.as_ref().and_then(|home| home.canonicalize().ok());
+    let home = surroundings
+        .home
+        .as_ref()
+        .and_then(|home| home.canonicalize().ok());
     let rules = Paths {
-        rules: &policy.rules,
         workspace: &workspace,
         home: home.as_deref(),
     };
     let mut collected = Collected::default();
     collected.add_private(scratch, home.as_deref(), has_view);
-    for path in SYSTEM_FILES {
-        if let Ok(path) = Path::new(path).canonicalize() {
-            collected.add(path, Access::Read, true);
-        }
-    }
-    for path in needed {
-        collected.add(path.clone(), Access::Read, true);
-    }
+    collected.add_system(needed);
     if let Some(home) = &home {
         collected.add_toolchains(home, scratch, has_view);
     }
-    let readable = surroundings.readable.iter().filter_map(|path| path.canonicalize().ok());
+    let readable = surroundings
+        .readable
+        .iter()
+        .filter_map(|path| path.canonicalize().ok());
     for path in readable.chain(rules.existing(&policy.rules.read)) {
         collected.add(path, Access::Read, false);
     }
@@ -127,9 +125,37 @@ pub(super) fn places(
     Ok(collected.into_places(scratch, home, protected, has_view))
 }
 
+/// Collects the places of somebody who has listed every file.
+pub(super) fn exact(
+    access: &FileAccess,
+    surroundings: &Surroundings,
+    scratch: &Scratch,
+    needed: &[PathBuf],
+    has_view: bool,
+) -> Places {
+    let home = surroundings
+        .home
+        .as_ref()
+        .and_then(|home| home.canonicalize().ok());
+    let mut collected = Collected::default();
+    collected.add_private(scratch, home.as_deref(), has_view);
+    collected.add_system(needed);
+    for path in surroundings.readable.iter().chain(&access.read) {
+        collected.add(path.clone(), Access::Read, false);
+    }
+    let mut protected = Vec::new();
+    for path in &access.write {
+        collected.add(path.clone(), Access::Write, false);
+        protected.extend(protected::below(path, &access.write));
+    }
+    if has_view {
+        collected.add_masks(scratch);
+    }
+    collected.into_places(scratch, home, protected, has_view)
+}
+
 /// Resolves the paths of rules.
 struct Paths<'a> {
-    rules: &'a Rules,
     workspace: &'a Path,
     home: Option<&'a Path>,
 }
@@ -137,7 +163,6 @@ struct Paths<'a> {
 impl Paths<'_> {
     /// Returns those of `paths` that exist, without links. What does not exist cannot be mounted.
     fn existing(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let _ = self.rules;
         let expand = |path: &PathBuf| match (path.strip_prefix("~"), self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => self.workspace.join(path),
@@ -160,6 +185,17 @@ impl Collected {
             access,
             is_system,
         });
+    }
+
+    fn add_system(&mut self, needed: &[PathBuf]) {
+        for path in SYSTEM_FILES {
+            if let Ok(path) = Path::new(path).canonicalize() {
+                self.add(path, Access::Read, true);
+            }
+        }
+        for path in needed {
+            self.add(path.clone(), Access::Read, true);
+        }
     }
 
     /// Adds the directories of the sandbox itself: at the usual paths where a view can show them there.
@@ -236,13 +272,7 @@ impl Collected {
         has_view: bool,
     ) -> Places {
         let places = without_needless(self.0);
-        let shows = |path: &Path, real: &Path| {
-            let shown = places.iter().rfind(|place| place.shown == path);
-            shown.is_some_and(|place| place.real == real)
-        };
         let temporary = match has_view {
-            true if shows(Path::new("/tmp"), &scratch.temporary) => PathBuf::from("/tmp"),
-            // The working directory contains it.
             true => PathBuf::from("/tmp"),
             false => scratch.temporary.clone(),
         };
@@ -264,7 +294,10 @@ fn without_needless(places: Vec<Place>) -> Vec<Place> {
         places.iter().any(|outer| {
             let contains = place.shown.starts_with(&outer.shown) && outer.shown == outer.real;
             let is_mask = place.shown != place.real && place.access == Access::Read;
-            outer.access == Access::Write && contains && !is_mask && *outer != *place
+            outer.access == Access::Write
+                && contains
+                && !is_mask
+                && *outer != *place
                 && (place.access == Access::Read || place.shown != outer.shown)
         })
     };

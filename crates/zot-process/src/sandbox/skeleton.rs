@@ -39,7 +39,9 @@ pub(super) fn plan(
         root: &root,
         mounts: &mounts,
     };
-    for link in ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run"] {
+    for link in [
+        "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run",
+    ] {
         skeleton.add_links(Path::new(link))?;
     }
     for path in paths {
