@@ -22,7 +22,9 @@ use linux as system;
 pub use enforcement::{Enforcement, Status};
 pub use programs::programs_needed;
 
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -78,8 +80,27 @@ pub(crate) struct Guarded {
 pub(crate) struct Swept {
     pub(crate) path: PathBuf,
     pub(crate) renamed: PathBuf,
-    /// Device and inode of what was there before, which stays.
-    pub(crate) before: Option<(u64, u64)>,
+    /// What was there before, which stays.
+    pub(crate) before: Option<FileIdentity>,
+}
+
+/// Tells a file from one that replaced it. The time of the last change is part of it, because numbers
+/// of inodes are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) changed: (i64, i64),
+}
+
+impl From<&Metadata> for FileIdentity {
+    fn from(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
 }
 
 impl Confinement {
@@ -266,11 +287,10 @@ pub fn confine(
 
 /// Renames what is at the path now, as the supervisor of a run does. Returns whether there was something.
 pub(crate) fn sweep(swept: &Swept) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     let Ok(found) = std::fs::symlink_metadata(&swept.path) else {
         return false;
     };
-    if swept.before == Some((found.dev(), found.ino())) {
+    if swept.before == Some(FileIdentity::from(&found)) {
         return false;
     }
     // The name cannot be guessed, so nothing is replaced.

@@ -95,10 +95,16 @@ struct State {
 struct Shown {
     places: Places,
     layout: Arc<Layout>,
-    /// Files that programs needed to start.
-    needed: Vec<PathBuf>,
+    needed: Needed,
     has_view: bool,
     view: Option<SharedView>,
+}
+
+/// What programs needed to start, beside what everybody gets.
+#[derive(Debug, Clone, Default)]
+struct Needed {
+    files: Vec<PathBuf>,
+    links: Vec<PathBuf>,
 }
 
 /// A command that is ready to start in its sandbox.
@@ -164,7 +170,7 @@ impl Sandbox {
         exact: Option<FileAccess>,
         surroundings: Surroundings,
     ) -> Result<Self, SandboxError> {
-        let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Vec::new())?;
+        let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Needed::default())?;
         Ok(Self {
             surroundings,
             exact,
@@ -306,7 +312,7 @@ impl Shown {
         policy: &Policy,
         exact: Option<&FileAccess>,
         surroundings: &Surroundings,
-        needed: Vec<PathBuf>,
+        needed: Needed,
     ) -> Result<Option<Self>, SandboxError> {
         if policy.level == Level::Off {
             return Ok(None);
@@ -314,8 +320,8 @@ impl Shown {
         let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
         let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
         let places = match exact {
-            Some(access) => places::exact(access, surroundings, &scratch, &needed, has_view),
-            None => places::of(policy, surroundings, &scratch, &needed, has_view)?,
+            Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view),
+            None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         Ok(Some(Self {
             layout: Arc::new(places.layout.clone()),
@@ -335,17 +341,16 @@ impl Shown {
         exact: Option<&FileAccess>,
         surroundings: &Surroundings,
     ) -> Result<(), SandboxError> {
-        let execution = execution(&policy.rules);
-        let missing: Vec<PathBuf> = launch::files_needed(command, &execution)
-            .into_iter()
-            .filter(|path| self.layout.admit(path, Access::Read, true).is_err())
-            .collect();
+        let (mut files, mut links) = launch::files_needed(command, &execution(&policy.rules));
+        files.retain(|path| !self.layout.shows(path));
+        links.retain(|path| !self.layout.shows(path) && !self.needed.links.contains(path));
         let is_stale = self.view.as_ref().is_some_and(|view| !view.is_current());
-        if missing.is_empty() && !is_stale {
+        if files.is_empty() && links.is_empty() && !is_stale {
             return Ok(());
         }
         let mut needed = std::mem::take(&mut self.needed);
-        needed.extend(missing);
+        needed.files.extend(files);
+        needed.links.extend(links);
         if let Some(shown) = Self::new(policy, exact, surroundings, needed)? {
             *self = shown;
         }
@@ -360,9 +365,8 @@ impl Shown {
     ) -> Result<&SharedView, SandboxError> {
         let view = match self.view.take() {
             Some(view) => view,
-            None => {
-                SharedView::new(&self.layout, policy, surroundings).map_err(SandboxError::View)?
-            }
+            None => SharedView::new(&self.layout, &self.needed.links, policy, surroundings)
+                .map_err(SandboxError::View)?,
         };
         Ok(self.view.insert(view))
     }

@@ -166,13 +166,13 @@ fn limits(confinement: &Confinement) -> Vec<(Resource, Rlimit)> {
     hard.chain(open_files).collect()
 }
 
-/// Returns the files that the program of `command`, and the programs it may start, need to start.
-pub(crate) fn files_needed(command: &Command, execute: &Execution) -> Vec<PathBuf> {
-    let Needs {
-        mut execute, read, ..
-    } = needs(command, execute);
-    execute.extend(read);
-    execute
+/// Returns the files that the program of `command`, and the programs it may start, need to start, and
+/// the links that lead to them.
+pub(crate) fn files_needed(command: &Command, execute: &Execution) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let needs = needs(command, execute);
+    let mut files = needs.execute;
+    files.extend(needs.read);
+    (files, needs.links)
 }
 
 /// Returns what the program of `command`, and the programs it may start, need to start.

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
-use crate::launch::{Guarded, Swept};
+use crate::launch::{FileIdentity, Guarded, Swept};
 
 /// How many files below a protected directory are compared.
 ///
@@ -86,7 +86,7 @@ impl Guards {
         name.push(format!(".withheld-{suffix:08x}"));
         self.swept.push(Swept {
             renamed: path.with_file_name(name),
-            before: before.map(|found| (found.dev(), found.ino())),
+            before: before.as_ref().map(FileIdentity::from),
             path,
         });
     }

@@ -12,6 +12,14 @@ use crate::launch::{PlannedMount, ViewPlan};
 /// How many links the path of a place may have, as in the kernel.
 const MAX_PATH_LINKS: usize = 40;
 
+/// Links of the system that do not lead to a place.
+const STREAMS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
 /// Makes the mount points of `layout` below `root`, which must be empty. `paths` are further paths that
 /// must lead where they lead outside, as far as that is visible.
 pub(super) fn plan(
@@ -47,6 +55,9 @@ pub(super) fn plan(
     for path in paths {
         skeleton.add_links(path)?;
     }
+    for (name, target) in STREAMS {
+        skeleton.add_link(Path::new(name), Path::new(target))?;
+    }
     Ok(ViewPlan {
         root,
         mounts,
@@ -66,16 +77,9 @@ fn make_mount_point(
     if planned.target == Path::new("/") {
         return Ok(true);
     }
-    let point = match enclosing(mounts, &planned.target) {
-        // What is seen there is what is outside, and so is the mount point.
-        Some(outer) if outer.source == outer.target => {
-            return Ok(fs::symlink_metadata(&planned.target).is_ok());
-        }
-        Some(outer) => {
-            let inside = planned.target.strip_prefix(&outer.target);
-            outer.source.join(inside.unwrap_or(&planned.target))
-        }
-        None => below(root, &planned.target),
+    // What is seen there is what is outside, and so is the mount point.
+    let Some(point) = Skeleton { root, mounts }.copy_of(&planned.target) else {
+        return Ok(fs::symlink_metadata(&planned.target).is_ok());
     };
     if let Some(parent) = point.parent() {
         make_directories(parent)?;
@@ -113,7 +117,7 @@ struct Skeleton<'a> {
 }
 
 impl Skeleton<'_> {
-    /// Repeats the links on `path` that are outside of every mount.
+    /// Repeats the links on `path` that no mount shows.
     fn add_links(&self, path: &Path) -> io::Result<()> {
         let mut reached = PathBuf::from("/");
         let mut ahead: Vec<PathBuf> = steps(path);
@@ -124,7 +128,7 @@ impl Skeleton<'_> {
                 continue;
             }
             reached.push(step);
-            if enclosing(self.mounts, &reached).is_some() {
+            if self.copy_of(&reached).is_none() {
                 return Ok(());
             }
             let Ok(target) = fs::read_link(&reached) else {
@@ -134,13 +138,7 @@ impl Skeleton<'_> {
             if links > MAX_PATH_LINKS {
                 return Ok(());
             }
-            let copy = below(self.root, &reached);
-            if fs::symlink_metadata(&copy).is_err() {
-                if let Some(parent) = copy.parent() {
-                    make_directories(parent)?;
-                }
-                symlink(&target, &copy)?;
-            }
+            self.add_link(&reached, &target)?;
             reached.pop();
             if target.is_absolute() {
                 reached = PathBuf::from("/");
@@ -148,6 +146,28 @@ impl Skeleton<'_> {
             ahead.extend(steps(&target));
         }
         Ok(())
+    }
+
+    /// Returns where `path` of the view is made; `None` if it shows what is there outside.
+    fn copy_of(&self, path: &Path) -> Option<PathBuf> {
+        match enclosing(self.mounts, path) {
+            None => Some(below(self.root, path)),
+            Some(outer) if outer.source == outer.target => None,
+            Some(outer) => Some(outer.source.join(path.strip_prefix(&outer.target).ok()?)),
+        }
+    }
+
+    fn add_link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let Some(copy) = self.copy_of(path) else {
+            return Ok(());
+        };
+        if fs::symlink_metadata(&copy).is_ok() {
+            return Ok(());
+        }
+        if let Some(parent) = copy.parent() {
+            make_directories(parent)?;
+        }
+        symlink(target, &copy)
     }
 }
 

@@ -37,12 +37,14 @@ pub(super) struct SharedView {
 impl SharedView {
     pub(super) fn new(
         layout: &Layout,
+        links: &[PathBuf],
         policy: &Policy,
         surroundings: &Surroundings,
     ) -> io::Result<Self> {
         let root = new_directory(&surroundings.scratch)?;
         let mut paths: Vec<&Path> = vec![&surroundings.workspace];
         paths.extend(surroundings.home.as_deref());
+        paths.extend(links.iter().map(PathBuf::as_path));
         let has_own_network = !policy.rules.allows_every_host();
         let plan = skeleton::plan(layout, root, &paths, has_own_network)?;
         let namespaces = View::new(&plan)?;

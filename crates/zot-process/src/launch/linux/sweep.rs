@@ -9,7 +9,7 @@ use std::io;
 use rustix::fs::{AtFlags, CWD, RenameFlags, renameat_with, statat};
 
 use super::namespaces::c_string;
-use crate::launch::Swept;
+use crate::launch::{FileIdentity, Swept};
 
 /// The paths to look at, prepared so that a supervisor allocates nothing.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Sweep(Vec<Entry>);
 struct Entry {
     path: CString,
     renamed: CString,
-    before: Option<(u64, u64)>,
+    before: Option<FileIdentity>,
 }
 
 impl Sweep {
@@ -39,7 +39,12 @@ impl Sweep {
             let Ok(stat) = statat(CWD, &*entry.path, AtFlags::SYMLINK_NOFOLLOW) else {
                 continue;
             };
-            if entry.before != Some((stat.st_dev, stat.st_ino)) {
+            let found = FileIdentity {
+                device: stat.st_dev,
+                inode: stat.st_ino,
+                changed: (stat.st_ctime, stat.st_ctime_nsec as i64),
+            };
+            if entry.before != Some(found) {
                 let flags = RenameFlags::NOREPLACE;
                 let _ = renameat_with(CWD, &*entry.path, CWD, &*entry.renamed, flags);
             }
