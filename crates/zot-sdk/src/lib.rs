@@ -172,6 +172,7 @@ pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
 pub use jail::JailReport;
+pub use known_secrets::withheld_variables;
 pub use runtime::{
     Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
     SetMessagesError, ToolChangeError, VERSION,
@@ -189,7 +190,8 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
+pub use zot_process::sandbox::SandboxError;
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};
-pub use zot_tools::{CommandConfinement, JailError};
+pub use zot_tools::CommandConfinement;

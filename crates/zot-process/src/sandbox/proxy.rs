@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::host::ConnectRule;
@@ -75,6 +75,7 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 pub struct Proxy {
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
+    accepting: AbortHandle,
 }
 
 #[derive(Debug)]
@@ -138,8 +139,17 @@ impl Proxy {
         let listener = TcpListener::from_std(listener)?;
         let shared = Arc::new(shared);
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, Arc::clone(&shared)));
-        Ok(Self { shared, tasks })
+        let accepting = tasks.spawn(accept(listener, Arc::clone(&shared)));
+        Ok(Self {
+            shared,
+            tasks,
+            accepting,
+        })
+    }
+
+    /// Returns whether connections are still served: not after the end of the runtime it started in.
+    pub fn is_serving(&self) -> bool {
+        !self.accepting.is_finished()
     }
 
     /// Replaces the rules from the next request on. Open connections stay open.
