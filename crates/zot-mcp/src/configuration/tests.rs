@@ -176,7 +176,7 @@ fn mistakes_cost_their_entry_and_are_named() {
         r#"line 10: MCP server "era": "protocol" must be 2026-07-28 or 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, got "1999-01-01" (left out)"#,
         r#"line 11: MCP server "exp": "exposure" must be auto, direct, deferred or hidden, got "loud" (left out)"#,
         r#"line 12: MCP server "loose": "sandbox": unknown sandbox "loose": use off, workspace or read-only (left out)"#,
-        r#"line 13: MCP server "host": "permissions": "a:b:c" is not a host: write host:port, for instance github.com:443 (left out)"#,
+        r#"line 13: MCP server "host": "permissions": "a:b:c" is not a host: the port must be a number from 1 to 65535; write host:port, for instance github.com:443 (left out)"#,
         r#"line 14: MCP server "text": expected an object, got a string (left out)"#,
         r#"line 15: MCP server "bad name": "bad name" cannot be the name of a server: use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit (left out)"#,
     ];
