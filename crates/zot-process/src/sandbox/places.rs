@@ -85,7 +85,7 @@ pub(super) fn of(
         home: home.as_deref(),
     };
     let mut collected = Collected::default();
-    collected.add_private(scratch, home.as_deref(), has_view);
+    collected.add_private(scratch, home.as_deref(), has_view, Access::Write);
     collected.add_system(needed);
     if let Some(home) = &home {
         collected.add_toolchains(home, scratch, has_view);
@@ -138,7 +138,8 @@ pub(super) fn exact(
         .as_ref()
         .and_then(|home| home.canonicalize().ok());
     let mut collected = Collected::default();
-    collected.add_private(scratch, home.as_deref(), has_view);
+    // Files that nobody asked for must not be lost in a home that is removed in the end.
+    collected.add_private(scratch, home.as_deref(), has_view, Access::Read);
     collected.add_system(needed);
     for path in surroundings.readable.iter().chain(&access.read) {
         collected.add(path.clone(), Access::Read, false);
@@ -199,24 +200,30 @@ impl Collected {
     }
 
     /// Adds the directories of the sandbox itself: at the usual paths where a view can show them there.
-    fn add_private(&mut self, scratch: &Scratch, home: Option<&Path>, has_view: bool) {
-        let mut add = |shown: &Path, real: &Path| {
+    fn add_private(
+        &mut self,
+        scratch: &Scratch,
+        home: Option<&Path>,
+        has_view: bool,
+        home_access: Access,
+    ) {
+        let mut add = |shown: &Path, real: &Path, access: Access| {
             self.0.push(Place {
                 shown: if has_view { shown } else { real }.to_owned(),
                 real: real.to_owned(),
-                access: Access::Write,
+                access,
                 is_system: false,
             });
         };
-        add(Path::new("/tmp"), &scratch.temporary);
+        add(Path::new("/tmp"), &scratch.temporary, Access::Write);
         if has_view {
-            add(Path::new("/var/tmp"), &scratch.temporary);
-            add(Path::new("/dev/shm"), &scratch.shared_memory);
+            add(Path::new("/var/tmp"), &scratch.temporary, Access::Write);
+            add(Path::new("/dev/shm"), &scratch.shared_memory, Access::Write);
         }
         match home {
             // Not over the system.
-            Some(home) if home.parent().is_some() => add(home, &scratch.home),
-            _ => add(&scratch.home, &scratch.home),
+            Some(home) if home.parent().is_some() => add(home, &scratch.home, home_access),
+            _ => add(&scratch.home, &scratch.home, home_access),
         }
     }
 
