@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub(crate) use system::{SYSTEM_FILES, View, files_needed, namespaces_available};
+pub(crate) use system::{FileRules, SYSTEM_FILES, View, files_needed, namespaces_available};
 
 /// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,8 @@ pub struct Confinement {
     processes: Option<u64>,
     processor_seconds: Option<u64>,
     files: Option<FileAccess>,
+    /// The rules for these files, if they were made before.
+    rules: Option<Arc<FileRules>>,
     view: Option<Arc<View>>,
     guarded: Vec<Guarded>,
     swept: Arc<[Swept]>,
@@ -131,6 +133,14 @@ impl Confinement {
     #[must_use]
     pub fn processor_seconds(mut self, seconds: Option<u64>) -> Self {
         self.processor_seconds = seconds;
+        self
+    }
+
+    /// Restricts the child to `access`, with rules that were made for it before.
+    #[must_use]
+    pub(crate) fn prepared_files(mut self, access: FileAccess, rules: Arc<FileRules>) -> Self {
+        self.files = Some(access);
+        self.rules = Some(rules);
         self
     }
 

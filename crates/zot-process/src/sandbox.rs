@@ -24,7 +24,9 @@ pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,8 +34,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 use crate::launch::{
-    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, Swept,
-    confine, enforcement,
+    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, FileRules,
+    Status, Swept, confine, enforcement,
 };
 use guards::{Guards, state_of};
 use places::{Places, Scratch};
@@ -98,6 +100,18 @@ struct Shown {
     needed: Needed,
     has_view: bool,
     view: Option<SharedView>,
+    /// Device and inode of every writable place, to notice that it was replaced.
+    identities: Vec<Option<(u64, u64)>>,
+    /// The program that started last, and the rules for it.
+    rules: Option<(Program, Arc<FileRules>)>,
+}
+
+/// What the files depend on that a program needs to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    name: OsString,
+    search_path: Option<OsString>,
+    directory: Option<PathBuf>,
 }
 
 /// What programs needed to start, beside what everybody gets.
@@ -241,13 +255,19 @@ impl Sandbox {
             compared: Vec::new(),
         };
         if let Some(shown) = shown {
-            shown.refresh(&command, policy, self.exact.as_ref(), &self.surroundings)?;
+            let program = Program::of(&command);
+            shown.refresh(
+                &command,
+                &program,
+                policy,
+                self.exact.as_ref(),
+                &self.surroundings,
+            )?;
             command.env("TMPDIR", &shown.places.temporary);
             if self.exact.is_none() {
                 command.env("HOME", &shown.places.home);
             }
             confinement = confinement
-                .filesystem(files(&shown.layout, &policy.rules))
                 .network(policy.rules.allows_every_host())
                 .local_sockets(!policy.rules.unix_sockets.is_empty());
             let guards = Guards::of(&shown.layout, shown.has_view);
@@ -259,6 +279,9 @@ impl Sandbox {
                 view.set_proxy_variables(&mut command);
                 confinement = confinement.view(view.namespaces(), guards.mounted);
             }
+            let access = files(&shown.layout, &policy.rules);
+            let rules = shown.rules(&command, program, &access)?;
+            confinement = confinement.prepared_files(access, rules);
         }
         Environment::new(policy, &self.surroundings.withheld).apply(&mut command);
         drop(state);
@@ -324,6 +347,8 @@ impl Shown {
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         Ok(Some(Self {
+            identities: identities(&places.layout),
+            rules: None,
             layout: Arc::new(places.layout.clone()),
             places,
             needed,
@@ -332,20 +357,29 @@ impl Shown {
         }))
     }
 
-    /// Makes everything anew if `command` needs files that are not shown, or if the working directory
-    /// is another one by now.
+    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
+    /// another one by now.
     fn refresh(
         &mut self,
         command: &Command,
+        program: &Program,
         policy: &Policy,
         exact: Option<&FileAccess>,
         surroundings: &Surroundings,
     ) -> Result<(), SandboxError> {
+        let is_served = self.view.as_ref().is_none_or(SharedView::is_served);
+        let is_current = is_served && self.identities == identities(&self.layout);
+        let is_known = self
+            .rules
+            .as_ref()
+            .is_some_and(|(known, _)| known == program);
+        if is_current && is_known {
+            return Ok(());
+        }
         let (mut files, mut links) = launch::files_needed(command, &execution(&policy.rules));
         files.retain(|path| !self.layout.shows(path));
         links.retain(|path| !self.layout.shows(path) && !self.needed.links.contains(path));
-        let is_stale = self.view.as_ref().is_some_and(|view| !view.is_current());
-        if files.is_empty() && links.is_empty() && !is_stale {
+        if files.is_empty() && links.is_empty() && is_current {
             return Ok(());
         }
         let mut needed = std::mem::take(&mut self.needed);
@@ -355,6 +389,24 @@ impl Shown {
             *self = shown;
         }
         Ok(())
+    }
+
+    /// Returns the rules for the files of `command`. They are kept for the next one.
+    fn rules(
+        &mut self,
+        command: &Command,
+        program: Program,
+        access: &FileAccess,
+    ) -> Result<Arc<FileRules>, SandboxError> {
+        if let Some((known, rules)) = &self.rules
+            && *known == program
+        {
+            return Ok(Arc::clone(rules));
+        }
+        let root = self.view.as_ref().map(SharedView::root);
+        let rules = Arc::new(FileRules::new(command, access, root)?);
+        self.rules = Some((program, Arc::clone(&rules)));
+        Ok(rules)
     }
 
     /// Returns the namespaces, which are made for the first command.
@@ -379,6 +431,17 @@ impl Shown {
     }
 }
 
+impl Program {
+    fn of(command: &Command) -> Self {
+        let path = command.get_envs().find(|(name, _)| *name == "PATH");
+        Self {
+            name: command.get_program().to_owned(),
+            search_path: path.and_then(|(_, value)| value.map(ToOwned::to_owned)),
+            directory: command.get_current_dir().map(ToOwned::to_owned),
+        }
+    }
+}
+
 impl Policy {
     /// Returns what this system enforces of it.
     pub fn enforcement(&self) -> Enforcement {
@@ -394,6 +457,19 @@ impl Policy {
         }
         enforcement(&confinement)
     }
+}
+
+fn identities(layout: &Layout) -> Vec<Option<(u64, u64)>> {
+    let writable = layout
+        .places()
+        .iter()
+        .filter(|place| place.access == Access::Write);
+    writable
+        .map(|place| {
+            let found = std::fs::metadata(&place.real).ok()?;
+            Some((found.dev(), found.ino()))
+        })
+        .collect()
 }
 
 fn limited(limits: &Limits) -> Confinement {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use landlock::RulesetCreated;
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::programs::{Needs, Surroundings};
@@ -35,6 +36,26 @@ pub(crate) fn namespaces_available() -> Result<(), String> {
     namespaces::available().map(|_| ())
 }
 
+/// The rules for the files of a child, which many children can apply.
+#[derive(Debug)]
+pub(crate) struct FileRules(RulesetCreated);
+
+impl FileRules {
+    /// Makes the rules for `command`. In a view, `root` is the directory that is its root.
+    pub(crate) fn new(
+        command: &Command,
+        access: &FileAccess,
+        root: Option<&Path>,
+    ) -> Result<Self, ConfineError> {
+        let needs = needs(command, &access.execute);
+        files::ruleset(access, &needs, root).map(Self)
+    }
+
+    fn copy(&self) -> Result<RulesetCreated, ConfineError> {
+        self.0.try_clone().map_err(ConfineError::FileRules)
+    }
+}
+
 /// Prepares what the child of `command` has to do before it starts its program.
 pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Steps, ConfineError> {
     let mut steps = Steps {
@@ -46,8 +67,11 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
     if let Some(access) = &confinement.files
         && files::landlock_abi().is_ok()
     {
-        let needs = needs(command, &access.execute);
-        steps.files = Some(files::ruleset(access, &needs)?);
+        let rules = match &confinement.rules {
+            Some(rules) => rules.copy()?,
+            None => FileRules::new(command, access, None)?.copy()?,
+        };
+        steps.files = Some(rules);
         steps.has_session = true;
         let mut changes_user = false;
         if let Some(view) = &confinement.view {
@@ -61,7 +85,8 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
         steps.privileges = Surplus::present(changes_user);
     }
     if calls::available().is_ok() {
-        steps.calls = calls::filters(refused_calls(confinement))?;
+        let refused = refused_calls(confinement);
+        steps.calls = calls::filter(refused).map_err(ConfineError::CallFilter)?;
     }
     Ok(steps)
 }

@@ -147,7 +147,11 @@ pub(super) fn processes_status(
 /// Creates the rules that the child will apply to itself.
 ///
 /// In a view, `/proc` is another one, for which the child adds its own rule.
-pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreated, ConfineError> {
+pub(super) fn ruleset(
+    access: &FileAccess,
+    needs: &Needs,
+    root: Option<&Path>,
+) -> Result<RulesetCreated, ConfineError> {
     let mut handled = AccessFs::from_all(NEWEST_ABI);
     let execute = match access.execute {
         Execution::Anything => {
@@ -162,14 +166,11 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         .and_then(Ruleset::create)
         .map_err(refused)?;
 
-    let readable = READABLE.iter().map(Path::new);
-    for path in readable.chain(paths(&needs.read)) {
-        allow_if_present(&mut ruleset, path, READ)?;
-    }
-    for path in &access.read {
-        if let Ok(opened) = open_exactly(path) {
-            allow(&mut ruleset, opened, READ)?;
-        }
+    match root {
+        // A view shows nothing but what may be read. Every command mounts another `/proc` in it, which
+        // no rule could name beforehand.
+        Some(root) => allow_if_present(&mut ruleset, root, READ)?,
+        None => allow_reading(&mut ruleset, access, needs)?,
     }
     for path in &needs.execute {
         // Their paths had no links when they were found, and may have been replaced since.
@@ -188,6 +189,23 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         allow(&mut ruleset, opened, WRITE)?;
     }
     Ok(ruleset)
+}
+
+fn allow_reading(
+    ruleset: &mut RulesetCreated,
+    access: &FileAccess,
+    needs: &Needs,
+) -> Result<(), ConfineError> {
+    let readable = READABLE.iter().map(Path::new);
+    for path in readable.chain(paths(&needs.read)) {
+        allow_if_present(ruleset, path, READ)?;
+    }
+    for path in &access.read {
+        if let Ok(opened) = open_exactly(path) {
+            allow(ruleset, opened, READ)?;
+        }
+    }
+    Ok(())
 }
 
 /// Opens `path` and refuses links anywhere in it, because the creator of a link would decide what is
