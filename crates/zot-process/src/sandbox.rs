@@ -24,8 +24,9 @@ pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,9 +36,9 @@ use thiserror::Error;
 
 use crate::launch::{
     self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, FileRules,
-    Status, Swept, confine, enforcement,
+    Status, Sweeping, confine, enforcement,
 };
-use guards::{Guards, state_of};
+use guards::{Watched, state_of};
 use places::{Places, Scratch};
 use view::SharedView;
 
@@ -100,6 +101,7 @@ struct Shown {
     needed: Needed,
     has_view: bool,
     view: Option<SharedView>,
+    watched: Watched,
     /// Device and inode of every writable place, to notice that it was replaced.
     identities: Vec<Option<(u64, u64)>>,
     /// The program that started last, and the rules for it.
@@ -134,7 +136,7 @@ pub struct Prepared {
 #[derive(Debug, Clone)]
 pub struct RunMark {
     contacts: ContactMark,
-    swept: Arc<[Swept]>,
+    sweeping: Arc<Sweeping>,
     compared: Vec<(PathBuf, u64)>,
 }
 
@@ -251,7 +253,7 @@ impl Sandbox {
         let mut confinement = limited(&policy.rules.limits);
         let mut run = RunMark {
             contacts: self.contacts.mark(),
-            swept: Arc::default(),
+            sweeping: Arc::default(),
             compared: Vec::new(),
         };
         if let Some(shown) = shown {
@@ -270,10 +272,10 @@ impl Sandbox {
             confinement = confinement
                 .network(policy.rules.allows_every_host())
                 .local_sockets(!policy.rules.unix_sockets.is_empty());
-            let guards = Guards::of(&shown.layout, shown.has_view);
-            run.swept = guards.swept.into();
+            let guards = shown.watched.guards(shown.has_view);
+            run.sweeping = guards.sweeping;
             run.compared = guards.compared;
-            confinement = confinement.sweep(Arc::clone(&run.swept));
+            confinement = confinement.sweep(Arc::clone(&run.sweeping));
             if shown.has_view {
                 let view = shown.view(policy, &self.surroundings, &self.contacts)?;
                 view.set_proxy_variables(&mut command);
@@ -303,19 +305,13 @@ impl Sandbox {
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
     pub fn obstacles(&self, run: &RunMark) -> Obstacles {
-        let withheld = run.swept.iter().filter(|swept| {
-            // The supervisor has renamed it, unless somebody killed the supervisor.
-            launch::sweep(swept) || std::fs::symlink_metadata(&swept.renamed).is_ok()
-        });
         let changed = run
             .compared
             .iter()
             .filter(|(path, before)| state_of(path) != *before);
         Obstacles {
             hosts: self.contacts.refused_since(run.contacts),
-            withheld_files: withheld
-                .map(|swept| (swept.path.clone(), swept.renamed.clone()))
-                .collect(),
+            withheld_files: run.withheld_files(),
             changed_files: changed.map(|(path, _)| path.clone()).collect(),
         }
     }
@@ -327,6 +323,28 @@ impl Sandbox {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunMark {
+    /// Returns the protected paths that the run created, and their names now.
+    fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
+        let Sweeping {
+            swept,
+            directories,
+            suffix,
+        } = &*self.sweeping;
+        if launch::are_unchanged(directories) {
+            return Vec::new();
+        }
+        let renamed = swept.iter().filter_map(|swept| {
+            let renamed = suffix.renamed(&swept.path);
+            // The supervisor has done it, unless somebody killed the supervisor.
+            let was_there = launch::sweep(swept, *suffix) || renamed.symlink_metadata().is_ok();
+            let path = OsStr::from_bytes(swept.path.to_bytes());
+            was_there.then(|| (PathBuf::from(path), renamed))
+        });
+        renamed.collect()
     }
 }
 
@@ -348,6 +366,7 @@ impl Shown {
         };
         Ok(Some(Self {
             identities: identities(&places.layout),
+            watched: Watched::of(&places.layout).map_err(SandboxError::Scratch)?,
             rules: None,
             layout: Arc::new(places.layout.clone()),
             places,

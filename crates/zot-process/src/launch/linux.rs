@@ -61,7 +61,7 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
     let mut steps = Steps {
         closes_descriptors: true,
         limits: limits(confinement),
-        sweep: Sweep::new(&confinement.swept).map_err(ConfineError::Namespaces)?,
+        sweep: Sweep::new(&confinement.sweeping),
         ..Steps::default()
     };
     if let Some(access) = &confinement.files
@@ -97,7 +97,8 @@ fn refused_calls(confinement: &Confinement) -> Refused {
     let view = confinement.view.as_ref();
     let has_own_network = view.is_some_and(|view| view.has_own_network());
     Refused {
-        privileged: files.is_some(),
+        unconfined: files.is_some(),
+        privileged: files.is_some() && privileges::are_kept(),
         instead_of_namespaces: files.is_some() && view.is_none(),
         memory_programs: files.is_some_and(|files| files.execute != Execution::Anything),
         internet: confinement.without_network && !has_own_network,

@@ -3,7 +3,7 @@
 mod program;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 
@@ -44,7 +44,9 @@ const NAMESPACE_FLAGS: libc::c_int = libc::CLONE_NEWNS
 /// The system calls that a child is refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// What only the system's administrator needs, and what is not confined by anything else.
+    /// What nothing else confines: namespaces, keys of the kernel, measurements, typing into terminals.
+    pub(super) unconfined: bool,
+    /// What needs privileges, for a child that could not be deprived of them.
     pub(super) privileged: bool,
     /// What namespaces would have confined.
     pub(super) instead_of_namespaces: bool,
@@ -58,6 +60,11 @@ pub(super) struct Refused {
 
 /// Checks that the kernel supports filters; the error is the reason.
 pub(super) fn available() -> Result<(), String> {
+    static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
+    RESULT.get_or_init(probe).clone()
+}
+
+fn probe() -> Result<(), String> {
     if program::architecture().is_none() {
         return Err(format!(
             "system calls cannot be filtered on {} processors",
@@ -93,6 +100,14 @@ fn table(refused: Refused) -> Table {
         refuse(&mut table, denied, &PRIVILEGED);
         #[cfg(target_arch = "x86_64")]
         refuse(&mut table, denied, &[libc::SYS_iopl, libc::SYS_ioperm]);
+    }
+    if refused.unconfined {
+        let calls = [
+            libc::SYS_perf_event_open,
+            libc::SYS_bpf,
+            libc::SYS_userfaultfd,
+        ];
+        refuse(&mut table, denied, &calls);
         let makes_namespaces = vec![has_bits(0, NAMESPACE_FLAGS.cast_unsigned())];
         for call in [libc::SYS_unshare, libc::SYS_clone] {
             refuse_if(&mut table, denied, call, vec![makes_namespaces.clone()]);
@@ -132,7 +147,7 @@ fn table(refused: Refused) -> Table {
             libc::SYS_io_uring_register,
         ],
     );
-    if refused.privileged {
+    if refused.unconfined {
         let unseen = [
             libc::SYS_clone3,
             libc::SYS_keyctl,
@@ -147,7 +162,7 @@ fn table(refused: Refused) -> Table {
 /// Returns when `socket` is refused, by the family of the socket.
 fn sockets(refused: Refused) -> Vec<Case> {
     let family = |family: libc::c_int| family.unsigned_abs();
-    if !refused.privileged {
+    if !refused.unconfined {
         // A program without other limits keeps the unusual families.
         return match (refused.internet, refused.local_sockets) {
             (true, false) => vec![vec![differs(0, family(libc::AF_UNIX))]],
@@ -170,12 +185,8 @@ fn sockets(refused: Refused) -> Vec<Case> {
     ]
 }
 
-/// Calls that are not confined to files or namespaces, or that no confined program needs: a mistake in
-/// the kernel's less used parts should not help it.
-const PRIVILEGED: [i64; 32] = [
-    libc::SYS_perf_event_open,
-    libc::SYS_bpf,
-    libc::SYS_userfaultfd,
+/// Calls that the kernel refuses to everybody without privileges.
+const PRIVILEGED: [i64; 29] = [
     libc::SYS_setns,
     libc::SYS_mount,
     libc::SYS_umount2,

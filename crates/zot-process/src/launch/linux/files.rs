@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictSelf, Ruleset,
@@ -60,6 +61,11 @@ const WRITE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 
 /// Returns the version of Landlock in this kernel; the error is the reason why there is none.
 pub(super) fn landlock_abi() -> Result<ABI, String> {
+    static RESULT: OnceLock<Result<ABI, String>> = OnceLock::new();
+    RESULT.get_or_init(query_abi).clone()
+}
+
+fn query_abi() -> Result<ABI, String> {
     // Without flags this restricts nothing; it is how the crate queries the version.
     let queried = RestrictSelf::default().no_new_privs(false).apply();
     match queried.map(|status| status.landlock) {

@@ -96,10 +96,13 @@ fn search(calls: &[(u32, &Refusal)]) -> Program {
     }
     let (lower, upper) = calls.split_at(calls.len() / 2);
     let lower = search(lower);
-    let mut program = vec![
-        jump(JUMP_IF_NOT_LESS, *middle, 0, 1),
-        instruction(JUMP, lower.len() as u32),
-    ];
+    let mut program = match u8::try_from(lower.len()) {
+        Ok(length) => vec![jump(JUMP_IF_NOT_LESS, *middle, length, 0)],
+        Err(_) => vec![
+            jump(JUMP_IF_NOT_LESS, *middle, 0, 1),
+            instruction(JUMP, lower.len() as u32),
+        ],
+    };
     program.extend(lower);
     program.extend(search(upper));
     program
