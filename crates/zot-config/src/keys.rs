@@ -303,7 +303,9 @@ impl Key {
             Kind::List(item) => {
                 let items = value.as_array().ok_or_else(|| self.expectation())?;
                 return items.iter().try_for_each(|value| match value.as_str() {
-                    Some(text) => item.check(text),
+                    Some(text) => item
+                        .check(text)
+                        .map_err(|problem| format!("has a wrong entry: {problem}")),
                     None => Err(self.expectation()),
                 });
             }
@@ -356,18 +358,19 @@ impl Key {
 }
 
 impl Item {
-    fn check(self, text: &str) -> Result<(), String> {
+    /// Checks that `text` can be an entry.
+    pub fn check(self, text: &str) -> Result<(), String> {
         match self {
             Self::Text => Ok(()),
-            Self::Path if text.trim().is_empty() => Err("must not have an empty path".to_owned()),
+            Self::Path if text.trim().is_empty() => Err("expected a path, got nothing".to_owned()),
             Self::Path => Ok(()),
             Self::Host => match text.parse::<ConnectRule>() {
                 Ok(_) => Ok(()),
-                Err(problem) => Err(format!("has a wrong entry: {problem}")),
+                Err(problem) => Err(problem.to_string()),
             },
             Self::Variable if is_variable(text) => Ok(()),
             Self::Variable => Err(format!(
-                "has a wrong entry: {text:?} is not the name of a variable, or PREFIX_*"
+                "{text:?} is not the name of a variable: write NAME or PREFIX_*"
             )),
         }
     }

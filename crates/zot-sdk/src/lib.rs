@@ -119,7 +119,7 @@
 //!
 //! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
 //! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`mcp`],
-//! [`recordings`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! [`recordings`], [`sandbox`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
 //! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 #![warn(missing_docs)]
@@ -148,6 +148,7 @@ pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+pub mod sandbox;
 mod server_prompts;
 mod servers;
 pub mod sessions;
@@ -165,8 +166,8 @@ pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
     Config, ContextSearch, ExtensionSearch, McpChoice, ModelChoice, Persistence, PreferredModel,
-    Recording, Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice,
-    ToolSelection,
+    Recording, Replay, Resumption, SandboxChoice, SessionChoice, SkillSearch, SystemPrompt,
+    ToolChoice, ToolSelection,
 };
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};

@@ -326,7 +326,7 @@ fn wrong_entries_of_the_sandbox_are_named() {
         ),
         (
             json!({"sandbox_write": ["out", ""]}),
-            "\"sandbox_write\" must not have an empty path",
+            "\"sandbox_write\" has a wrong entry: expected a path, got nothing",
         ),
         (
             json!({"sandbox_environment": ["A=B"]}),

@@ -6,6 +6,8 @@ use zot_agent::ApprovalPolicy;
 use zot_conversation::Tool;
 use zot_provider::catalog::ToolDialect;
 
+use super::sandbox::SandboxChoice;
+
 /// Which tools the model has, and what they may do. By default it has all built-in ones, with the
 /// rights of the process.
 ///
@@ -21,6 +23,9 @@ pub struct ToolChoice {
     /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
     /// [`Runtime::jail`](crate::Runtime::jail).
     pub jail: bool,
+    /// What `read`, `write`, `edit` and `bash` may do. With `jail`, the stricter of the two applies in every
+    /// respect.
+    pub sandbox: SandboxChoice,
     /// Which tool calls need a confirmation.
     pub approval: ApprovalPolicy,
 }

@@ -16,6 +16,7 @@ impl Runtime {
             busy: self.occupation.is_busy(),
             usage: self.cost(),
             jailed: self.jail.is_closed(),
+            sandbox: None,
             session: self.session.as_ref().map(|session| SessionData {
                 id: session.id.clone(),
                 path: session.path.display().to_string(),
