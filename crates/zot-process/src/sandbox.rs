@@ -13,11 +13,11 @@ pub mod proxy;
 mod toolchains;
 
 pub use environment::Environment;
-pub use host::{BadHost, ConnectRule, Ports};
+pub use host::{BadHost, ConnectRule, Host, HostName, HostProblem, Ports, Target};
 pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
-pub use proxy::Contact;
+pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
 use std::io;
@@ -65,14 +65,17 @@ pub enum SandboxError {
 #[derive(Debug)]
 pub struct Sandbox {
     surroundings: Surroundings,
+    /// What replaces the places of a level.
+    exact: Option<FileAccess>,
     state: Mutex<State>,
+    /// Where the proxy notes hosts.
+    contacts: ContactLog,
 }
 
 #[derive(Debug)]
 struct State {
     policy: Policy,
     layout: Arc<Layout>,
-    contacts: Vec<Contact>,
 }
 
 /// A command that is ready to start in its sandbox.
@@ -87,7 +90,7 @@ pub struct Prepared {
 /// When a run began.
 #[derive(Debug, Clone, Copy)]
 pub struct RunMark {
-    contacts: usize,
+    contacts: ContactMark,
 }
 
 /// What the sandbox refused during a run, as far as it is known for sure.
@@ -102,14 +105,44 @@ pub struct Obstacles {
 impl Sandbox {
     /// Applies `policy`. The scratch directory is used only at the levels above [`Level::Off`].
     pub fn new(policy: Policy, surroundings: Surroundings) -> Result<Self, SandboxError> {
-        let layout = Arc::new(layout_of(&policy, &surroundings)?);
+        Self::with(policy, None, surroundings)
+    }
+
+    /// Applies grants that somebody has listed one by one: a child gets these files beside those of the
+    /// system and a directory for temporary files, not the working directory and the toolchains of a level.
+    /// It is confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value.
+    ///
+    /// Where a level would refuse to start the command because the system cannot enforce anything, this
+    /// one starts it and reports that: grants narrow what somebody trusts already.
+    pub fn exact(
+        access: FileAccess,
+        rules: Rules,
+        surroundings: Surroundings,
+    ) -> Result<Self, SandboxError> {
+        let policy = Policy {
+            level: Level::Workspace,
+            rules: Rules {
+                run: match &access.execute {
+                    Execution::Anything => None,
+                    Execution::Only(programs) => Some(programs.clone()),
+                },
+                ..rules
+            },
+        };
+        Self::with(policy, Some(access), surroundings)
+    }
+
+    fn with(
+        policy: Policy,
+        exact: Option<FileAccess>,
+        surroundings: Surroundings,
+    ) -> Result<Self, SandboxError> {
+        let layout = Arc::new(layout_of(&policy, exact.as_ref(), &surroundings)?);
         Ok(Self {
             surroundings,
-            state: Mutex::new(State {
-                policy,
-                layout,
-                contacts: Vec::new(),
-            }),
+            exact,
+            state: Mutex::new(State { policy, layout }),
+            contacts: ContactLog::default(),
         })
     }
 
@@ -119,7 +152,8 @@ impl Sandbox {
 
     /// Changes the policy from the next command on.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
-        let layout = Arc::new(layout_of(&policy, &self.surroundings)?);
+        let layout = layout_of(&policy, self.exact.as_ref(), &self.surroundings)?;
+        let layout = Arc::new(layout);
         let mut state = self.state();
         state.policy = policy;
         state.layout = layout;
@@ -142,6 +176,7 @@ impl Sandbox {
     pub fn home(&self) -> Option<PathBuf> {
         match self.policy().level {
             Level::Off => self.surroundings.home.clone(),
+            _ if self.exact.is_some() => self.surroundings.home.clone(),
             _ => Some(self.surroundings.scratch.join("home")),
         }
     }
@@ -156,11 +191,10 @@ impl Sandbox {
         let environment = Environment::new(&state.policy, &self.surroundings.withheld);
         let mut confinement = limited(&state.policy.rules.limits);
         if state.policy.level != Level::Off {
-            let (temporary, home) = (
-                self.surroundings.scratch.join("tmp"),
-                self.surroundings.scratch.join("home"),
-            );
-            command.env("TMPDIR", temporary).env("HOME", home);
+            command.env("TMPDIR", self.surroundings.scratch.join("tmp"));
+            if self.exact.is_none() {
+                command.env("HOME", self.surroundings.scratch.join("home"));
+            }
             confinement = confinement
                 .filesystem(files(&state.layout, &state.policy.rules))
                 .network(state.policy.rules.allows_every_host())
@@ -168,11 +202,11 @@ impl Sandbox {
         }
         environment.apply(&mut command);
         let run = RunMark {
-            contacts: state.contacts.len(),
+            contacts: self.contacts.mark(),
         };
         drop(state);
         let (command, enforcement) = confine(command, &confinement)?;
-        if let Status::NotEnforced(reason) = &enforcement.files {
+        if let (None, Status::NotEnforced(reason)) = (&self.exact, &enforcement.files) {
             return Err(SandboxError::Impossible(reason.clone()));
         }
         Ok(Prepared {
@@ -184,39 +218,41 @@ impl Sandbox {
 
     /// Returns what this system enforces of the policy.
     pub fn enforcement(&self) -> Enforcement {
-        let state = self.state();
-        let mut confinement = limited(&state.policy.rules.limits);
-        if state.policy.level != Level::Off {
-            confinement = confinement
-                .filesystem(FileAccess::default())
-                .network(state.policy.rules.allows_every_host())
-                .local_sockets(!state.policy.rules.unix_sockets.is_empty());
-        }
-        enforcement(&confinement)
+        self.state().policy.enforcement()
     }
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
     pub fn obstacles(&self, run: RunMark) -> Obstacles {
-        let state = self.state();
-        let mut hosts: Vec<Contact> = Vec::new();
-        for contact in state.contacts.iter().skip(run.contacts) {
-            if !contact.is_allowed && !hosts.contains(contact) {
-                hosts.push(contact.clone());
-            }
-        }
         Obstacles {
-            hosts,
+            hosts: self.contacts.refused_since(run.contacts),
             withheld_files: Vec::new(),
         }
     }
 
-    /// Returns every host that was contacted or refused, oldest first.
+    /// Returns the hosts that were contacted or refused, that of the latest contact last.
     pub fn contacts(&self) -> Vec<Contact> {
-        self.state().contacts.clone()
+        self.contacts.all()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Policy {
+    /// Returns what this system enforces of it.
+    pub fn enforcement(&self) -> Enforcement {
+        let mut confinement = limited(&self.rules.limits);
+        if self.level != Level::Off {
+            confinement = confinement
+                .filesystem(FileAccess {
+                    execute: execution(&self.rules),
+                    ..FileAccess::default()
+                })
+                .network(self.rules.allows_every_host())
+                .local_sockets(!self.rules.unix_sockets.is_empty());
+        }
+        enforcement(&confinement)
     }
 }
 
@@ -237,16 +273,27 @@ fn files(layout: &Layout, rules: &Rules) -> FileAccess {
     FileAccess {
         read: paths(Access::Read),
         write: paths(Access::Write),
-        execute: match &rules.run {
-            None => Execution::Anything,
-            Some(programs) => Execution::Only(programs.clone()),
-        },
+        execute: execution(rules),
     }
 }
 
-fn layout_of(policy: &Policy, surroundings: &Surroundings) -> Result<Layout, SandboxError> {
+fn execution(rules: &Rules) -> Execution {
+    match &rules.run {
+        None => Execution::Anything,
+        Some(programs) => Execution::Only(programs.clone()),
+    }
+}
+
+fn layout_of(
+    policy: &Policy,
+    exact: Option<&FileAccess>,
+    surroundings: &Surroundings,
+) -> Result<Layout, SandboxError> {
     if policy.level == Level::Off {
         return Ok(Layout::default());
+    }
+    if let Some(access) = exact {
+        return exact_layout(access, surroundings);
     }
     let failed = |source| SandboxError::Workspace {
         path: surroundings.workspace.clone(),
@@ -261,18 +308,7 @@ fn layout_of(policy: &Policy, surroundings: &Surroundings) -> Result<Layout, San
     }
     let expand = |path: &PathBuf| expanded(path, &workspace, surroundings.home.as_deref());
     let named: Vec<PathBuf> = policy.rules.write.iter().filter_map(expand).collect();
-    let place = |path: PathBuf, access, is_system| Place {
-        shown: path.clone(),
-        real: path,
-        access,
-        is_system,
-    };
-    let mut places = Vec::new();
-    for path in crate::launch::SYSTEM_FILES {
-        if let Ok(path) = Path::new(path).canonicalize() {
-            places.push(place(path, Access::Read, true));
-        }
-    }
+    let mut places = system_places();
     if let Some(home) = &surroundings.home {
         let toolchains = TOOLCHAINS
             .iter()
@@ -306,6 +342,41 @@ fn layout_of(policy: &Policy, surroundings: &Surroundings) -> Result<Layout, San
             .map(|path| place(path, Access::Write, false)),
     );
     Ok(Layout::new(places, protected))
+}
+
+/// Returns the places of somebody who has listed every file.
+fn exact_layout(access: &FileAccess, surroundings: &Surroundings) -> Result<Layout, SandboxError> {
+    let temporary = surroundings.scratch.join("tmp");
+    std::fs::create_dir_all(&temporary).map_err(SandboxError::Scratch)?;
+    let temporary = temporary.canonicalize().map_err(SandboxError::Scratch)?;
+    let mut places = system_places();
+    for path in surroundings.readable.iter().chain(&access.read) {
+        places.push(place(path.clone(), Access::Read, false));
+    }
+    let mut protected = Vec::new();
+    for path in &access.write {
+        places.push(place(path.clone(), Access::Write, false));
+        protected.extend(protected::below(path, &access.write));
+    }
+    places.push(place(temporary, Access::Write, false));
+    Ok(Layout::new(places, protected))
+}
+
+fn system_places() -> Vec<Place> {
+    crate::launch::SYSTEM_FILES
+        .iter()
+        .filter_map(|path| Path::new(path).canonicalize().ok())
+        .map(|path| place(path, Access::Read, true))
+        .collect()
+}
+
+fn place(path: PathBuf, access: Access, is_system: bool) -> Place {
+    Place {
+        shown: path.clone(),
+        real: path,
+        access,
+        is_system,
+    }
 }
 
 /// Returns the path that a rule means, without links, if it exists.

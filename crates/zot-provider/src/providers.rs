@@ -134,6 +134,26 @@ pub struct ProvidersProblem {
     problem: String,
 }
 
+/// Variables with keys of models and passwords of services that are no provider's `key_variables`: of zino,
+/// of other agents, and of providers that are not in the table.
+const OTHER_SECRET_VARIABLES: [&str; 15] = [
+    "LLM_API_KEY",
+    "ZINO_BUS_URL",
+    "ZINO_STORE_URL",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AZURE_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "COHERE_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY",
+    "NVIDIA_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "REPLICATE_API_TOKEN",
+    "VOYAGE_API_KEY",
+];
+
 const BUILTIN_JSON: &str = include_str!("providers.json");
 
 // A test parses the same bytes, so the empty default is never used.
@@ -183,6 +203,18 @@ impl Providers {
             }],
             ..Self::builtin()
         }
+    }
+
+    /// Returns the variables that may hold a key of a model or a login, which programs that an agent
+    /// starts do not get. Sorted, without repetition.
+    pub fn secret_variables(&self) -> Vec<String> {
+        let keys = self.iter().flat_map(|entry| &entry.key_variables);
+        let others = OTHER_SECRET_VARIABLES.into_iter();
+        let names = keys.map(AsRef::as_ref).chain(others).map(str::to_owned);
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Adds the providers that `models.json` describes, and changes those that it names.

@@ -1,4 +1,5 @@
-//! Collects all known secrets of all providers, to keep them out of cassettes.
+//! Collects all known secrets of all providers, to keep them out of cassettes, and the names of the
+//! variables that hold them, to keep those from programs.
 
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,8 @@ use std::path::Path;
 use serde_json::Value;
 use zot_files::read_limited;
 use zot_provider::Providers;
+
+use crate::tables::Tables;
 
 /// The files that may hold keys, below zot's home.
 const FILES: [&str; 3] = ["auth.json", "models.json", "providers.json"];
@@ -40,6 +43,15 @@ pub(crate) fn known_secrets(
     let variables = providers.iter().flat_map(|entry| &entry.key_variables);
     secrets.extend(variables.filter_map(|name| variable(name)));
     secrets
+}
+
+/// Returns the variables with keys of model providers and logins, which programs get only if they are named:
+/// those of the built-in providers, and of the user's in `zot_home`.
+pub fn withheld_variables(zot_home: &Path) -> Vec<String> {
+    match Tables::load(zot_home) {
+        Ok(tables) => tables.providers.secret_variables(),
+        Err(_) => Providers::builtin().secret_variables(),
+    }
 }
 
 /// Returns the secrets in files. Unreadable files are reported where they are used.

@@ -173,6 +173,7 @@ pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
 pub use jail::JailReport;
+pub use known_secrets::withheld_variables;
 pub use runtime::{
     Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
     SetMessagesError, ToolChangeError, VERSION,

@@ -402,3 +402,16 @@ fn a_login_is_described_by_its_user() {
         "we ship none"
     );
 }
+
+#[test]
+fn secret_variables_are_those_of_every_provider_and_of_zino() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("providers.json");
+    let own = r#"{"providers":{"mine":{"baseUrl":"https://a","wire":"openai","defaultModel":"m","keyVariables":["MINE_KEY"]}}}"#;
+    std::fs::write(&file, own).unwrap();
+    let names = Providers::load(&file).secret_variables();
+    for name in ["OPENAI_API_KEY", "HF_TOKEN", "MINE_KEY", "LLM_API_KEY"] {
+        assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+    }
+    assert!(names.is_sorted_by(|one, other| one < other), "{names:?}");
+}
