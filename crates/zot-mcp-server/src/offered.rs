@@ -12,7 +12,7 @@ use zot_conversation::{
     ToolCallId, ToolEffect, ToolInvocation,
 };
 use zot_sdk::{ApprovalPolicy, ApprovalScope, Decision, Verdict};
-use zot_tools::{Jail, ToolsConfig, builtin_tools};
+use zot_tools::{ToolSandbox, ToolsConfig, builtin_tools};
 
 use crate::agent::{approval, question};
 use crate::call::Caller;
@@ -71,10 +71,10 @@ impl Offered {
 pub(crate) fn built_in(
     names: &[String],
     cwd: &Path,
-    jail: Arc<Jail>,
+    sandbox: Arc<ToolSandbox>,
 ) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
     let all = builtin_tools(ToolsConfig {
-        jail: Some(jail),
+        sandbox,
         ..ToolsConfig::new(cwd, env::temp_dir())
     });
     let name_of = |tool: &Arc<dyn Tool>| tool.definition().name.clone();

@@ -6,9 +6,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use zot_mcp::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError};
 use zot_mcp::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS};
+use zot_process::sandbox::{Policy, SandboxError};
 use zot_sdk::configuration::{self, ConfigError};
-use zot_sdk::{Config, HttpClient, JailError, Tool, Workspace};
-use zot_tools::Jail;
+use zot_sdk::credentials;
+use zot_sdk::{Config, HttpClient, Tool, Workspace};
+use zot_tools::ToolSandbox;
 
 use crate::agent::{self, AgentSettings};
 
@@ -52,7 +54,7 @@ pub enum OptionsError {
     UnknownTool(#[from] UnknownTool),
     /// The offered tools cannot be confined.
     #[error(transparent)]
-    Jail(#[from] JailError),
+    Sandbox(#[from] SandboxError),
 }
 
 /// Answers the requests of all clients.
@@ -91,11 +93,13 @@ impl Service {
         completed.fill_in(configuration::layers(&workspace)?.settings());
         let mut all = Vec::new();
         if let Some(names) = tools {
-            let jail = Arc::new(Jail::new(&workspace.cwd, Vec::new()));
+            let withheld = credentials::withheld_variables(&workspace);
+            let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
+            let sandbox = sandbox.withheld(withheld);
             if completed.tools.jail {
-                jail.close()?;
+                sandbox.set_policy(Policy::jail())?;
             }
-            all.extend(offered::built_in(&names, &workspace.cwd, jail)?);
+            all.extend(offered::built_in(&names, &workspace.cwd, sandbox.into())?);
         }
         all.extend(offered);
         let offered = Offered::new(all, completed.tools.approval.clone());

@@ -1,12 +1,14 @@
-//! The jail of the built-in tools.
+//! The sandbox of the built-in tools.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use zot_context::SkillSource;
-use zot_tools::{CommandConfinement, Jail, JailError};
+use zot_process::sandbox::{Level, Policy, SandboxError};
+use zot_tools::{CommandConfinement, ToolSandbox};
 
 use crate::surroundings::Skills;
+use crate::workspace::Workspace;
 
 /// What the built-in tools are confined to, and known gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,58 +41,77 @@ impl JailReport {
     }
 }
 
-/// The jail of an agent.
+/// The sandbox of an agent.
 pub(crate) struct Confines {
-    jail: Arc<Jail>,
+    sandbox: Arc<ToolSandbox>,
     home: PathBuf,
 }
 
 impl Confines {
-    /// Creates a jail around `cwd` in which the user's skills can still be read.
-    pub(crate) fn new(cwd: &Path, home: &Path, skills: Option<&Skills>) -> Self {
+    /// Creates an open sandbox around the working directory, in which the user's skills can be read when it
+    /// is closed. Commands do not get the variables `withheld`.
+    pub(crate) fn new(
+        workspace: &Workspace,
+        skills: Option<&Skills>,
+        withheld: Vec<String>,
+    ) -> Self {
         let skills = skills.iter().flat_map(|skills| skills.set.iter());
         let readable = skills
             .filter(|skill| is_of_user(skill.source))
             .filter_map(|skill| Some(skill.path.as_deref()?.parent()?.to_owned()))
             .collect();
+        let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
+            .readable(readable)
+            .withheld(withheld);
         Self {
-            jail: Arc::new(Jail::new(cwd, readable)),
-            home: home.to_owned(),
+            sandbox: Arc::new(sandbox),
+            home: workspace.zot_home.clone(),
         }
     }
 
-    pub(crate) fn of_tools(&self) -> Arc<Jail> {
-        Arc::clone(&self.jail)
+    pub(crate) fn of_tools(&self) -> Arc<ToolSandbox> {
+        Arc::clone(&self.sandbox)
     }
 
-    pub(crate) fn close(&self) -> Result<JailReport, JailError> {
-        let directory = self.jail.close()?;
+    /// Confines the tools as `--jail` does.
+    pub(crate) fn close(&self) -> Result<JailReport, SandboxError> {
+        let policy = self.sandbox.policy();
+        let mut jail = Policy::jail();
+        jail.rules.limits = policy.rules.limits;
+        jail.rules.environment = policy.rules.environment;
+        self.sandbox.set_policy(jail)?;
+        let directory = self.sandbox.directory().unwrap_or_default();
         Ok(self.report_about(directory))
     }
 
     pub(crate) fn open(&self) {
-        self.jail.open();
+        let policy = Policy {
+            level: Level::Off,
+            ..self.sandbox.policy()
+        };
+        // Nothing can fail at this level: nothing is confined.
+        let _ = self.sandbox.set_policy(policy);
     }
 
-    /// Returns the directory of the jail, if it is closed.
-    pub(crate) fn directory(&self) -> Option<&Path> {
-        self.jail.directory()
+    /// Returns the working directory without links, if the tools are confined to it.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.sandbox.directory()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.jail.directory().is_some()
+        self.sandbox.level() != Level::Off
     }
 
     pub(crate) fn report(&self) -> Option<JailReport> {
-        Some(self.report_about(self.jail.directory()?))
+        Some(self.report_about(self.sandbox.directory()?))
     }
 
-    fn report_about(&self, directory: &Path) -> JailReport {
+    fn report_about(&self, directory: PathBuf) -> JailReport {
         let home = self.home.canonicalize().ok();
         JailReport {
-            directory: directory.to_owned(),
             commands: CommandConfinement::here(),
-            own_directory_inside: home.filter(|home| home.starts_with(directory)),
+            own_directory_inside: home.filter(|home| home.starts_with(&directory)),
+            directory,
         }
     }
 }

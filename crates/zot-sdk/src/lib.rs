@@ -191,7 +191,8 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
+pub use zot_process::sandbox::SandboxError;
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};
-pub use zot_tools::{CommandConfinement, JailError};
+pub use zot_tools::CommandConfinement;

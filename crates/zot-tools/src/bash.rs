@@ -19,7 +19,7 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
-use crate::jail::{Jail, NotConfined, confine};
+use crate::sandbox::NotConfined;
 use crate::utf8::Utf8Decoder;
 use log::LogDirectory;
 use output::CollectedOutput;
@@ -49,9 +49,6 @@ const PARAMETERS: &str = concat!(
     r#""timeout":{"type":"integer","description":"Seconds after which the command is ended; 600 if not given"}"#,
     r#"},"required":["command"]}"#
 );
-
-/// The token that authenticates a client of the pipe. Commands that a model runs must not see it.
-const PIPE_SECRET: &str = "ZOTCORE_RPC_TOKEN";
 
 /// Runs commands for the model.
 pub struct BashTool {
@@ -93,16 +90,20 @@ impl BashTool {
         command
             .args(["-c", &script])
             .current_dir(cwd)
-            .env("PWD", cwd)
-            .env_remove(PIPE_SECRET);
-        let walls = self.paths.jail().and_then(Jail::walls);
-        let (command, logs) = match walls {
-            Some(walls) => {
-                let (command, scratch) = confine(command, walls)?;
-                // The model can read logs there.
-                (command, LogDirectory::InJail(scratch))
+            .env("PWD", cwd);
+        let sandbox = self.paths.sandbox();
+        let confined_to = sandbox.directory();
+        let not_confined =
+            |error| NotConfined::to(confined_to.clone().unwrap_or_else(|| cwd.to_owned()), error);
+        let sandbox = sandbox.sandbox().map_err(not_confined)?;
+        let command = sandbox.prepare(command).map_err(not_confined)?.command;
+        let logs = match confined_to {
+            // The model can read logs there.
+            Some(_) => {
+                let (real, shown) = sandbox.temporary();
+                LogDirectory::InSandbox { real, shown }
             }
-            None => (command.into(), LogDirectory::Anywhere(&self.output_dir)),
+            None => LogDirectory::Anywhere(&self.output_dir),
         };
         let mut listener = Listener {
             output: CollectedOutput::new(logs),
@@ -120,10 +121,10 @@ impl BashTool {
         if exit_code(&completion) == 0 {
             return Ok(ToolOutput::text(text));
         }
-        if let Some(walls) = walls {
+        if let Some(directory) = confined_to {
             // The kernel's "permission denied" and "read-only file system" do not explain the
             // cause.
-            let directory = walls.root().display();
+            let directory = directory.display();
             text.push_str(&format!(
                 "  (confined to {directory} and $TMPDIR; only the user can lift this)"
             ));

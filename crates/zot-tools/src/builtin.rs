@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use zot_conversation::{Tool, ToolDefinition, ToolEffect};
 
 use crate::checkpoint::Checkpoint;
-use crate::{BashTool, EditTool, Jail, PathResolver, ReadTool, WriteTool};
+use crate::{BashTool, EditTool, PathResolver, ReadTool, ToolSandbox, WriteTool};
 
 /// The configuration of the built-in tools.
 #[derive(Clone)]
@@ -20,30 +20,28 @@ pub struct ToolsConfig {
     pub home: Option<PathBuf>,
     /// Stores what `write` and `edit` are about to change.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
-    /// The jail that may confine the tools.
-    pub jail: Option<Arc<Jail>>,
+    /// What the tools may do.
+    pub sandbox: Arc<ToolSandbox>,
 }
 
 impl ToolsConfig {
-    /// Creates the configuration for `cwd`, with the user's home directory.
+    /// Creates the configuration for `cwd`, with the user's home directory and rights.
     pub fn new(cwd: impl Into<PathBuf>, output_dir: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
         Self {
-            cwd: cwd.into(),
+            sandbox: Arc::new(ToolSandbox::new(&cwd, home.clone())),
+            cwd,
             output_dir: output_dir.into(),
-            home: std::env::home_dir().filter(|home| home.is_absolute()),
+            home,
             checkpoint: None,
-            jail: None,
         }
     }
 }
 
 /// Returns the built-in tools, in the order in which models see them: read, write, edit, bash.
 pub fn builtin_tools(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
-    let mut paths = PathResolver::new(config.cwd, config.home);
-    if let Some(jail) = config.jail {
-        paths = paths.within(jail);
-    }
-    let paths = Arc::new(paths);
+    let paths = Arc::new(PathResolver::new(config.cwd, config.home).within(config.sandbox));
     vec![
         Arc::new(ReadTool::new(Arc::clone(&paths))),
         Arc::new(WriteTool::new(

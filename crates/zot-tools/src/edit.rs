@@ -11,13 +11,13 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
+use zot_process::sandbox::Access;
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::file::{self, FileError, Location};
-use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
 use replacement::{EditError, Replacement, apply};
@@ -79,7 +79,7 @@ impl EditTool {
         let mut fields = Fields::parse(arguments)?;
         let requested = fields.take_string("path")?.unwrap_or_default();
         let replacements = parse_edits(&mut fields)?;
-        let location = self.paths.locate(&requested, Access::Change)?;
+        let location = self.paths.locate(&requested, Access::Write)?;
         if replacements.is_empty() {
             return Err(EditToolError::NoEdits);
         }

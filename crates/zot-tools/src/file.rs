@@ -1,8 +1,11 @@
 //! Opens and replaces files safely: nothing hangs, nothing is left half written.
 
+mod attributes;
 pub(crate) mod links;
 mod location;
+mod process;
 mod replace;
+mod same;
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -36,6 +39,13 @@ pub(crate) enum FileError {
         limit: u64,
         purpose: &'static str,
     },
+    #[error(
+        "{} holds the keys of a running program, so it is not read", path.display()
+    )]
+    Secret { path: PathBuf },
+    #[error("{} is another name of {}, which is protected; only the user can allow this, with \
+             --sandbox-write {}", path.display(), protected.display(), protected.display())]
+    Protected { path: PathBuf, protected: PathBuf },
 }
 
 impl FileError {
@@ -76,6 +86,11 @@ pub(crate) fn open_regular(location: &Location) -> Result<(File, Metadata), File
         .map_err(FileError::during("open", path))?;
     let stat = fstat(&file).map_err(|error| stat_failed(error.into()))?;
     require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
+    if process::is_secret(&file) {
+        return Err(FileError::Secret {
+            path: path.to_owned(),
+        });
+    }
     let metadata = file.metadata().map_err(stat_failed)?;
     Ok((file, metadata))
 }

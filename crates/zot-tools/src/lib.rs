@@ -2,7 +2,7 @@
 //!
 //! Every path a model names goes through [`PathResolver`], every file is opened and replaced by one
 //! module, and every child process belongs to a [`zot_process::ProcessGroup`]: these are the three
-//! places that consult the [`Jail`]. This crate does not depend on providers or front ends.
+//! places that consult the [`ToolSandbox`]. This crate does not depend on providers or front ends.
 
 mod arguments;
 mod bash;
@@ -10,10 +10,10 @@ mod builtin;
 mod checkpoint;
 mod edit;
 mod file;
-mod jail;
 mod limits;
 mod path;
 mod read;
+mod sandbox;
 mod utf8;
 mod write;
 
@@ -21,10 +21,10 @@ pub use bash::BashTool;
 pub use builtin::{ToolsConfig, builtin_tools};
 pub use checkpoint::{ChangeNumber, Checkpoint, FileBefore};
 pub use edit::EditTool;
-pub use jail::{CommandConfinement, Jail, JailError};
 pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
-pub use path::{PathError, PathResolver};
+pub use path::{PathError, PathResolver, RefusedPath};
 pub use read::ReadTool;
+pub use sandbox::{CommandConfinement, ToolSandbox};
 pub use write::WriteTool;
 
 #[cfg(test)]

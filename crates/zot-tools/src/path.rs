@@ -1,67 +1,67 @@
 //! Resolves the path that a model wrote.
 //!
-//! All tools resolve their paths here, so that the [`Jail`] is enforced in one place.
+//! All tools resolve their paths here, so that the [`ToolSandbox`] is enforced in one place.
+
+mod refusal;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use zot_process::sandbox::{Access, SandboxError};
+
+use crate::ToolSandbox;
 use crate::file::Location;
-use crate::jail::{Access, Jail};
+
+pub use refusal::RefusedPath;
 
 /// Resolves paths against a working directory.
 #[derive(Debug, Clone)]
 pub struct PathResolver {
     cwd: PathBuf,
     home: Option<PathBuf>,
-    jail: Option<Arc<Jail>>,
+    sandbox: Arc<ToolSandbox>,
 }
 
 /// A path that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum PathError {
     #[error("path is required")]
     Missing,
     #[error("path contains a NUL character")]
     ContainsNul,
-    #[error(
-        "{}{} is outside of the directory zot is confined to, {}; only the user can lift this",
-        path.display(), leading_to(target), directory.display()
-    )]
-    Outside {
-        path: PathBuf,
-        /// Where the path's links lead, if it has any.
-        target: Option<PathBuf>,
-        directory: PathBuf,
-    },
+    #[error(transparent)]
+    Refused(#[from] Box<RefusedPath>),
+    #[error("{0}; only the user can lift this")]
+    NoSandbox(#[from] SandboxError),
 }
 
 impl PathResolver {
     /// Creates a resolver for the absolute directory `cwd`; `home` is the directory for `~`.
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
-        Self {
-            cwd: cwd.into(),
-            home,
-            jail: None,
-        }
+        let cwd = cwd.into();
+        let sandbox = Arc::new(ToolSandbox::new(&cwd, home.clone()));
+        Self { cwd, home, sandbox }
     }
 
-    /// Refuses paths outside of `jail` while it is closed.
+    /// Refuses paths that `sandbox` does not allow.
     #[must_use]
-    pub fn within(mut self, jail: Arc<Jail>) -> Self {
-        self.jail = Some(jail);
+    pub fn within(mut self, sandbox: Arc<ToolSandbox>) -> Self {
+        self.sandbox = sandbox;
         self
     }
 
-    pub(crate) fn jail(&self) -> Option<&Jail> {
-        self.jail.as_deref()
+    pub(crate) fn sandbox(&self) -> &ToolSandbox {
+        &self.sandbox
     }
 
     /// Returns the location of the file `requested`, if it may be used.
     pub(crate) fn locate(&self, requested: &str, access: Access) -> Result<Location, PathError> {
-        let path = self.resolve(requested)?;
-        match self.jail().and_then(Jail::walls) {
-            Some(walls) => walls.admit(path, access),
-            None => Ok(Location::Anywhere(path)),
+        match self.sandbox.walls()? {
+            Some(walls) => {
+                let path = self.expand(requested, walls.home())?;
+                walls.admit(&path, without_dots(&path), access)
+            }
+            None => Ok(Location::Anywhere(self.resolve(requested)?)),
         }
     }
 
@@ -75,27 +75,23 @@ impl PathResolver {
     /// link leaves the directory the link points to, as the system would, so that the path shown to
     /// the model and the file used are the same one. The last component may be a link.
     pub fn resolve(&self, requested: &str) -> Result<PathBuf, PathError> {
+        Ok(without_dots(&self.expand(requested, self.home.as_deref())?))
+    }
+
+    fn expand(&self, requested: &str, home: Option<&Path>) -> Result<PathBuf, PathError> {
         if requested.is_empty() {
             return Err(PathError::Missing);
         }
         if requested.contains('\0') {
             return Err(PathError::ContainsNul);
         }
-        let expanded = match (&self.home, requested.strip_prefix('~')) {
-            (Some(home), Some("")) => home.clone(),
+        Ok(match (home, requested.strip_prefix('~')) {
+            (Some(home), Some("")) => home.to_owned(),
             (Some(home), Some(rest)) if rest.starts_with('/') => {
                 home.join(rest.trim_start_matches('/'))
             }
             _ => self.cwd.join(requested),
-        };
-        Ok(without_dots(&expanded))
-    }
-}
-
-fn leading_to(target: &Option<PathBuf>) -> String {
-    match target {
-        Some(target) => format!(", which leads to {},", target.display()),
-        None => String::new(),
+        })
     }
 }
 

@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::{
     BoxFuture, ContentBlock, Image, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput,
 };
+use zot_process::sandbox::Access;
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::{FileError, open_regular};
-use crate::jail::Access;
 use crate::path::PathError;
 use window::{LineWindow, Progress};
 

@@ -9,13 +9,15 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation, ToolOutput};
 
-use crate::{Jail, ToolsConfig, builtin_tools};
+use zot_process::sandbox::Policy;
+
+use crate::{ToolSandbox, ToolsConfig, builtin_tools};
 
 /// A directory with the files of the recordings, and the tools working in it.
 pub(crate) struct Workspace {
     directory: TempDir,
     pub(crate) output: TempDir,
-    pub(crate) jail: Arc<Jail>,
+    pub(crate) sandbox: Arc<ToolSandbox>,
     tools: Vec<Arc<dyn Tool>>,
 }
 
@@ -38,20 +40,24 @@ impl Workspace {
             std::fs::write(root.join(name), content).unwrap();
         }
         std::fs::create_dir(root.join("sub")).unwrap();
-        let jail = Arc::new(Jail::new(&root, Vec::new()));
+        let sandbox = Arc::new(ToolSandbox::new(&root, None));
         let tools = builtin_tools(ToolsConfig {
             cwd: root,
             output_dir: output.path().join("outputs"),
             checkpoint: None,
             home: None,
-            jail: Some(Arc::clone(&jail)),
+            sandbox: Arc::clone(&sandbox),
         });
         Self {
             directory,
             output,
-            jail,
+            sandbox,
             tools,
         }
+    }
+
+    pub(crate) fn apply(&self, policy: Policy) {
+        self.sandbox.set_policy(policy).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
+use zot_process::sandbox::Access;
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
@@ -12,7 +13,6 @@ use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::edit::{diff, read_whole};
 use crate::file::{self, FileError, Location};
-use crate::jail::Access;
 use crate::limits::clip;
 use crate::path::PathError;
 use crate::utf8::to_text;
@@ -64,7 +64,7 @@ impl WriteTool {
         let requested = fields.take_string("path")?.unwrap_or_default();
         // Existing programs rely on a missing content creating an empty file.
         let content = fields.take_string("content")?.unwrap_or_default();
-        Ok((self.paths.locate(&requested, Access::Change)?, content))
+        Ok((self.paths.locate(&requested, Access::Write)?, content))
     }
 }
 

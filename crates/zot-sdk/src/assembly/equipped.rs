@@ -17,6 +17,7 @@ use super::AssemblyError;
 use super::chosen::Chosen;
 use crate::config::{Config, ExtensionSearch};
 use crate::jail::Confines;
+use crate::known_secrets::withheld_variables;
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
 use crate::servers;
@@ -57,7 +58,8 @@ impl Equipped {
         let Workspace { zot_home, cwd, .. } = workspace;
         let surroundings = Surroundings::find(&config.context, workspace);
         let skills = surroundings.skills;
-        let jail = Confines::new(cwd, zot_home, skills.as_ref());
+        let withheld = withheld_variables(&chosen.providers);
+        let jail = Confines::new(workspace, skills.as_ref(), withheld);
         let checkpoints = opened.checkpoints.as_ref();
         let own_tools = own_tools(config, workspace, &jail, checkpoints, skills.as_ref());
         let search = search_paths(&config.extensions, workspace);
@@ -121,7 +123,7 @@ fn own_tools(
         checkpoint: checkpoints.map(|checkpoints| {
             Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
         }),
-        jail: Some(jail.of_tools()),
+        sandbox: jail.of_tools(),
     });
     // Built-in tools come first and win a clash of names.
     ToolSet::new(

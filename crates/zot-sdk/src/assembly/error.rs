@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use zot_auth::CredentialError;
 use zot_cassette::CassetteError;
 use zot_mcp::configuration::ConfigurationError;
+use zot_process::sandbox::SandboxError;
 use zot_provider::ProvidersProblem;
 use zot_provider::network::PlanError;
 use zot_session::{FindError, ForkError, SessionError};
-use zot_tools::JailError;
 
 use crate::runtime::did_you_mean;
 
@@ -121,7 +121,7 @@ pub enum AssemblyError {
     Cassette(#[from] CassetteError),
     /// The tools cannot be confined.
     #[error(transparent)]
-    Jail(#[from] JailError),
+    Sandbox(#[from] SandboxError),
     /// The configuration of MCP servers that was given cannot be used.
     #[error(transparent)]
     Mcp(#[from] ConfigurationError),

@@ -49,7 +49,7 @@ impl Runtime {
     /// files that its author must not see.
     pub fn attach_mentions(&self, text: &str) -> Attached {
         let root = match self.jail.directory() {
-            Some(directory) => directory.to_owned(),
+            Some(directory) => directory,
             None => project_root(self.cwd()),
         };
         let home = env::home_dir();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
 use zot_conversation::{BoxFuture, ReasoningEffort, Tool, ToolOrigin};
+use zot_process::sandbox::SandboxError;
 use zot_provider::catalog::{Catalog, ModelInfo};
-use zot_tools::JailError;
 use zot_wire::rpc::{ModelEntry, ToolEntry};
 
 use super::{Busy, ModelChangeError, Runtime, ToolChangeError};
@@ -33,7 +33,7 @@ impl Runtime {
 
     /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
     /// Tools of extensions and of the embedding program are not confined.
-    pub fn jail(&self) -> Result<JailReport, JailError> {
+    pub fn jail(&self) -> Result<JailReport, SandboxError> {
         self.jail.close()
     }
 

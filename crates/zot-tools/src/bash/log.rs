@@ -13,12 +13,16 @@ use crate::file::{Location, create_private, random_hex, reason};
 const MAX_BASH_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Where to create such a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum LogDirectory<'a> {
     /// In a directory that is created if necessary.
     Anywhere(&'a Path),
-    /// In a directory that commands can change as well: links are not followed.
-    InJail(&'a Path),
+    /// In a directory that confined commands can change as well: links are not followed.
+    InSandbox {
+        real: PathBuf,
+        /// What commands and file tools call it.
+        shown: PathBuf,
+    },
 }
 
 /// A growing file, until it is full or fails.
@@ -31,7 +35,7 @@ pub(super) struct OutputLog {
 
 impl OutputLog {
     /// Creates a file that only its owner can read.
-    pub(super) fn create(directory: LogDirectory<'_>) -> Self {
+    pub(super) fn create(directory: &LogDirectory<'_>) -> Self {
         let name = format!("zot-bash-{}.log", random_hex());
         let (path, file) = match directory {
             LogDirectory::Anywhere(directory) => {
@@ -41,12 +45,14 @@ impl OutputLog {
                 let location = Location::Anywhere(path.clone());
                 (path, made.and_then(|()| create_private(&location)))
             }
-            LogDirectory::InJail(directory) => {
-                let path = directory.join(&name);
+            LogDirectory::InSandbox { real, shown } => {
+                let path = shown.join(&name);
                 let file = create_private(&Location::Below {
                     shown: path.clone(),
-                    root: directory.to_owned(),
+                    root: real.clone(),
                     inside: name.into(),
+                    target: path.clone(),
+                    layout: None,
                 });
                 (path, file)
             }

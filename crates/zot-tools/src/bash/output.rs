@@ -53,7 +53,7 @@ impl<'a> CollectedOutput<'a> {
             log.append(chunk);
         } else if self.is_too_long() {
             // Nothing has been dropped yet: that takes more than the limit.
-            let mut log = OutputLog::create(self.log_directory);
+            let mut log = OutputLog::create(&self.log_directory);
             log.append(&self.head);
             log.append(&self.recent);
             self.log = Some(log);

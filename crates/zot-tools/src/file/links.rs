@@ -11,6 +11,14 @@ use super::MAX_LINKS;
 /// Components that do not exist, and those after them, are kept by name. This is not a check: a
 /// link that is one too many or was just created makes a later walk of the result fail.
 pub(crate) fn follow(path: &Path) -> PathBuf {
+    follow_with(path, |reached| reached.read_link().ok())
+}
+
+/// As [`follow`], with `read_link` to read the links.
+pub(crate) fn follow_with(
+    path: &Path,
+    mut read_link: impl FnMut(&Path) -> Option<PathBuf>,
+) -> PathBuf {
     let mut ahead: VecDeque<OsString> = names(path).collect();
     let mut reached = PathBuf::from("/");
     let mut links = 0;
@@ -20,12 +28,12 @@ pub(crate) fn follow(path: &Path) -> PathBuf {
             continue;
         }
         reached.push(name);
-        let Ok(target) = reached.read_link() else {
+        let Some(target) = read_link(&reached) else {
             continue;
         };
         links += 1;
         if links > MAX_LINKS {
-            reached.extend(ahead);
+            reached.extend(ahead.iter().filter(|name| *name != ".."));
             return reached;
         }
         reached.pop();

@@ -1,27 +1,25 @@
 //! The location of a file: anywhere, or below a directory that must not be left.
 //!
-//! Below a directory the path is walked one component at a time, each from the directory opened
-//! before it, and a link is an error. Links were followed when the location was determined; one
-//! that was created since then causes an error, not access to another file. Only Linux can do this
-//! in one call, which some containers forbid.
+//! Below a directory the path is opened without following any link, in one call where the system can
+//! (`openat2`), else one component at a time, each from the directory opened before it. Links were
+//! followed when the location was determined; one that was created since then causes an error, not
+//! access to another file.
+
+mod beneath;
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
-use rustix::io::Errno;
+use zot_process::sandbox::Layout;
 
 use super::replace::{follow_links, make_parents};
 use super::{FileError, links};
-
-/// How directories on the path are opened. They are not read, so search permission is enough.
-#[cfg(target_os = "linux")]
-const STEP: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const STEP: OFlags = OFlags::RDONLY;
+use beneath::{open_beneath, open_or_make, open_root};
 
 /// The location of a file, which need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +29,14 @@ pub(crate) enum Location {
     Below {
         /// The path as requested.
         shown: PathBuf,
-        /// The directory that must not be left, without links.
+        /// The directory that must not be left, or a single file; without links.
         root: PathBuf,
         /// The path below it, without links and without `..`.
         inside: PathBuf,
+        /// What a command calls the file, without links.
+        target: PathBuf,
+        /// The sandbox whose protected files must not be changed under another name.
+        layout: Option<Arc<Layout>>,
     },
 }
 
@@ -51,42 +53,79 @@ impl Location {
     pub(crate) fn target(&self) -> PathBuf {
         match self {
             Self::Anywhere(path) => links::follow(path),
+            Self::Below { root, inside, .. } if inside.as_os_str().is_empty() => root.clone(),
             Self::Below { root, inside, .. } => root.join(inside),
+        }
+    }
+
+    /// Returns how the file is replaced here.
+    pub(super) fn replacing(&self) -> Replacing<'_> {
+        match self {
+            Self::Anywhere(_) => Replacing::AsUsual,
+            Self::Below { inside, .. } if inside.as_os_str().is_empty() => Replacing::OnlyInPlace,
+            Self::Below { layout, .. } => Replacing::Apart(layout.as_deref()),
         }
     }
 
     /// Opens the directory the file is in.
     pub(super) fn anchor(&self) -> io::Result<Anchor> {
-        match self {
-            Self::Anywhere(path) => Ok(Anchor::anywhere(path.clone())),
-            Self::Below { root, inside, .. } => {
-                let mut directory = open_step(CWD, root)?;
-                for step in inside.parent().into_iter().flatten() {
-                    directory = open_step(directory.as_fd(), Path::new(step))?;
-                }
-                Ok(Anchor::within(directory, inside))
-            }
+        let (root, inside) = match self {
+            Self::Anywhere(path) => return Ok(Anchor::anywhere(path.clone())),
+            Self::Below { root, inside, .. } => (root, inside),
+        };
+        if let (Some(parent), Some(name)) = (inside.parent(), inside.file_name()) {
+            let directory = open_beneath(open_root(root)?, parent)?;
+            return Ok(Anchor::within(directory, name));
+        }
+        // The place itself, which can be a file.
+        match (root.parent(), root.file_name()) {
+            (Some(parent), Some(name)) => Ok(Anchor::within(open_root(parent)?, name)),
+            _ => Ok(Anchor::within(open_root(root)?, OsStr::new("."))),
         }
     }
 
     /// Opens the directory of the file itself, and creates missing directories on the path.
     pub(super) fn anchor_for_writing(&self) -> Result<Anchor, FileError> {
-        let (root, inside) = match self {
+        let (root, inside, target) = match self {
             Self::Anywhere(path) => {
                 make_parents(path)?;
                 return Ok(Anchor::anywhere(follow_links(path)?));
             }
-            Self::Below { root, inside, .. } => (root, inside),
+            Self::Below {
+                root,
+                inside,
+                target,
+                ..
+            } => (root, inside, target),
         };
-        let mut walked = root.clone();
-        let mut directory = open_step(CWD, root).map_err(FileError::during("open", root))?;
-        for step in inside.parent().into_iter().flatten() {
-            walked.push(step);
-            directory = open_or_make(directory.as_fd(), step)
-                .map_err(FileError::during("mkdir", &walked))?;
+        match self.anchor() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // The walk below finds out which component is in the way.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+            anchor => return anchor.map_err(FileError::during("open", self.shown())),
         }
-        Ok(Anchor::within(directory, inside))
+        let mut directory = open_root(root).map_err(FileError::during("open", self.shown()))?;
+        let depth = inside.components().count();
+        for (step, name) in inside.parent().into_iter().flatten().enumerate() {
+            directory = open_or_make(directory.as_fd(), name).map_err(|error| {
+                let walked = target.ancestors().nth(depth - step - 1);
+                FileError::during("mkdir", walked.unwrap_or(target))(error)
+            })?;
+        }
+        let name = inside.file_name().unwrap_or(OsStr::new("."));
+        Ok(Anchor::within(directory, name))
     }
+}
+
+/// How a file is replaced.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Replacing<'a> {
+    /// All its names keep leading to it.
+    AsUsual,
+    /// Under this name only: a file with several names may have one that is protected, or outside.
+    Apart(Option<&'a Layout>),
+    /// Its directory must not be changed.
+    OnlyInPlace,
 }
 
 /// A name in an opened directory, or a whole path.
@@ -104,10 +143,10 @@ impl Anchor {
         }
     }
 
-    fn within(directory: OwnedFd, inside: &Path) -> Self {
+    fn within(directory: OwnedFd, name: &OsStr) -> Self {
         Self {
             directory: Some(directory),
-            name: inside.file_name().unwrap_or(OsStr::new(".")).into(),
+            name: name.into(),
         }
     }
 
@@ -162,26 +201,6 @@ impl Anchor {
         self.directory
             .as_ref()
             .map_or(CWD, |directory| directory.as_fd())
-    }
-}
-
-fn open_step(directory: BorrowedFd<'_>, name: &Path) -> io::Result<OwnedFd> {
-    let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened =
-        rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, flags, Mode::empty()));
-    Ok(opened?)
-}
-
-fn open_or_make(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
-    let name = Path::new(name);
-    match open_step(directory, name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        opened => return opened,
-    }
-    match rustix::fs::mkdirat(directory, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-        // Another process may have created it first.
-        Ok(()) | Err(Errno::EXIST) => open_step(directory, name),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod};
 use rustix::io::Errno;
 
-use super::location::Anchor;
-use super::{CAREFULLY, FileError, Location, require_regular};
+use super::location::{Anchor, Replacing};
+use super::same::protected_name;
+use super::{CAREFULLY, FileError, Location, attributes, require_regular};
 
 /// As many links in a row as Linux follows.
 ///
@@ -20,9 +21,10 @@ pub(crate) const MAX_LINKS: usize = 40;
 /// Writes `content` to `location`, and creates missing parent directories.
 ///
 /// A link is followed, as ordinary writing would. An existing file must be writable and keeps its
-/// permissions and owner. It is replaced by renaming a synced temporary file, except where that
-/// would break something (hard links, an owner we cannot give the new file) or is impossible (a
-/// directory we may not write to, a file that is a mount point): then it is overwritten in place.
+/// permissions, owner and attributes, but not set-user-ID. It is replaced by renaming a synced temporary
+/// file, except where that would break something (hard links, an owner we cannot give the new file) or is
+/// impossible (a directory we may not write to, a file that is a mount point): then it is overwritten in
+/// place. Confined tools do not change a file with several names in place: see [`Replacing::Apart`].
 pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileError> {
     let path = location.shown();
     let target = location.anchor_for_writing()?;
@@ -31,7 +33,12 @@ pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileErr
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(FileError::during("stat", path)(error)),
     };
+    let replacing = location.replacing();
     let Some((mut file, stat)) = existing else {
+        if let Replacing::OnlyInPlace = replacing {
+            let missing = io::Error::from(io::ErrorKind::NotFound);
+            return Err(FileError::during("open", path)(missing));
+        }
         let anyone = Mode::from_raw_mode(0o666);
         let temporary =
             Temporary::create(&target, anyone).map_err(FileError::during("open", path))?;
@@ -40,15 +47,31 @@ pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileErr
             .and_then(Temporary::publish)
             .map_err(FileError::during("write", path));
     };
-    if stat.st_nlink == 1
-        && let Some(temporary) = stand_in(&target, &stat)
-    {
+    let is_shared = stat.st_nlink > 1;
+    let wants_stand_in = match replacing {
+        Replacing::AsUsual => !is_shared,
+        Replacing::OnlyInPlace => false,
+        Replacing::Apart(layout) => {
+            let protected = layout.filter(|_| is_shared);
+            if let Some(protected) = protected.and_then(|layout| protected_name(layout, &stat)) {
+                let path = path.to_owned();
+                return Err(FileError::Protected { path, protected });
+            }
+            true
+        }
+    };
+    if wants_stand_in && let Some(temporary) = stand_in(&target, &file, &stat) {
         let temporary = temporary
             .fill(content)
             .map_err(FileError::during("write", path))?;
         if temporary.publish().is_ok() {
             return Ok(());
         }
+    }
+    if is_shared && !matches!(replacing, Replacing::AsUsual) {
+        // One of its names may be outside.
+        let several_names = io::Error::from(Errno::MLINK);
+        return Err(FileError::during("write", path)(several_names));
     }
     overwrite(&mut file, content).map_err(FileError::during("write", path))
 }
@@ -111,7 +134,7 @@ fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<File, FileError
 
 /// Creates a temporary file with the owner and permissions of the file it will replace, if
 /// possible.
-fn stand_in<'a>(target: &'a Anchor, stat: &Stat) -> Option<Temporary<'a>> {
+fn stand_in<'a>(target: &'a Anchor, file: &File, stat: &Stat) -> Option<Temporary<'a>> {
     let temporary = Temporary::create(target, Mode::RUSR | Mode::WUSR).ok()?;
     let own = temporary.file.metadata().ok()?;
     if (own.uid(), own.gid()) != (stat.st_uid, stat.st_gid) {
@@ -120,6 +143,7 @@ fn stand_in<'a>(target: &'a Anchor, stat: &Stat) -> Option<Temporary<'a>> {
     let permissions = Mode::RWXU | Mode::RWXG | Mode::RWXO;
     let mode = Mode::from_raw_mode(stat.st_mode) & permissions;
     fchmod(&temporary.file, mode).ok()?;
+    attributes::copy(file, &temporary.file).ok()?;
     Some(temporary)
 }
 

@@ -9,6 +9,8 @@ fn below(root: &std::path::Path, inside: &str) -> Location {
         shown: inside.into(),
         root: root.to_owned(),
         inside: inside.into(),
+        target: root.join(inside),
+        layout: None,
     }
 }
 

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Access, Jail};
+mod commands;
+
+use zot_process::sandbox::{Access, Policy, Refusal};
+
+use super::ToolSandbox;
 use crate::file::Location;
 use crate::path::{PathError, PathResolver};
 use crate::test_support::Workspace;
@@ -34,9 +38,14 @@ impl Directories {
     }
 
     fn resolver(&self) -> PathResolver {
-        let jail = Jail::new(&self.inside, Vec::new());
-        jail.close().unwrap();
-        PathResolver::new(&self.inside, Some(self.outside.clone())).within(Arc::new(jail))
+        self.resolver_at(Policy::jail())
+    }
+
+    fn resolver_at(&self, policy: Policy) -> PathResolver {
+        let home = Some(self.outside.clone());
+        let sandbox = ToolSandbox::new(&self.inside, home.clone());
+        sandbox.set_policy(policy).unwrap();
+        PathResolver::new(&self.inside, home).within(Arc::new(sandbox))
     }
 }
 
@@ -65,8 +74,6 @@ fn paths_that_lead_out_are_refused() {
         "../outside/file",
         "sub/../../outside/file",
         "missing/../../outside/file",
-        "~",
-        "~/file",
         "to-file",
         "to-directory/file",
         "to-directory/new/deep/file",
@@ -82,10 +89,10 @@ fn paths_that_lead_out_are_refused() {
         "../inside-out",
         "../insid",
     ] {
-        for access in [Access::Read, Access::Change] {
+        for access in [Access::Read, Access::Write] {
             let refusal = resolver.locate(requested, access);
             assert!(
-                matches!(refusal, Err(PathError::Outside { .. })),
+                matches!(&refusal, Err(PathError::Refused(path)) if path.refusal == Refusal::Outside),
                 "{requested}: {refusal:?}"
             );
         }
@@ -110,8 +117,6 @@ fn paths_that_stay_inside_are_found() {
     let inside = &directories.inside;
     symlink("sub", inside.join("near")).unwrap();
     symlink(inside.join("sub"), inside.join("absolute")).unwrap();
-    symlink("/proc/self/root", inside.join("to-root")).unwrap();
-    let round_about = format!("to-root{}/file", inside.display());
     let resolver = directories.resolver();
     let cases = [
         ("file", "file"),
@@ -121,11 +126,10 @@ fn paths_that_stay_inside_are_found() {
         ("near/new", "sub/new"),
         ("absolute/new/deep", "sub/new/deep"),
         ("missing/../file", "file"),
-        (&round_about, "file"),
         (inside.to_str().unwrap(), ""),
     ];
     for (requested, expected) in cases {
-        match resolver.locate(requested, Access::Change) {
+        match resolver.locate(requested, Access::Write) {
             Ok(Location::Below { root, inside, .. }) => {
                 assert_eq!(root, directories.inside, "{requested}");
                 assert_eq!(inside, Path::new(expected), "{requested}");
@@ -140,19 +144,19 @@ fn a_working_directory_behind_a_link_is_confined_to_what_it_leads_to() {
     let directories = Directories::new();
     let link = directories.outside.join("link");
     symlink(&directories.inside, &link).unwrap();
-    let jail = Arc::new(Jail::new(&link, Vec::new()));
-    jail.close().unwrap();
-    assert_eq!(jail.directory(), Some(directories.inside.as_path()));
-    let resolver = PathResolver::new(&link, None).within(Arc::clone(&jail));
-    resolver.locate("file", Access::Change).unwrap();
+    let sandbox = Arc::new(ToolSandbox::new(&link, None));
+    sandbox.set_policy(Policy::jail()).unwrap();
+    assert_eq!(sandbox.directory().as_ref(), Some(&directories.inside));
+    let resolver = PathResolver::new(&link, None).within(Arc::clone(&sandbox));
+    resolver.locate("file", Access::Write).unwrap();
 
     // The jail stays where it was, even if the link is changed.
     fs::remove_file(&link).unwrap();
     symlink(&directories.outside, &link).unwrap();
     resolver.locate("file", Access::Read).unwrap_err();
-    jail.open();
+    sandbox.set_policy(Policy::default()).unwrap();
     resolver.locate("file", Access::Read).unwrap();
-    jail.close().unwrap();
+    sandbox.set_policy(Policy::jail()).unwrap();
     resolver.locate("file", Access::Read).unwrap_err();
 }
 
@@ -167,7 +171,7 @@ fn a_link_that_is_put_in_the_way_afterwards_ends_it() {
     fs::write(inside.join("sub/deep/file"), "old").unwrap();
     fs::create_dir(outside.join("deep")).unwrap();
     fs::write(outside.join("deep/file"), "secret").unwrap();
-    let locate = |path| resolver.locate(path, Access::Change).unwrap();
+    let locate = |path| resolver.locate(path, Access::Write).unwrap();
     let (file, below) = (locate("file"), locate("sub/deep/file"));
     let (fresh, far) = (locate("sub/fresh"), locate("sub/new/fresh"));
 
@@ -197,7 +201,7 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
     let outside = outside.path().canonicalize().unwrap();
     fs::write(outside.join("secret"), "secret").unwrap();
     symlink(&outside, workspace.path("out")).unwrap();
-    workspace.jail.close().unwrap();
+    workspace.apply(Policy::jail());
 
     let refused = [
         ("read", json!({"path": outside.join("secret")})),
@@ -238,7 +242,7 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
     let directory = workspace.call("read", json!({"path": "."})).await;
     assert!(directory.joined_text().ends_with("is a directory"));
 
-    workspace.jail.open();
+    workspace.apply(Policy::default());
     let output = workspace.call("read", refused[1].1.clone()).await;
     assert_eq!(output.joined_text(), "secret\n");
 }
@@ -246,23 +250,25 @@ async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
 #[tokio::test]
 async fn directories_to_be_read_can_be_read_only() {
     let directories = Directories::new();
-    let jail = Jail::new(&directories.inside, vec![directories.outside.join("sub")]);
-    jail.close().unwrap();
-    let resolver = PathResolver::new(&directories.inside, None).within(Arc::new(jail));
+    let sandbox =
+        ToolSandbox::new(&directories.inside, None).readable(vec![directories.outside.join("sub")]);
+    sandbox.set_policy(Policy::jail()).unwrap();
+    let resolver = PathResolver::new(&directories.inside, None).within(Arc::new(sandbox));
     let path = directories.outside.join("sub/file");
     let path = path.to_str().unwrap();
     resolver.locate(path, Access::Read).unwrap();
-    resolver.locate(path, Access::Change).unwrap_err();
+    resolver.locate(path, Access::Write).unwrap_err();
     resolver
         .locate("../outside/file", Access::Read)
         .unwrap_err();
 }
 
 #[test]
-fn a_directory_that_is_gone_is_no_jail() {
+fn a_directory_that_is_gone_is_no_sandbox() {
     let gone = tempfile::tempdir().unwrap().path().join("gone");
-    let jail = Jail::new(&gone, Vec::new());
-    let error = jail.close().unwrap_err().to_string();
-    assert!(error.starts_with("cannot confine tools to "), "{error}");
-    assert_eq!(jail.directory(), None);
+    let sandbox = ToolSandbox::new(&gone, None);
+    let error = sandbox.set_policy(Policy::jail()).unwrap_err().to_string();
+    assert!(error.starts_with("cannot confine to "), "{error}");
+    assert_eq!(sandbox.directory(), None);
+    assert_eq!(sandbox.policy(), Policy::default());
 }

@@ -1,0 +1,161 @@
+//! The sandbox of the built-in tools: one policy for commands and for the paths of file tools.
+//!
+//! Nothing is created before a tool needs it. A path is followed through all links as a command would
+//! see them, [admitted](walls::Walls), and then opened without following any
+//! ([`Location`](crate::file::Location)). Commands are confined by the kernel ([`zot_process::sandbox`]).
+
+mod confinement;
+mod walls;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zot_files::{Scratch, ScratchDirectory};
+use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
+
+pub use confinement::CommandConfinement;
+pub(crate) use confinement::NotConfined;
+pub(crate) use walls::Walls;
+
+/// What the tools of a session may do. It can change at any time; a tool call obeys the state in which it
+/// began.
+#[derive(Debug)]
+pub struct ToolSandbox {
+    surroundings: Surroundings,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    policy: Policy,
+    /// Starts commands at [`Level::Off`].
+    open: Option<Arc<Sandbox>>,
+    /// Starts commands at the other levels. Kept while the level is off: it knows what was contacted.
+    confined: Option<Arc<Sandbox>>,
+    /// The working directory without links. Set when the tools are first confined, and kept: a link in
+    /// its path may lead elsewhere later, and a confined tool may have changed it.
+    workspace: Option<PathBuf>,
+    /// The last field, so that it is removed after the sandbox that uses it.
+    scratch: Option<ScratchDirectory>,
+}
+
+impl ToolSandbox {
+    /// Creates one at [`Level::Off`] for the absolute directory `cwd`; `home` is the user's home.
+    pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self {
+            surroundings: Surroundings {
+                workspace: cwd.into(),
+                home,
+                ..Surroundings::default()
+            },
+            state: Mutex::default(),
+        }
+    }
+
+    /// Lets confined tools read these as well.
+    #[must_use]
+    pub fn readable(mut self, paths: Vec<PathBuf>) -> Self {
+        self.surroundings.readable = paths;
+        self
+    }
+
+    /// Keeps these variables from commands, at every level: keys of model providers, logins, tokens.
+    #[must_use]
+    pub fn withheld(mut self, names: Vec<String>) -> Self {
+        self.surroundings.withheld = names;
+        self
+    }
+
+    pub fn policy(&self) -> Policy {
+        self.state().policy.clone()
+    }
+
+    pub fn level(&self) -> Level {
+        self.state().policy.level
+    }
+
+    /// Changes the policy, from the next call on. If it fails, the former one stays.
+    pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
+        let mut state = self.state();
+        if policy.level != Level::Off {
+            self.find_workspace(&mut state)?;
+            if let Some(confined) = &state.confined {
+                confined.set_policy(policy.clone())?;
+            }
+        }
+        state.policy = policy;
+        state.open = None;
+        Ok(())
+    }
+
+    /// Returns the working directory without links, unless the level is [`Level::Off`].
+    pub fn directory(&self) -> Option<PathBuf> {
+        let state = self.state();
+        let confined = state.policy.level != Level::Off;
+        state.workspace.clone().filter(|_| confined)
+    }
+
+    /// Returns the sandbox in force, which starts commands. Its temporary directory exists as long as
+    /// this object does.
+    pub fn sandbox(&self) -> Result<Arc<Sandbox>, SandboxError> {
+        let mut state = self.state();
+        let policy = state.policy.clone();
+        if policy.level == Level::Off {
+            if let Some(open) = &state.open {
+                return Ok(Arc::clone(open));
+            }
+            let open = Arc::new(Sandbox::new(policy, self.surroundings.clone())?);
+            return Ok(Arc::clone(state.open.insert(open)));
+        }
+        if let Some(confined) = &state.confined {
+            return Ok(Arc::clone(confined));
+        }
+        let scratch = match &state.scratch {
+            Some(scratch) => scratch.path().to_owned(),
+            None => {
+                let made = ScratchDirectory::new(Scratch::Jail).map_err(SandboxError::Scratch)?;
+                state.scratch.insert(made).path().to_owned()
+            }
+        };
+        let surroundings = Surroundings {
+            workspace: self.find_workspace(&mut state)?,
+            scratch,
+            ..self.surroundings.clone()
+        };
+        let confined = Arc::new(Sandbox::new(policy, surroundings)?);
+        Ok(Arc::clone(state.confined.insert(confined)))
+    }
+
+    /// Returns what file tools may use; `None` at [`Level::Off`].
+    pub(crate) fn walls(&self) -> Result<Option<Walls>, SandboxError> {
+        if self.level() == Level::Off {
+            return Ok(None);
+        }
+        let sandbox = self.sandbox()?;
+        Ok(self.directory().and_then(|directory| {
+            let policy = sandbox.policy();
+            let layout = sandbox.layout()?;
+            Some(Walls::new(layout, &policy, directory, sandbox.home()))
+        }))
+    }
+
+    fn find_workspace(&self, state: &mut State) -> Result<PathBuf, SandboxError> {
+        if let Some(workspace) = &state.workspace {
+            return Ok(workspace.clone());
+        }
+        let path = &self.surroundings.workspace;
+        let failed = |source| SandboxError::Workspace {
+            path: path.clone(),
+            source,
+        };
+        let workspace = path.canonicalize().map_err(failed)?;
+        Ok(state.workspace.insert(workspace).clone())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Which files confined tools may use.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zot_process::sandbox::{Access, Layout, Level, Policy, Refusal};
+
+use crate::file::{Location, links};
+use crate::path::{PathError, RefusedPath};
+
+/// What the kernel shows as files. The readable ones among them describe this process when this process
+/// reads them, its environment included, and links in them lead to open files: tools do not follow these
+/// links, and use only files there that a rule names.
+const KERNEL_PLACES: [&str; 3] = ["/proc", "/dev", "/sys"];
+
+/// The files of a sandbox, as they are during a call.
+#[derive(Debug)]
+pub(crate) struct Walls {
+    layout: Arc<Layout>,
+    level: Level,
+    /// Whether this is `--jail`, which hides the files of the system.
+    is_jail: bool,
+    /// The working directory, without links.
+    directory: PathBuf,
+    /// What a command calls the home directory.
+    home: Option<PathBuf>,
+}
+
+impl Walls {
+    pub(super) fn new(
+        layout: Arc<Layout>,
+        policy: &Policy,
+        directory: PathBuf,
+        home: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            layout,
+            level: policy.level,
+            is_jail: policy.rules.hides_system_from_tools,
+            directory,
+            home,
+        }
+    }
+
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Returns the location of the file that `path` leads to, if it may be used. `path` is absolute and
+    /// may contain `..`; messages name it as `shown`.
+    pub(crate) fn admit(
+        &self,
+        path: &Path,
+        shown: PathBuf,
+        access: Access,
+    ) -> Result<Location, PathError> {
+        let mut links = Vec::new();
+        let target = links::follow_with(path, |reached| {
+            if reached.starts_with("/proc") {
+                return None;
+            }
+            let target = self.layout.real(reached).read_link().ok()?;
+            links.push(reached.to_owned());
+            Some(target)
+        });
+        let refused = |refusal: Refusal, protected: Option<PathBuf>| {
+            Box::new(RefusedPath {
+                target: (target != shown).then(|| target.clone()),
+                path: shown.clone(),
+                access,
+                level: self.level,
+                is_jail: self.is_jail,
+                directory: self.directory.clone(),
+                refusal,
+                protected,
+            })
+        };
+        let is_kernels = KERNEL_PLACES.iter().any(|place| target.starts_with(place));
+        let uses_system = !self.is_jail && !is_kernels;
+        let admitted = self
+            .layout
+            .admit(&target, access, uses_system)
+            .map_err(|refusal| refused(refusal, self.protection(&target)))?;
+        // A protected file that is a link is as good as where it leads.
+        if access == Access::Write
+            && let Some(protected) = links.iter().find_map(|link| self.protection(link))
+        {
+            return Err(refused(Refusal::Protected, Some(protected)).into());
+        }
+        Ok(Location::Below {
+            shown,
+            root: admitted.root,
+            inside: admitted.inside,
+            target,
+            layout: Some(Arc::clone(&self.layout)),
+        })
+    }
+
+    /// Returns the protected path that `path` is, or is in.
+    fn protection(&self, path: &Path) -> Option<PathBuf> {
+        let mut protected = self.layout.protected().iter();
+        protected
+            .find(|protected| path.starts_with(protected))
+            .cloned()
+    }
+}
