@@ -8,8 +8,7 @@ use zot_mcp::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcErr
 use zot_mcp::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS};
 use zot_process::sandbox::{Policy, SandboxError};
 use zot_sdk::configuration::{self, ConfigError};
-use zot_sdk::credentials;
-use zot_sdk::{Config, HttpClient, Tool, Workspace};
+use zot_sdk::{Config, HttpClient, Tool, Workspace, withheld_variables};
 use zot_tools::ToolSandbox;
 
 use crate::agent::{self, AgentSettings};
@@ -93,7 +92,7 @@ impl Service {
         completed.fill_in(configuration::layers(&workspace)?.settings());
         let mut all = Vec::new();
         if let Some(names) = tools {
-            let withheld = credentials::withheld_variables(&workspace);
+            let withheld = withheld_variables(&workspace.zot_home);
             let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
             let sandbox = sandbox.withheld(withheld);
             if completed.tools.jail {

@@ -136,8 +136,10 @@ pub struct ProvidersProblem {
 
 /// Variables with keys of models and passwords of services that are no provider's `key_variables`: of zino,
 /// of other agents, and of providers that are not in the table.
-const OTHER_SECRET_VARIABLES: [&str; 15] = [
+const OTHER_SECRET_VARIABLES: [&str; 17] = [
     "LLM_API_KEY",
+    "MCP_CLIENT_SECRET",
+    "ZINO_BUS_IDENTITY",
     "ZINO_BUS_URL",
     "ZINO_STORE_URL",
     "ANTHROPIC_AUTH_TOKEN",

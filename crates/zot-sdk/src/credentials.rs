@@ -10,27 +10,15 @@ use zot_auth::{
 };
 use zot_provider::catalog::Catalog;
 use zot_provider::live::{self, LiveError, LiveModel, ModelCache};
-use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry, Providers};
+use zot_provider::{ApiKey, Endpoint, HttpClient, KeyRequirement, ProviderEntry};
 
 use crate::assembly::connecting::{HttpTransport, oauth_client};
 use crate::assembly::{AssemblyError, entry_credential, unknown_provider, variable};
-use crate::known_secrets::{self, known_secrets};
+use crate::known_secrets::known_secrets;
 use crate::live_models::{CACHE, LiveModels};
 use crate::tables::Tables;
-use crate::workspace::Workspace;
 
 pub use zot_auth::CredentialError;
-
-/// Returns the names of variables that children do not get, unless a user names them: keys of model
-/// providers, also of those that the user added, logins, and our own tokens. A name that ends in `*`
-/// stands for all that begin so.
-pub fn withheld_variables(workspace: &Workspace) -> Vec<String> {
-    let providers = match Tables::load(&workspace.zot_home) {
-        Ok(tables) => tables.providers,
-        Err(_) => Providers::builtin(),
-    };
-    known_secrets::withheld_variables(&providers)
-}
 
 /// The credentials of a user.
 pub struct Credentials {

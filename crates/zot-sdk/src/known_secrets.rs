@@ -33,30 +33,6 @@ const SECRET_NAMES: [&str; 8] = [
     "credential",
 ];
 
-/// Variables with secrets of logins and of this project's own programs. A name that ends in `*` stands
-/// for all that begin so.
-const OTHER_SECRETS: [&str; 8] = [
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "LLM_API_KEY",
-    "MCP_CLIENT_SECRET",
-    "ZINO_BUS_IDENTITY",
-    "ZINO_BUS_URL",
-    "ZINO_STORE_URL",
-    "ZOTCORE_RPC_TOKEN",
-];
-
-/// Returns the names of variables that commands and other children do not get, unless a user names them:
-/// keys of model providers, logins, and our own tokens.
-pub(crate) fn withheld_variables(providers: &Providers) -> Vec<String> {
-    let keys = providers.iter().flat_map(|entry| &entry.key_variables);
-    let mut names: Vec<String> = keys.map(ToString::to_string).collect();
-    names.extend(OTHER_SECRETS.map(str::to_owned));
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
 /// Returns the secrets in the files below `home` and in the variables that may hold a provider's key.
 pub(crate) fn known_secrets(
     home: &Path,

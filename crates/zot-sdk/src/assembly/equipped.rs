@@ -17,7 +17,6 @@ use super::AssemblyError;
 use super::chosen::Chosen;
 use crate::config::{Config, ExtensionSearch};
 use crate::jail::Confines;
-use crate::known_secrets::withheld_variables;
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
 use crate::servers;
@@ -58,7 +57,7 @@ impl Equipped {
         let Workspace { zot_home, cwd, .. } = workspace;
         let surroundings = Surroundings::find(&config.context, workspace);
         let skills = surroundings.skills;
-        let withheld = withheld_variables(&chosen.providers);
+        let withheld = chosen.providers.secret_variables();
         let jail = Confines::new(workspace, skills.as_ref(), withheld);
         let checkpoints = opened.checkpoints.as_ref();
         let own_tools = own_tools(config, workspace, &jail, checkpoints, skills.as_ref());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod};
 use rustix::io::Errno;
+use zot_process::sandbox::Layout;
 
 use super::location::{Anchor, Replacing};
 use super::same::protected_name;
@@ -52,10 +53,8 @@ pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileErr
         Replacing::AsUsual => !is_shared,
         Replacing::OnlyInPlace => false,
         Replacing::Apart(layout) => {
-            let protected = layout.filter(|_| is_shared);
-            if let Some(protected) = protected.and_then(|layout| protected_name(layout, &stat)) {
-                let path = path.to_owned();
-                return Err(FileError::Protected { path, protected });
+            if is_shared && let Some(layout) = layout {
+                refuse_protected(path, &file, layout)?;
             }
             true
         }
@@ -130,6 +129,18 @@ fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<File, FileError
     target
         .open(OFlags::WRONLY | CAREFULLY)
         .map_err(FileError::during("open", path))
+}
+
+/// Refuses a file that is protected under another of its names.
+fn refuse_protected(path: &Path, file: &File, layout: &Layout) -> Result<(), FileError> {
+    let metadata = file.metadata().map_err(FileError::during("stat", path))?;
+    match protected_name(layout, &metadata) {
+        Some(protected) => Err(FileError::Protected {
+            path: path.to_owned(),
+            protected,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Creates a temporary file with the owner and permissions of the file it will replace, if

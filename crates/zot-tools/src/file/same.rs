@@ -4,7 +4,6 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Stat;
 use zot_process::sandbox::Layout;
 
 /// The most files of a protected directory that are compared.
@@ -13,11 +12,9 @@ use zot_process::sandbox::Layout;
 /// changed in any case.
 const MAX_COMPARED_FILES: usize = 1000;
 
-/// Returns the protected path that has the same file as `stat`, which has several names.
-pub(super) fn protected_name(layout: &Layout, stat: &Stat) -> Option<PathBuf> {
-    let is_same = |metadata: &Metadata| {
-        (metadata.dev(), metadata.ino()) == (stat.st_dev as u64, stat.st_ino as u64)
-    };
+/// Returns the protected path of `file`, which has several names.
+pub(super) fn protected_name(layout: &Layout, file: &Metadata) -> Option<PathBuf> {
+    let is_same = |other: &Metadata| (other.dev(), other.ino()) == (file.dev(), file.ino());
     layout.protected().iter().find_map(|protected| {
         let real = layout.real(protected);
         let metadata = fs::metadata(&real).ok()?;

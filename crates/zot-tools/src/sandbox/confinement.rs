@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use zot_process::launch::{self, Confinement, FileAccess, Status};
-use zot_process::sandbox::SandboxError;
+use zot_process::launch::Status;
+use zot_process::sandbox::{Policy, SandboxError};
 
 /// How well this system can confine commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,12 +17,9 @@ pub enum CommandConfinement {
 }
 
 impl CommandConfinement {
-    /// Returns the confinement that this system supports.
+    /// Returns the confinement that this system supports for `--jail`.
     pub fn here() -> Self {
-        let confinement = Confinement::default()
-            .filesystem(FileAccess::default())
-            .local_sockets(false);
-        Self::from(launch::enforcement(&confinement).files)
+        Self::from(Policy::jail().enforcement().files)
     }
 }
 
