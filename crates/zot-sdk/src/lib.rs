@@ -138,7 +138,6 @@ mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
-mod jail;
 mod known_secrets;
 mod live_models;
 mod log_reader;
@@ -172,7 +171,6 @@ pub use config::{
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
-pub use jail::JailReport;
 pub use known_secrets::withheld_variables;
 pub use runtime::{
     Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
@@ -191,8 +189,6 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
-pub use zot_process::sandbox::SandboxError;
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};
-pub use zot_tools::CommandConfinement;

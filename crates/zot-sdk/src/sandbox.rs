@@ -5,6 +5,19 @@
 //! changes it. `docs/sandbox.md` describes it.
 
 pub(crate) mod allowances;
+mod confines;
+mod strictness;
+mod wire;
 
 pub use allowances::{AllowanceError, Allowed, ProjectAllowances};
-pub use zot_process::sandbox::{BadHost, ConnectRule, Level, Limits, Policy, Rules, UnknownLevel};
+pub(crate) use confines::Confines;
+pub use confines::{SandboxChangeError, SandboxReport};
+pub use wire::SandboxRequestError;
+pub(crate) use wire::requested;
+pub use zot_process::launch::{Enforcement, Status};
+pub use zot_process::sandbox::{
+    BadHost, ConnectRule, Level, Limits, Policy, Rules, SandboxError, UnknownLevel,
+};
+
+#[cfg(test)]
+mod tests;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_context::SkillSource;
+use zot_process::launch::{Enforcement, Status};
 use zot_process::sandbox::{Level, Policy, SandboxError};
-use zot_tools::{CommandConfinement, ToolSandbox};
+use zot_tools::ToolSandbox;
 
 use super::allowances::{Allowed, ProjectAllowances};
 use super::strictness::is_within;
@@ -24,8 +25,8 @@ pub struct SandboxReport {
     pub is_jailed: bool,
     /// The working directory, with links resolved.
     pub directory: PathBuf,
-    /// How well `bash` is confined.
-    pub commands: CommandConfinement,
+    /// What this system enforces of it.
+    pub enforcement: Enforcement,
     /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
 }
@@ -36,20 +37,36 @@ impl SandboxReport {
         if self.policy.level == Level::Off {
             return Vec::new();
         }
-        let commands = match &self.commands {
-            CommandConfinement::Full => None,
-            CommandConfinement::Partial(gap) => Some(format!("bash is confined, but {gap}")),
-            CommandConfinement::Impossible(reason) => Some(format!(
+        let files = match &self.enforcement.files {
+            Status::Enforced | Status::NotRequested => None,
+            Status::Partly(gap) => Some(format!("bash is confined, but {gap}")),
+            Status::NotEnforced(reason) => Some(format!(
                 "bash cannot be confined here ({reason}), so it is refused in the sandbox"
             )),
         };
+        let can_run = !matches!(self.enforcement.files, Status::NotEnforced(_));
+        let others = [
+            ("the programs that bash starts", &self.enforcement.execution),
+            ("the network of bash", &self.enforcement.network),
+            ("the memory of bash", &self.enforcement.memory),
+        ];
+        let others = others
+            .into_iter()
+            .filter_map(|(part, status)| match status {
+                Status::Enforced | Status::NotRequested => None,
+                Status::Partly(gap) => Some(format!("{part}: {gap}")),
+                Status::NotEnforced(reason) => {
+                    Some(format!("{part} cannot be limited here ({reason})"))
+                }
+            });
         let own_directory = self.own_directory_inside.as_ref().map(|directory| {
             format!(
                 "zot's own directory, with keys and sessions, is inside it: {}",
                 directory.display()
             )
         });
-        commands.into_iter().chain(own_directory).collect()
+        let gaps = files.into_iter().chain(others.filter(|_| can_run));
+        gaps.chain(own_directory).collect()
     }
 }
 
@@ -157,7 +174,10 @@ impl Confines {
             .map(drop)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Chosen)) -> Result<SandboxReport, SandboxChangeError> {
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Chosen),
+    ) -> Result<SandboxReport, SandboxChangeError> {
         {
             let mut chosen = self.chosen();
             let mut changed = chosen.clone();
@@ -185,13 +205,14 @@ impl Confines {
             let directory = directory.as_deref();
             directory.is_some_and(|directory: &Path| home.starts_with(directory))
         };
+        let policy = chosen.in_force();
         SandboxReport {
-            policy: chosen.in_force(),
             chosen: chosen.policy,
             is_jailed: chosen.jail,
-            commands: CommandConfinement::here(),
+            enforcement: policy.enforcement(),
             own_directory_inside: home.filter(is_inside),
             directory: directory.unwrap_or_default(),
+            policy,
         }
     }
 

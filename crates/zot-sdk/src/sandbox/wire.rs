@@ -6,10 +6,21 @@ use zot_config::Item;
 use zot_process::sandbox::{ConnectRule, Level, Policy};
 use zot_wire::rpc::{SandboxData, SandboxLevel, SetSandboxCommand};
 
-use super::SandboxReport;
+use super::{SandboxChangeError, SandboxReport};
 
 /// The bytes of a MiB.
 const MIB: u64 = 1 << 20;
+
+/// Why a client's request was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxRequestError {
+    /// What it asks for makes no sense; names the field.
+    #[error("{0}")]
+    Argument(String),
+    /// The sandbox was not changed.
+    #[error(transparent)]
+    Change(#[from] SandboxChangeError),
+}
 
 impl From<&SandboxReport> for SandboxData {
     fn from(report: &SandboxReport) -> Self {

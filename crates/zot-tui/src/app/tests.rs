@@ -592,10 +592,7 @@ fn jail_and_sandbox_are_requested_and_shown() {
         sandbox: Level::Workspace,
         ..Info::default()
     }));
-    assert_eq!(
-        chat.rows().pop().unwrap(),
-        "test-model · sandbox workspace"
-    );
+    assert_eq!(chat.rows().pop().unwrap(), "test-model · sandbox workspace");
     chat.write("/sandbox strict");
     chat.press(KeyCode::Escape);
     chat.press(KeyCode::Enter);

@@ -20,7 +20,7 @@ impl Chat {
             ..self.runtime.sandbox().chosen
         };
         let changed = self.runtime.set_sandbox(policy);
-        self.report(changed, |report| match level {
+        self.tell_sandbox(changed, |report| match level {
             Level::Off => format!("sandbox off. {}", describe(report)),
             _ => format!("from the next call on: {} {UNCONFINED}", describe(report)),
         })
@@ -28,7 +28,7 @@ impl Chat {
 
     pub(super) fn jail(&mut self) -> Vec<Input> {
         let changed = self.runtime.jail();
-        self.report(changed, |report| {
+        self.tell_sandbox(changed, |report| {
             format!(
                 "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
                      no other file; bash also reads what programs need, and has a temporary \
@@ -44,16 +44,18 @@ impl Chat {
             return vec![Input::note(text)];
         }
         let changed = self.runtime.unjail();
-        self.report(changed, |report| match report.policy.level {
-            Level::Off => "no longer jailed: from the next call on, zot's tools may use any file that \
+        self.tell_sandbox(changed, |report| match report.policy.level {
+            Level::Off => {
+                "no longer jailed: from the next call on, zot's tools may use any file that \
                            you may"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("no longer jailed. {}", describe(report)),
         })
     }
 
     /// Tells what was changed, and what is not enforced.
-    fn report(
+    fn tell_sandbox(
         &self,
         changed: Result<SandboxReport, SandboxChangeError>,
         describe: impl FnOnce(&SandboxReport) -> String,
@@ -100,6 +102,9 @@ fn describe(report: &SandboxReport) -> String {
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     paths.join(", ")
 }

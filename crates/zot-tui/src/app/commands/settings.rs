@@ -35,10 +35,7 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
         (name.to_owned(), format!("{state:<3}  {description}"))
     });
     let lists = [
-        (
-            "sandbox",
-            format!("{}  what tools may do", info.sandbox),
-        ),
+        ("sandbox", format!("{}  what tools may do", info.sandbox)),
         ("model", format!("{}  choose another", info.model)),
         ("theme", "choose the colours (saved)".to_owned()),
     ];
