@@ -22,25 +22,85 @@ use linux as system;
 pub use enforcement::{Enforcement, Status};
 pub use programs::programs_needed;
 
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
 use thiserror::Error;
 
-#[cfg(target_os = "linux")]
-pub(crate) use linux::files::READABLE as SYSTEM_FILES;
-#[cfg(not(target_os = "linux"))]
-pub(crate) const SYSTEM_FILES: [&str; 0] = [];
+pub(crate) use system::{SYSTEM_FILES, View, files_needed, namespaces_available};
 
 /// The restrictions of a child. The default has none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Confinement {
     open_files: Option<u64>,
     memory_limit: Option<u64>,
+    processes: Option<u64>,
+    processor_seconds: Option<u64>,
     files: Option<FileAccess>,
+    view: Option<Arc<View>>,
+    guarded: Vec<Guarded>,
+    swept: Arc<[Swept]>,
     without_network: bool,
     without_local_sockets: bool,
+}
+
+/// What a child finds in the file system and the network, instead of what is there. See [`View`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ViewPlan {
+    /// The directory that becomes the root, with all mount points in it.
+    pub(crate) root: PathBuf,
+    /// Outer ones before inner ones.
+    pub(crate) mounts: Vec<PlannedMount>,
+    /// Whether the child has a network of its own, with nothing but loopback.
+    pub(crate) has_own_network: bool,
+}
+
+/// A file or directory of a view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlannedMount {
+    pub(crate) source: PathBuf,
+    /// Where the child finds it.
+    pub(crate) target: PathBuf,
+    pub(crate) is_writable: bool,
+}
+
+/// A file or directory that a child in a view can neither rename nor remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Guarded {
+    pub(crate) path: PathBuf,
+    pub(crate) is_read_only: bool,
+}
+
+/// A path that a child must not create. What is there when it has ended is renamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Swept {
+    pub(crate) path: PathBuf,
+    pub(crate) renamed: PathBuf,
+    /// What was there before, which stays.
+    pub(crate) before: Option<FileIdentity>,
+}
+
+/// Tells a file from one that replaced it. The time of the last change is part of it, because numbers
+/// of inodes are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) changed: (i64, i64),
+}
+
+impl From<&Metadata> for FileIdentity {
+    fn from(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
 }
 
 impl Confinement {
@@ -59,27 +119,60 @@ impl Confinement {
         self
     }
 
+    /// Limits how many processes and threads the user may have, in the user namespace if there is one.
+    /// Root is not limited.
+    #[must_use]
+    pub fn processes(mut self, count: Option<u64>) -> Self {
+        self.processes = count;
+        self
+    }
+
+    /// Limits the processor time of each process.
+    #[must_use]
+    pub fn processor_seconds(mut self, seconds: Option<u64>) -> Self {
+        self.processor_seconds = seconds;
+        self
+    }
+
+    /// Runs the child in a view, with a PID namespace of its own.
+    #[must_use]
+    pub(crate) fn view(mut self, view: Arc<View>, guarded: Vec<Guarded>) -> Self {
+        self.view = Some(view);
+        self.guarded = guarded;
+        self
+    }
+
+    /// Renames what a child created in these places, once it has ended.
+    #[must_use]
+    pub(crate) fn sweep(mut self, swept: Arc<[Swept]>) -> Self {
+        self.swept = swept;
+        self
+    }
+
     /// Restricts the child to these files. It can then also signal, trace, limit and schedule only its
     /// own processes, and as root it has the privileges of root in a container.
+    ///
+    /// Without a view, Landlock and system call filters do this alone.
     #[must_use]
     pub fn filesystem(mut self, access: FileAccess) -> Self {
         self.files = Some(access);
         self
     }
 
-    /// Sets whether the child may open sockets. If not, `socket` fails with `EACCES` for every family;
-    /// `socketpair` still works.
+    /// Sets whether the child may open sockets. If not, `socket` fails with `EACCES` for every family,
+    /// except those of the internet in a view that has a network of its own; `socketpair` still works.
     ///
     /// This alone stops programs, not attackers: code that may write every file can make another
     /// program connect. Restrict the files as well.
     #[must_use]
     pub fn network(mut self, allowed: bool) -> Self {
         self.without_network = !allowed;
+        self.without_local_sockets |= !allowed;
         self
     }
 
-    /// Sets whether the child may open Unix sockets, if it may open any. If not, it cannot make a
-    /// local service, such as a session or container manager, use files on its behalf.
+    /// Sets whether the child may open Unix sockets. If not, it cannot make a local service, such as a
+    /// session or container manager, use files on its behalf.
     #[must_use]
     pub fn local_sockets(mut self, allowed: bool) -> Self {
         self.without_local_sockets = !allowed;
@@ -87,7 +180,7 @@ impl Confinement {
     }
 }
 
-/// The files a child may use; everything else is refused with `EACCES`. Paths are absolute or relative
+/// The files a child may use; everything else is refused with `EACCES`, or missing in a view. Paths are absolute or relative
 /// to our working directory. Links in them are not followed, so that the checked path is the allowed
 /// one: pass canonical paths.
 ///
@@ -190,6 +283,18 @@ pub fn confine(
 ) -> Result<(Confined, Enforcement), ConfineError> {
     let steps = system::steps(&command, confinement)?;
     Ok((Confined { command, steps }, enforcement(confinement)))
+}
+
+/// Renames what is at the path now, as the supervisor of a run does. Returns whether there was something.
+pub(crate) fn sweep(swept: &Swept) -> bool {
+    let Ok(found) = std::fs::symlink_metadata(&swept.path) else {
+        return false;
+    };
+    if swept.before == Some(FileIdentity::from(&found)) {
+        return false;
+    }
+    // The name cannot be guessed, so nothing is replaced.
+    std::fs::rename(&swept.path, &swept.renamed).is_ok()
 }
 
 /// Returns what this system enforces of `confinement`.

@@ -8,12 +8,13 @@
 )]
 
 use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use rustix::io::{Errno, Result};
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::process::{Pid, Resource, WaitOptions, getrlimit, waitpid};
 
 /// The first descriptor after the standard streams.
@@ -201,10 +202,34 @@ pub(crate) fn unshare(namespaces: rustix::thread::UnshareFlags) -> Result<()> {
     unsafe { rustix::thread::unshare_unsafe(namespaces) }
 }
 
-/// Makes every mount of this namespace read-only.
-pub(crate) fn mount_all_read_only() -> Result<()> {
+/// Copies the mount of `target` and those below it, attached nowhere.
+pub(crate) fn copy_mounts(target: &OwnedFd) -> Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(target, c"", flags)
+}
+
+/// Mounts a copy on `target`.
+pub(crate) fn attach(copy: &OwnedFd, target: &OwnedFd) -> Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(copy, c"", target, c"", flags)
+}
+
+/// Sets attributes of a mount and of all mounts below it.
+pub(crate) fn restrict_mounts(mount: &OwnedFd, attributes: u64) -> Result<()> {
+    set_mount_attributes(mount, attributes, libc::AT_RECURSIVE)
+}
+
+/// Sets attributes of one mount.
+pub(crate) fn restrict_mount(mount: &OwnedFd, attributes: u64) -> Result<()> {
+    set_mount_attributes(mount, attributes, 0)
+}
+
+fn set_mount_attributes(mount: &OwnedFd, attributes: u64, flags: libc::c_int) -> Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_set: attributes,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,
@@ -213,12 +238,35 @@ pub(crate) fn mount_all_read_only() -> Result<()> {
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            c"/".as_ptr(),
-            libc::AT_RECURSIVE,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags | libc::AT_EMPTY_PATH,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
         )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(last_error()),
+    }
+}
+
+/// Starts the loopback interface of this network namespace.
+pub(crate) fn start_loopback() -> Result<()> {
+    // SAFETY: the structure is initialised, and the kernel reads no more than its size.
+    let done = unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(last_error());
+        }
+        let mut request = std::mem::zeroed::<libc::ifreq>();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = libc::c_char::from_ne_bytes([*from]);
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        let done = libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
+        libc::close(socket);
+        done
     };
     match done {
         0 => Ok(()),

@@ -5,12 +5,16 @@
 //! ([`layout`](Sandbox::layout)), so that both obey the same table.
 
 pub mod environment;
+mod guards;
 pub mod host;
 mod layout;
+mod places;
 mod policy;
 mod protected;
 pub mod proxy;
+mod skeleton;
 mod toolchains;
+mod view;
 
 pub use environment::Environment;
 pub use host::{BadHost, ConnectRule, Host, HostName, HostProblem, Ports, Target};
@@ -21,16 +25,19 @@ pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
 use crate::launch::{
-    ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, confine,
-    enforcement,
+    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, Swept,
+    confine, enforcement,
 };
+use guards::{Guards, state_of};
+use places::{Places, Scratch};
+use view::SharedView;
 
 /// Where a sandbox applies.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +52,8 @@ pub struct Surroundings {
     pub readable: Vec<PathBuf>,
     /// The variables with keys of model providers, logins and tokens, which children do not get.
     pub withheld: Vec<String>,
+    /// Whether Landlock and system call filters work alone, as on systems that refuse namespaces.
+    pub without_namespaces: bool,
 }
 
 /// Why a sandbox cannot be applied. The command must not be started.
@@ -56,6 +65,8 @@ pub enum SandboxError {
     Scratch(#[source] io::Error),
     #[error("this system cannot confine programs: {0}")]
     Impossible(String),
+    #[error("cannot make the namespaces of the sandbox: {0}")]
+    View(#[source] io::Error),
     #[error(transparent)]
     Confine(#[from] ConfineError),
 }
@@ -75,7 +86,25 @@ pub struct Sandbox {
 #[derive(Debug)]
 struct State {
     policy: Policy,
+    /// `None` at [`Level::Off`].
+    shown: Option<Shown>,
+}
+
+/// What children find, and the namespaces that show it once a command has needed them.
+#[derive(Debug)]
+struct Shown {
+    places: Places,
     layout: Arc<Layout>,
+    needed: Needed,
+    has_view: bool,
+    view: Option<SharedView>,
+}
+
+/// What programs needed to start, beside what everybody gets.
+#[derive(Debug, Clone, Default)]
+struct Needed {
+    files: Vec<PathBuf>,
+    links: Vec<PathBuf>,
 }
 
 /// A command that is ready to start in its sandbox.
@@ -87,10 +116,12 @@ pub struct Prepared {
     pub run: RunMark,
 }
 
-/// When a run began.
-#[derive(Debug, Clone, Copy)]
+/// How things were when a run began.
+#[derive(Debug, Clone)]
 pub struct RunMark {
     contacts: ContactMark,
+    swept: Arc<[Swept]>,
+    compared: Vec<(PathBuf, u64)>,
 }
 
 /// What the sandbox refused during a run, as far as it is known for sure.
@@ -98,8 +129,10 @@ pub struct RunMark {
 pub struct Obstacles {
     /// Hosts that were refused, without repetition.
     pub hosts: Vec<Contact>,
-    /// Protected paths that the run created, which were renamed.
-    pub withheld_files: Vec<PathBuf>,
+    /// Protected paths that the run created, and what they are called now.
+    pub withheld_files: Vec<(PathBuf, PathBuf)>,
+    /// Protected files that were changed, where the system could not prevent it.
+    pub changed_files: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -109,8 +142,8 @@ impl Sandbox {
     }
 
     /// Applies grants that somebody has listed one by one: a child gets these files beside those of the
-    /// system and a directory for temporary files, not the working directory and the toolchains of a level.
-    /// It is confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value.
+    /// system and directories of its own, not the working directory and the toolchains of a level. It is
+    /// confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value.
     ///
     /// Where a level would refuse to start the command because the system cannot enforce anything, this
     /// one starts it and reports that: grants narrow what somebody trusts already.
@@ -137,11 +170,11 @@ impl Sandbox {
         exact: Option<FileAccess>,
         surroundings: Surroundings,
     ) -> Result<Self, SandboxError> {
-        let layout = Arc::new(layout_of(&policy, exact.as_ref(), &surroundings)?);
+        let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Needed::default())?;
         Ok(Self {
             surroundings,
             exact,
-            state: Mutex::new(State { policy, layout }),
+            state: Mutex::new(State { policy, shown }),
             contacts: ContactLog::default(),
         })
     }
@@ -152,32 +185,42 @@ impl Sandbox {
 
     /// Changes the policy from the next command on.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
-        let layout = layout_of(&policy, self.exact.as_ref(), &self.surroundings)?;
-        let layout = Arc::new(layout);
         let mut state = self.state();
+        let needed = state.shown.as_ref().map(|shown| shown.needed.clone());
+        let exact = self.exact.as_ref();
+        state.shown = Shown::new(
+            &policy,
+            exact,
+            &self.surroundings,
+            needed.unwrap_or_default(),
+        )?;
         state.policy = policy;
-        state.layout = layout;
         Ok(())
     }
 
     /// Returns what file tools may use; `None` at [`Level::Off`].
     pub fn layout(&self) -> Option<Arc<Layout>> {
         let state = self.state();
-        (state.policy.level != Level::Off).then(|| Arc::clone(&state.layout))
+        Some(Arc::clone(&state.shown.as_ref()?.layout))
     }
 
     /// Returns the directory for temporary files: where it is, and what a child calls it.
     pub fn temporary(&self) -> (PathBuf, PathBuf) {
-        let real = self.surroundings.scratch.join("tmp");
-        (real.clone(), real)
+        let state = self.state();
+        match &state.shown {
+            Some(shown) => {
+                let temporary = shown.places.temporary.clone();
+                (shown.layout.real(&temporary), temporary)
+            }
+            None => (std::env::temp_dir(), std::env::temp_dir()),
+        }
     }
 
     /// Returns what a child calls the user's home directory.
     pub fn home(&self) -> Option<PathBuf> {
-        match self.policy().level {
-            Level::Off => self.surroundings.home.clone(),
-            _ if self.exact.is_some() => self.surroundings.home.clone(),
-            _ => Some(self.surroundings.scratch.join("home")),
+        match &self.state().shown {
+            Some(shown) if self.exact.is_none() => Some(shown.places.home.clone()),
+            _ => self.surroundings.home.clone(),
         }
     }
 
@@ -186,24 +229,38 @@ impl Sandbox {
     }
 
     /// Confines `command`, whose program, arguments, directory and own variables are set.
+    ///
+    /// Must be called inside a tokio runtime if the policy allows some hosts: a proxy serves them.
     pub fn prepare(&self, mut command: Command) -> Result<Prepared, SandboxError> {
-        let state = self.state();
-        let environment = Environment::new(&state.policy, &self.surroundings.withheld);
-        let mut confinement = limited(&state.policy.rules.limits);
-        if state.policy.level != Level::Off {
-            command.env("TMPDIR", self.surroundings.scratch.join("tmp"));
+        let mut state = self.state();
+        let State { policy, shown } = &mut *state;
+        let mut confinement = limited(&policy.rules.limits);
+        let mut run = RunMark {
+            contacts: self.contacts.mark(),
+            swept: Arc::default(),
+            compared: Vec::new(),
+        };
+        if let Some(shown) = shown {
+            shown.refresh(&command, policy, self.exact.as_ref(), &self.surroundings)?;
+            command.env("TMPDIR", &shown.places.temporary);
             if self.exact.is_none() {
-                command.env("HOME", self.surroundings.scratch.join("home"));
+                command.env("HOME", &shown.places.home);
             }
             confinement = confinement
-                .filesystem(files(&state.layout, &state.policy.rules))
-                .network(state.policy.rules.allows_every_host())
-                .local_sockets(!state.policy.rules.unix_sockets.is_empty());
+                .filesystem(files(&shown.layout, &policy.rules))
+                .network(policy.rules.allows_every_host())
+                .local_sockets(!policy.rules.unix_sockets.is_empty());
+            let guards = Guards::of(&shown.layout, shown.has_view);
+            run.swept = guards.swept.into();
+            run.compared = guards.compared;
+            confinement = confinement.sweep(Arc::clone(&run.swept));
+            if shown.has_view {
+                let view = shown.view(policy, &self.surroundings)?;
+                view.set_proxy_variables(&mut command);
+                confinement = confinement.view(view.namespaces(), guards.mounted);
+            }
         }
-        environment.apply(&mut command);
-        let run = RunMark {
-            contacts: self.contacts.mark(),
-        };
+        Environment::new(policy, &self.surroundings.withheld).apply(&mut command);
         drop(state);
         let (command, enforcement) = confine(command, &confinement)?;
         if let (None, Status::NotEnforced(reason)) = (&self.exact, &enforcement.files) {
@@ -222,10 +279,21 @@ impl Sandbox {
     }
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
-    pub fn obstacles(&self, run: RunMark) -> Obstacles {
+    pub fn obstacles(&self, run: &RunMark) -> Obstacles {
+        let withheld = run.swept.iter().filter(|swept| {
+            // The supervisor has renamed it, unless somebody killed the supervisor.
+            launch::sweep(swept) || std::fs::symlink_metadata(&swept.renamed).is_ok()
+        });
+        let changed = run
+            .compared
+            .iter()
+            .filter(|(path, before)| state_of(path) != *before);
         Obstacles {
             hosts: self.contacts.refused_since(run.contacts),
-            withheld_files: Vec::new(),
+            withheld_files: withheld
+                .map(|swept| (swept.path.clone(), swept.renamed.clone()))
+                .collect(),
+            changed_files: changed.map(|(path, _)| path.clone()).collect(),
         }
     }
 
@@ -236,6 +304,71 @@ impl Sandbox {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shown {
+    fn new(
+        policy: &Policy,
+        exact: Option<&FileAccess>,
+        surroundings: &Surroundings,
+        needed: Needed,
+    ) -> Result<Option<Self>, SandboxError> {
+        if policy.level == Level::Off {
+            return Ok(None);
+        }
+        let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
+        let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
+        let places = match exact {
+            Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view),
+            None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
+        };
+        Ok(Some(Self {
+            layout: Arc::new(places.layout.clone()),
+            places,
+            needed,
+            has_view,
+            view: None,
+        }))
+    }
+
+    /// Makes everything anew if `command` needs files that are not shown, or if the working directory
+    /// is another one by now.
+    fn refresh(
+        &mut self,
+        command: &Command,
+        policy: &Policy,
+        exact: Option<&FileAccess>,
+        surroundings: &Surroundings,
+    ) -> Result<(), SandboxError> {
+        let (mut files, mut links) = launch::files_needed(command, &execution(&policy.rules));
+        files.retain(|path| !self.layout.shows(path));
+        links.retain(|path| !self.layout.shows(path) && !self.needed.links.contains(path));
+        let is_stale = self.view.as_ref().is_some_and(|view| !view.is_current());
+        if files.is_empty() && links.is_empty() && !is_stale {
+            return Ok(());
+        }
+        let mut needed = std::mem::take(&mut self.needed);
+        needed.files.extend(files);
+        needed.links.extend(links);
+        if let Some(shown) = Self::new(policy, exact, surroundings, needed)? {
+            *self = shown;
+        }
+        Ok(())
+    }
+
+    /// Returns the namespaces, which are made for the first command.
+    fn view(
+        &mut self,
+        policy: &Policy,
+        surroundings: &Surroundings,
+    ) -> Result<&SharedView, SandboxError> {
+        let view = match self.view.take() {
+            Some(view) => view,
+            None => SharedView::new(&self.layout, &self.needed.links, policy, surroundings)
+                .map_err(SandboxError::View)?,
+        };
+        Ok(self.view.insert(view))
     }
 }
 
@@ -257,7 +390,10 @@ impl Policy {
 }
 
 fn limited(limits: &Limits) -> Confinement {
-    let confinement = Confinement::default().open_files(limits.open_files);
+    let confinement = Confinement::default()
+        .open_files(limits.open_files)
+        .processes(limits.processes)
+        .processor_seconds(limits.processor_seconds);
     match limits.memory_bytes {
         Some(bytes) => confinement.memory_limit(bytes),
         None => confinement,
@@ -267,7 +403,7 @@ fn limited(limits: &Limits) -> Confinement {
 fn files(layout: &Layout, rules: &Rules) -> FileAccess {
     let paths = |access: Access| {
         let places = layout.places().iter();
-        let places = places.filter(move |place| place.access == access && !place.is_system);
+        let places = places.filter(move |place| place.access == access);
         places.map(|place| place.real.clone()).collect()
     };
     FileAccess {
@@ -284,106 +420,5 @@ fn execution(rules: &Rules) -> Execution {
     }
 }
 
-fn layout_of(
-    policy: &Policy,
-    exact: Option<&FileAccess>,
-    surroundings: &Surroundings,
-) -> Result<Layout, SandboxError> {
-    if policy.level == Level::Off {
-        return Ok(Layout::default());
-    }
-    if let Some(access) = exact {
-        return exact_layout(access, surroundings);
-    }
-    let failed = |source| SandboxError::Workspace {
-        path: surroundings.workspace.clone(),
-        source,
-    };
-    let workspace = surroundings.workspace.canonicalize().map_err(failed)?;
-    let mut writable = Vec::new();
-    for name in ["tmp", "home"] {
-        let path = surroundings.scratch.join(name);
-        std::fs::create_dir_all(&path).map_err(SandboxError::Scratch)?;
-        writable.push(path.canonicalize().map_err(SandboxError::Scratch)?);
-    }
-    let expand = |path: &PathBuf| expanded(path, &workspace, surroundings.home.as_deref());
-    let named: Vec<PathBuf> = policy.rules.write.iter().filter_map(expand).collect();
-    let mut places = system_places();
-    if let Some(home) = &surroundings.home {
-        let toolchains = TOOLCHAINS
-            .iter()
-            .filter_map(|name| home.join(name).canonicalize().ok());
-        places.extend(toolchains.map(|path| place(path, Access::Read, true)));
-    }
-    let readable = surroundings.readable.iter().chain(&policy.rules.read);
-    places.extend(
-        readable
-            .filter_map(expand)
-            .map(|path| place(path, Access::Read, false)),
-    );
-    let mut protected = Vec::new();
-    let own = match policy.level {
-        Level::ReadOnly => Access::Read,
-        Level::Off | Level::Workspace => Access::Write,
-    };
-    places.push(place(workspace.clone(), own, false));
-    for root in std::iter::once(&workspace).chain(&named) {
-        protected.extend(protected::below(root, &named));
-    }
-    places.extend(
-        named
-            .iter()
-            .cloned()
-            .map(|path| place(path, Access::Write, false)),
-    );
-    places.extend(
-        writable
-            .into_iter()
-            .map(|path| place(path, Access::Write, false)),
-    );
-    Ok(Layout::new(places, protected))
-}
-
-/// Returns the places of somebody who has listed every file.
-fn exact_layout(access: &FileAccess, surroundings: &Surroundings) -> Result<Layout, SandboxError> {
-    let temporary = surroundings.scratch.join("tmp");
-    std::fs::create_dir_all(&temporary).map_err(SandboxError::Scratch)?;
-    let temporary = temporary.canonicalize().map_err(SandboxError::Scratch)?;
-    let mut places = system_places();
-    for path in surroundings.readable.iter().chain(&access.read) {
-        places.push(place(path.clone(), Access::Read, false));
-    }
-    let mut protected = Vec::new();
-    for path in &access.write {
-        places.push(place(path.clone(), Access::Write, false));
-        protected.extend(protected::below(path, &access.write));
-    }
-    places.push(place(temporary, Access::Write, false));
-    Ok(Layout::new(places, protected))
-}
-
-fn system_places() -> Vec<Place> {
-    crate::launch::SYSTEM_FILES
-        .iter()
-        .filter_map(|path| Path::new(path).canonicalize().ok())
-        .map(|path| place(path, Access::Read, true))
-        .collect()
-}
-
-fn place(path: PathBuf, access: Access, is_system: bool) -> Place {
-    Place {
-        shown: path.clone(),
-        real: path,
-        access,
-        is_system,
-    }
-}
-
-/// Returns the path that a rule means, without links, if it exists.
-fn expanded(path: &PathBuf, workspace: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let path = match (path.strip_prefix("~"), home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => workspace.join(path),
-    };
-    path.canonicalize().ok()
-}
+#[cfg(test)]
+mod tests;

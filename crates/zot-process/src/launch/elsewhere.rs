@@ -1,8 +1,11 @@
 //! Systems other than Linux: nothing is enforced, and the report says so.
 
+use std::io;
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::Command;
 
-use super::{ConfineError, Confinement, Enforcement, Execution, Status};
+use super::{ConfineError, Confinement, Enforcement, Execution, Status, ViewPlan};
 
 /// Nothing is done before `exec`.
 #[derive(Default)]
@@ -10,6 +13,34 @@ pub(super) struct Steps {}
 
 pub(super) fn steps(_command: &Command, _confinement: &Confinement) -> Result<Steps, ConfineError> {
     Ok(Steps {})
+}
+
+/// No files are given to children, because they cannot be kept from the others.
+pub(crate) const SYSTEM_FILES: [&str; 0] = [];
+
+/// Cannot be made.
+#[derive(Debug)]
+pub(crate) enum View {}
+
+impl View {
+    pub(crate) fn new(_plan: &ViewPlan) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn take_listener(&self) -> Option<TcpListener> {
+        match *self {}
+    }
+}
+
+pub(crate) fn namespaces_available() -> Result<(), String> {
+    Err("only Linux is supported".to_owned())
+}
+
+pub(crate) fn files_needed(
+    _command: &Command,
+    _execute: &Execution,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    (Vec::new(), Vec::new())
 }
 
 pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {

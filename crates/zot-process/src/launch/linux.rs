@@ -2,83 +2,82 @@
 
 mod before_exec;
 mod calls;
-pub(super) mod files;
+mod files;
 mod namespaces;
 mod privileges;
 mod supervisor;
+mod sweep;
+mod view;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::programs::{Needs, Surroundings};
 use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Status};
 use before_exec::Isolation;
 pub(super) use before_exec::{Steps, install};
-use calls::Sockets;
-use namespaces::{Means, Namespaces};
+use calls::Refused;
+pub(crate) use files::READABLE as SYSTEM_FILES;
+use namespaces::{Joining, Means};
 use privileges::Surplus;
+use sweep::Sweep;
+pub(crate) use view::View;
 
 /// Where the C library looks for programs if `PATH` is not set.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
+
+/// Returns whether views can be had here; the error is the reason why not.
+pub(crate) fn namespaces_available() -> Result<(), String> {
+    namespaces::available().map(|_| ())
+}
 
 /// Prepares what the child of `command` has to do before it starts its program.
 pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Steps, ConfineError> {
     let mut steps = Steps {
         closes_descriptors: true,
-        memory: confinement.memory_limit.map(memory_limit),
-        open_files: confinement.open_files.map(open_files_limit),
+        limits: limits(confinement),
+        sweep: Sweep::new(&confinement.swept).map_err(ConfineError::Namespaces)?,
         ..Steps::default()
     };
-    let has_filters = calls::available().is_ok();
     if let Some(access) = &confinement.files
         && files::landlock_abi().is_ok()
     {
-        let needs = needs(command, access);
+        let needs = needs(command, &access.execute);
         steps.files = Some(files::ruleset(access, &needs)?);
         steps.has_session = true;
-        match namespaces::available() {
-            Ok(means) => steps.namespaces = Some(isolation(means, command, access)?),
-            Err(_) if has_filters => steps.calls.extend(calls::instead_of_namespaces()?),
-            Err(_) => {}
+        let mut changes_user = false;
+        if let Some(view) = &confinement.view {
+            let directory = command.get_current_dir().unwrap_or(Path::new("."));
+            let isolation = Joining::new(Arc::clone(view), directory, &confinement.guarded)
+                .and_then(Isolation::new)
+                .map_err(ConfineError::Namespaces)?;
+            changes_user = isolation.joining.changes_user();
+            steps.isolation = Some(isolation);
         }
-        let changes_user = steps.namespaces.as_ref();
-        let changes_user = changes_user.is_some_and(|own| own.namespaces.changes_user());
         steps.privileges = Surplus::present(changes_user);
-        if has_filters {
-            steps.calls.extend(calls::without_performance_events()?);
-            if access.execute != Execution::Anything {
-                steps.calls.extend(calls::without_memory_programs()?);
-            }
-        }
     }
-    if let Some(refused) = refused_sockets(confinement)
-        && has_filters
-    {
-        steps.calls.extend(calls::without_sockets(refused)?);
+    if calls::available().is_ok() {
+        steps.calls = calls::filters(refused_calls(confinement))?;
     }
     Ok(steps)
 }
 
-fn isolation(
-    means: Means,
-    command: &Command,
-    access: &FileAccess,
-) -> Result<Isolation, ConfineError> {
-    let directory = command.get_current_dir().unwrap_or(Path::new("."));
-    let made = || {
-        let namespaces = Namespaces::new(means, directory, &access.write)?;
-        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        Ok(Isolation {
-            namespaces,
-            report_reader: Some(reader),
-            report_writer: writer,
-        })
-    };
-    made().map_err(ConfineError::Namespaces)
+/// Returns the system calls that `confinement` refuses.
+fn refused_calls(confinement: &Confinement) -> Refused {
+    let files = confinement.files.as_ref();
+    let view = confinement.view.as_ref();
+    let has_own_network = view.is_some_and(|view| view.has_own_network());
+    Refused {
+        privileged: files.is_some(),
+        instead_of_namespaces: files.is_some() && view.is_none(),
+        memory_programs: files.is_some_and(|files| files.execute != Execution::Anything),
+        internet: confinement.without_network && !has_own_network,
+        local_sockets: confinement.without_local_sockets,
+    }
 }
 
 pub(super) fn enforceable() -> Enforcement {
@@ -105,13 +104,13 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
     let abi = files::landlock_abi();
     let filters = calls::available();
     let has_filters = filters.is_ok();
-    let has_namespaces = files.is_some() && namespaces::available().is_ok();
+    let has_namespaces = files.is_some() && confinement.view.is_some();
     let network = match filters {
         Ok(()) => Status::Enforced,
         Err(reason) => Status::NotEnforced(reason),
     };
     let others = files::OtherRestrictions {
-        sockets: refused_sockets(confinement).is_some() && has_filters,
+        sockets: confinement.without_local_sockets && has_filters,
         privileges: !privileges::are_kept(),
         attributes: has_namespaces || has_filters,
     };
@@ -140,34 +139,44 @@ pub(super) fn isolation_report() -> String {
     }
 }
 
-fn refused_sockets(confinement: &Confinement) -> Option<Sockets> {
-    if confinement.without_network {
-        Some(Sockets::Every)
-    } else {
-        confinement.without_local_sockets.then_some(Sockets::Local)
-    }
+/// Returns the limits of the child, none above the present hard limit, which only root can raise.
+fn limits(confinement: &Confinement) -> Vec<(Resource, Rlimit)> {
+    let hard = [
+        (Resource::Data, confinement.memory_limit),
+        (Resource::Nproc, confinement.processes),
+        (Resource::Cpu, confinement.processor_seconds),
+    ];
+    let hard = hard.into_iter().filter_map(|(resource, limit)| {
+        let highest = getrlimit(resource).maximum;
+        let limit = Some(highest.map_or(limit?, |highest| highest.min(limit.unwrap_or(highest))));
+        Some((
+            resource,
+            Rlimit {
+                current: limit,
+                maximum: limit,
+            },
+        ))
+    });
+    // A soft limit only.
+    let open_files = confinement.open_files.map(|count| {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let current = Some(maximum.map_or(count, |maximum| maximum.min(count)));
+        (Resource::Nofile, Rlimit { current, maximum })
+    });
+    hard.chain(open_files).collect()
 }
 
-/// Never above the present hard limit, which an unprivileged process cannot raise.
-fn memory_limit(bytes: u64) -> Rlimit {
-    let current = getrlimit(Resource::Data).maximum;
-    let bytes = current.map_or(bytes, |current| current.min(bytes));
-    Rlimit {
-        current: Some(bytes),
-        maximum: Some(bytes),
-    }
-}
-
-/// Sets the soft limit only.
-fn open_files_limit(count: u64) -> Rlimit {
-    Rlimit {
-        current: Some(count),
-        maximum: getrlimit(Resource::Nofile).maximum,
-    }
+/// Returns the files that the program of `command`, and the programs it may start, need to start, and
+/// the links that lead to them.
+pub(crate) fn files_needed(command: &Command, execute: &Execution) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let needs = needs(command, execute);
+    let mut files = needs.execute;
+    files.extend(needs.read);
+    (files, needs.links)
 }
 
 /// Returns what the program of `command`, and the programs it may start, need to start.
-fn needs(command: &Command, access: &FileAccess) -> Needs {
+fn needs(command: &Command, execute: &Execution) -> Needs {
     let search_path = variable(command, "PATH").unwrap_or_else(|| DEFAULT_SEARCH_PATH.into());
     let surroundings = Surroundings {
         search_path: &search_path,
@@ -178,7 +187,7 @@ fn needs(command: &Command, access: &FileAccess) -> Needs {
     };
     let mut needs = Needs::default();
     needs.add(Path::new(command.get_program()), &surroundings);
-    if let Execution::Only(programs) = &access.execute {
+    if let Execution::Only(programs) = execute {
         for program in programs {
             needs.add(program, &surroundings);
         }

@@ -61,6 +61,8 @@ pub(super) struct Needs {
     pub(super) execute: Vec<PathBuf>,
     /// Other files and directories, which must be readable.
     pub(super) read: Vec<PathBuf>,
+    /// Links under which programs were found.
+    pub(super) links: Vec<PathBuf>,
     /// Names and paths of programs that have been handled.
     known: Vec<PathBuf>,
 }
@@ -81,6 +83,9 @@ impl Needs {
         let Ok(resolved) = found.canonicalize() else {
             return;
         };
+        if found != resolved && found.is_absolute() {
+            self.links.push(found.clone());
+        }
         // The link leads to a virtual environment, its target to the libraries.
         self.add_installation(&found, surroundings);
         self.add_installation(&resolved, surroundings);

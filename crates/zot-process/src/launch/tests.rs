@@ -15,6 +15,7 @@ use testkit::{KernelFeature, skip, skip_without};
 
 use super::{Confined, Confinement, Enforcement, FileAccess, Status, confine, enforceable};
 use crate::ProcessGroup;
+use crate::sandbox::{ConnectRule, Limits, Rules, Sandbox, Surroundings};
 
 fn shell(script: &str) -> Command {
     let mut command = Command::new("/bin/sh");
@@ -42,9 +43,48 @@ fn fails(command: Command, confinement: &Confinement) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// Runs a command, in a view if it has files and this system has namespaces.
 fn output(command: Command, confinement: &Confinement) -> (Output, Enforcement) {
-    let (confined, enforcement) = confine(command, confinement).unwrap();
-    (output_of(confined), enforcement)
+    let runtime = runtime();
+    let _inside = runtime.enter();
+    let Some(files) = confinement.files.clone() else {
+        let (confined, enforcement) = confine(command, confinement).unwrap();
+        return (output_of(confined), enforcement);
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let surroundings = Surroundings {
+        scratch: scratch.path().to_owned(),
+        workspace: "/".into(),
+        home: std::env::home_dir(),
+        ..Surroundings::default()
+    };
+    let rules = Rules {
+        connect: match confinement.without_network {
+            true => Vec::new(),
+            false => vec![ConnectRule::Anywhere],
+        },
+        unix_sockets: match confinement.without_local_sockets {
+            true => Vec::new(),
+            false => vec!["/nonexistent".into()],
+        },
+        inherits_environment: true,
+        limits: Limits {
+            memory_bytes: confinement.memory_limit,
+            open_files: confinement.open_files,
+            ..Limits::default()
+        },
+        ..Rules::default()
+    };
+    let sandbox = Sandbox::exact(files, rules, surroundings).unwrap();
+    let prepared = sandbox.prepare(command).unwrap();
+    (output_of(prepared.command), prepared.enforcement)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// Runs a command until everything it started has ended.
@@ -57,10 +97,7 @@ fn output_of(command: impl Into<Confined>) -> Output {
         .stdin(std::process::Stdio::null())
         .stdout(stdout_writer)
         .stderr(stderr_writer);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let _inside = runtime.enter();
     let group = ProcessGroup::spawn(command).unwrap();
     let read = |from: &mut dyn std::io::Read| {

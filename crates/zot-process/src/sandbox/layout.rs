@@ -101,6 +101,18 @@ impl Layout {
         })
     }
 
+    /// Returns whether a child finds the file at `path` that is there outside.
+    pub(crate) fn shows(&self, path: &Path) -> bool {
+        let place = self.innermost(path, |_| true);
+        place.is_some_and(|(place, inside)| join(&place.real, inside) == path)
+    }
+
+    /// Returns the writable place that contains `path`, if it is the same outside.
+    pub(crate) fn writable_root(&self, path: &Path) -> Option<&Path> {
+        let (place, _) = self.innermost(path, |place| place.access == Access::Write)?;
+        (place.shown == place.real).then_some(&place.shown)
+    }
+
     /// Returns the innermost place that `shown` is in, and the path below it.
     fn innermost<'a, 'b>(
         &'a self,

@@ -5,18 +5,21 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::sync::Arc;
 
 use landlock::{AccessFs, Errno, PathBeneath, RulesetCreated, RulesetCreatedAttr, make_bitflags};
 use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, getppid, set_child_subreaper,
     set_parent_process_death_signal, setpgid, setrlimit, setsid,
 };
 use seccompiler::BpfProgram;
 
-use super::namespaces::Namespaces;
+use super::namespaces::Joining;
 use super::privileges::Surplus;
 use super::supervisor::{lead_namespace, supervise_group, supervise_namespace};
+use super::sweep::Sweep;
 use crate::raw::{self, Side};
 
 /// The steps, prepared in the parent.
@@ -26,28 +29,29 @@ pub(crate) struct Steps {
     pub(super) closes_descriptors: bool,
     /// Whether the child leads a new session, without a terminal.
     pub(super) has_session: bool,
-    pub(super) namespaces: Option<Isolation>,
-    pub(super) memory: Option<Rlimit>,
-    pub(super) open_files: Option<Rlimit>,
+    pub(super) isolation: Option<Isolation>,
+    pub(super) limits: Vec<(Resource, Rlimit)>,
     pub(super) privileges: Option<Surplus>,
     pub(super) files: Option<RulesetCreated>,
-    pub(super) calls: Vec<BpfProgram>,
+    pub(super) calls: Arc<[BpfProgram]>,
+    pub(super) sweep: Sweep,
 }
 
-/// Namespaces, and the pipe through which their first process reports.
+/// How a command joins its view, and the pipe through which the first process of its PID namespace
+/// reports.
 pub(super) struct Isolation {
-    pub(super) namespaces: Namespaces,
-    pub(super) report_reader: Option<OwnedFd>,
-    pub(super) report_writer: OwnedFd,
+    pub(super) joining: Joining,
+    report_reader: Option<OwnedFd>,
+    report_writer: OwnedFd,
 }
 
 impl Steps {
     /// Makes system calls only: no allocation, no lock, and errors without text.
     fn carry_out(&mut self, control: &UnixStream) -> io::Result<()> {
         raw::block_signals();
-        match &mut self.namespaces {
-            Some(isolation) => isolation.fork(control)?,
-            None => fork_group(control)?,
+        match &mut self.isolation {
+            Some(isolation) => isolation.fork(control, &self.sweep)?,
+            None => fork_group(control, &self.sweep)?,
         }
         raw::unblock_signals();
         match self.has_session {
@@ -57,20 +61,16 @@ impl Steps {
         if self.closes_descriptors {
             raw::close_others_on_exec();
         }
-        if let Some(limit) = self.memory {
-            setrlimit(Resource::Data, limit)?;
-        }
-        if let Some(limit) = self.open_files {
-            // A failure only means that a descriptor leak is noticed later.
-            let _ = setrlimit(Resource::Nofile, limit);
+        for (resource, limit) in &self.limits {
+            setrlimit(*resource, *limit)?;
         }
         if let Some(privileges) = &self.privileges {
             privileges.drop_all()?;
         }
         if let Some(ruleset) = self.files.take() {
-            restrict_files(ruleset, self.namespaces.is_some())?;
+            restrict_files(ruleset, self.isolation.is_some())?;
         }
-        for filter in &self.calls {
+        for filter in self.calls.iter() {
             seccompiler::apply_filter(filter).map_err(|error| match error {
                 seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
                 _ => rustix::io::Errno::INVAL.into(),
@@ -81,12 +81,12 @@ impl Steps {
 }
 
 /// Returns in a new process; the calling one supervises it.
-fn fork_group(control: &UnixStream) -> rustix::io::Result<()> {
+fn fork_group(control: &UnixStream, sweep: &Sweep) -> rustix::io::Result<()> {
     let supervisor = getpid();
     // We adopt orphans instead of the system's first process. Any nonzero number means yes.
     set_child_subreaper(Some(supervisor))?;
     match raw::fork()? {
-        Side::Parent { child } => supervise_group(child, control.as_raw_fd()),
+        Side::Parent { child } => supervise_group(child, control.as_raw_fd(), sweep),
         Side::Child => {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // A supervisor that died before this call causes no signal.
@@ -99,9 +99,19 @@ fn fork_group(control: &UnixStream) -> rustix::io::Result<()> {
 }
 
 impl Isolation {
-    /// Returns in a new process in new namespaces; their first process and the calling one supervise it.
-    fn fork(&mut self, control: &UnixStream) -> rustix::io::Result<()> {
-        self.namespaces.prepare_fork()?;
+    pub(super) fn new(joining: Joining) -> io::Result<Self> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        Ok(Self {
+            joining,
+            report_reader: Some(reader),
+            report_writer: writer,
+        })
+    }
+
+    /// Returns in a new process in its view; the first process of its PID namespace and the calling one
+    /// supervise it.
+    fn fork(&mut self, control: &UnixStream, sweep: &Sweep) -> rustix::io::Result<()> {
+        self.joining.prepare_fork()?;
         let writer = self.report_writer.as_raw_fd();
         if let Side::Parent { child } = raw::fork()? {
             // Closed in the child only.
@@ -109,11 +119,11 @@ impl Isolation {
                 .report_reader
                 .as_ref()
                 .map_or(writer, |reader| reader.as_raw_fd());
-            supervise_namespace(child, control.as_raw_fd(), reader);
+            supervise_namespace(child, control.as_raw_fd(), reader, sweep);
         }
         self.report_reader = None;
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        self.namespaces.mount()?;
+        self.joining.mount()?;
         match raw::fork()? {
             Side::Parent { child } => lead_namespace(child, writer),
             Side::Child => Ok(()),
@@ -122,11 +132,17 @@ impl Isolation {
 }
 
 /// Restricts the calling process, with the child's copy of the rules.
-fn restrict_files(mut ruleset: RulesetCreated, has_own_proc: bool) -> io::Result<()> {
+fn restrict_files(mut ruleset: RulesetCreated, has_view: bool) -> io::Result<()> {
     let failed = |error| io::Error::from_raw_os_error(*Errno::from(error));
-    if has_own_proc {
-        // Rules apply to inodes, and this one was created with the namespace.
+    if has_view {
+        // Rules apply to inodes, and these were created for the view.
         let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let root = openat(CWD, c"/", flags, Mode::empty())?;
+        // Only what may be seen has a name there.
+        let list = make_bitflags!(AccessFs::{ReadDir});
+        ruleset = ruleset
+            .add_rule(PathBeneath::new(root, list))
+            .map_err(failed)?;
         let processes = openat(CWD, c"/proc", flags, Mode::empty())?;
         let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
         ruleset = ruleset

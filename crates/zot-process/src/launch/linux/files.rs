@@ -145,6 +145,8 @@ pub(super) fn processes_status(
 }
 
 /// Creates the rules that the child will apply to itself.
+///
+/// In a view, `/proc` is another one, for which the child adds its own rule.
 pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreated, ConfineError> {
     let mut handled = AccessFs::from_all(NEWEST_ABI);
     let execute = match access.execute {

@@ -1,37 +1,35 @@
-//! Namespaces: a confined child cannot name processes outside its own namespace, and every file that it
-//! may not change is on a read-only mount. Landlock covers contents and names of files; read-only mounts
-//! cover modes, owners, times and attributes.
+//! Whether namespaces can be had, and how a command joins those of its view.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
-    move_mount, open_tree,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
-use crate::raw::{self, Side};
+use super::view::View;
+use crate::launch::Guarded;
+use crate::raw;
 
 /// How namespaces can be created here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
+pub(crate) enum Means {
     /// With our own privileges.
     Privileged,
     /// In a user namespace that maps only our own user.
     UserNamespace,
 }
 
-/// Returns how a child can get namespaces; the error is the reason why not. Tried once, in a separate
-/// process.
-pub(super) fn available() -> Result<Means, String> {
+/// The namespaces of a view. Each command has a PID namespace and mounts of its own beside them.
+pub(super) const SHARED: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWIPC);
+
+/// Returns how namespaces can be had; the error is the reason why not. Tried once, in a separate process.
+pub(crate) fn available() -> Result<Means, String> {
     static RESULT: OnceLock<Result<Means, String>> = OnceLock::new();
     RESULT.get_or_init(probe).clone()
 }
@@ -45,9 +43,12 @@ fn probe() -> Result<Means, String> {
     }
     let mut refusal = Errno::PERM;
     for means in means {
-        let mut namespaces = Namespaces::new(means, Path::new("/"), &[])
-            .map_err(|error| format!("cannot prepare namespaces: {error}"))?;
-        match raw::probe(|| namespaces.try_out()) {
+        let users = Users::of(means);
+        let attempt = || {
+            users.enter(SHARED | UnshareFlags::NEWPID | UnshareFlags::NEWNET)?;
+            make_private()
+        };
+        match raw::probe(attempt) {
             Ok(()) => return Ok(means),
             Err(error) => refusal = error,
         }
@@ -58,85 +59,88 @@ fn probe() -> Result<Means, String> {
     ))
 }
 
-/// The namespaces of one child, prepared in the parent.
-pub(super) struct Namespaces {
-    /// The content of `/proc/self/uid_map` and `gid_map`; `None` without a user namespace.
-    maps: Option<(String, String)>,
-    writable: Vec<Writable>,
-    /// The directory of the child, which it must enter again: its current one is on the old mount.
-    directory: CString,
-    /// Whether everything is writable, so that nothing is made read-only.
-    is_all_writable: bool,
-}
+/// The content of `/proc/self/uid_map` and `gid_map`; `None` without a user namespace.
+pub(super) struct Users(Option<(String, String)>);
 
-/// A file or directory that stays writable.
-struct Writable {
-    path: CString,
-    /// Device and inode, to detect a replacement.
-    identity: (u64, u64),
-    /// Set in the child: the path in its namespace, and a copy of the mounts there.
-    opened: Option<(OwnedFd, OwnedFd)>,
-}
-
-impl Namespaces {
-    pub(super) fn new(means: Means, directory: &Path, writable: &[PathBuf]) -> io::Result<Self> {
-        let maps = (means == Means::UserNamespace).then(|| {
+impl Users {
+    pub(super) fn of(means: Means) -> Self {
+        Self((means == Means::UserNamespace).then(|| {
             let (user, group) = (geteuid().as_raw(), getegid().as_raw());
             (format!("{user} {user} 1"), format!("{group} {group} 1"))
-        });
-        let mut namespaces = Self {
-            maps,
-            writable: Vec::new(),
-            directory: c_string(&std::path::absolute(directory)?)?,
-            is_all_writable: false,
-        };
-        for path in writable {
-            let path = std::path::absolute(path)?;
-            namespaces.is_all_writable |= path == Path::new("/");
-            let opened = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            namespaces.writable.push(Writable {
-                path: c_string(&path)?,
-                identity: identity(&opened)?,
-                opened: None,
-            });
-        }
-        Ok(namespaces)
+        }))
     }
 
-    /// Returns whether a user namespace is among them.
-    pub(super) fn changes_user(&self) -> bool {
-        self.maps.is_some()
+    pub(super) fn are_mapped(&self) -> bool {
+        self.0.is_some()
     }
 
-    /// Moves this process to its user namespace; the next child is the first in a PID namespace.
-    pub(super) fn prepare_fork(&self) -> rustix::io::Result<()> {
-        let Some((users, groups)) = &self.maps else {
-            return raw::unshare(UnshareFlags::NEWPID);
+    /// Moves this process to new namespaces, and to a user namespace if one is needed.
+    pub(super) fn enter(&self, namespaces: UnshareFlags) -> rustix::io::Result<()> {
+        let Some((users, groups)) = &self.0 else {
+            return raw::unshare(namespaces);
         };
         // Files in `/proc` of a process that cannot be dumped belong to root.
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-        raw::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWPID)?;
+        raw::unshare(UnshareFlags::NEWUSER | namespaces)?;
         let written = write_to(c"/proc/self/setgroups", b"deny")
             .and_then(|()| write_to(c"/proc/self/uid_map", users.as_bytes()))
             .and_then(|()| write_to(c"/proc/self/gid_map", groups.as_bytes()));
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         written
     }
+}
 
-    /// Gives this process, the first of its PID namespace, a private view of the file system.
-    pub(super) fn mount(&mut self) -> rustix::io::Result<()> {
+/// Keeps our mounts to ourselves; unmounts of the system still reach us.
+pub(super) fn make_private() -> rustix::io::Result<()> {
+    let propagation = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change(c"/", propagation)
+}
+
+/// How one command joins its view, prepared in the parent.
+pub(super) struct Joining {
+    view: Arc<View>,
+    /// The directory of the child, which it must enter again: its current one is on the old mount.
+    directory: CString,
+    guards: Vec<Guard>,
+}
+
+/// A file or directory that this command cannot replace, and perhaps not change.
+struct Guard {
+    path: CString,
+    is_read_only: bool,
+}
+
+impl Joining {
+    pub(super) fn new(view: Arc<View>, directory: &Path, guarded: &[Guarded]) -> io::Result<Self> {
+        let guard = |guarded: &Guarded| {
+            Ok(Guard {
+                path: c_string(&guarded.path)?,
+                is_read_only: guarded.is_read_only,
+            })
+        };
+        Ok(Self {
+            view,
+            directory: c_string(&std::path::absolute(directory)?)?,
+            guards: guarded.iter().map(guard).collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Returns whether a user namespace is among them.
+    pub(super) fn changes_user(&self) -> bool {
+        self.view.changes_user()
+    }
+
+    /// Moves this process to the view; the next child is the first in a PID namespace.
+    pub(super) fn prepare_fork(&self) -> rustix::io::Result<()> {
+        self.view.enter()?;
+        raw::unshare(UnshareFlags::NEWPID)
+    }
+
+    /// Gives this process, the first of its PID namespace, its own `/proc` and guards.
+    pub(super) fn mount(&self) -> rustix::io::Result<()> {
         raw::unshare(UnshareFlags::NEWNS)?;
-        // Our mounts stay private; unmounts of the system propagate to us.
-        let propagation = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-        mount_change(c"/", propagation)?;
-        if !self.is_all_writable {
-            for writable in &mut self.writable {
-                writable.copy()?;
-            }
-            raw::mount_all_read_only()?;
-            for writable in &self.writable {
-                writable.restore()?;
-            }
+        for guard in &self.guards {
+            guard.mount()?;
         }
         // Fails where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
         let flags =
@@ -146,66 +150,33 @@ impl Namespaces {
         let _ = rustix::process::chdir(&*self.directory);
         Ok(())
     }
-
-    /// Performs the steps of a child, in a process that does nothing else.
-    fn try_out(&mut self) -> rustix::io::Result<()> {
-        self.prepare_fork()?;
-        match raw::fork()? {
-            Side::Child => {
-                let outcome = self.mount();
-                raw::exit(outcome.err().map_or(0, Errno::raw_os_error));
-            }
-            Side::Parent { child } => {
-                let ended =
-                    rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
-                match ended.and_then(|(_, status)| status.exit_status()) {
-                    Some(0) => Ok(()),
-                    Some(code) => Err(Errno::from_raw_os_error(code)),
-                    None => Err(Errno::PERM),
-                }
-            }
-        }
-    }
 }
 
-impl Writable {
-    /// Copies the mounts here and below, to restore them later.
-    fn copy(&mut self) -> rustix::io::Result<()> {
+impl Guard {
+    /// Mounts the path on itself: mount points can be neither renamed nor removed.
+    fn mount(&self) -> rustix::io::Result<()> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let target = openat(CWD, &*self.path, flags, Mode::empty())?;
-        if identity(&target)? != self.identity {
-            // It was replaced after it had been allowed.
-            return Err(Errno::STALE);
-        }
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE
-            | OpenTreeFlags::OPEN_TREE_CLOEXEC
-            | OpenTreeFlags::AT_EMPTY_PATH
-            | OpenTreeFlags::AT_RECURSIVE;
-        let copy = open_tree(&target, c"", flags)?;
-        self.opened = Some((target, copy));
-        Ok(())
-    }
-
-    fn restore(&self) -> rustix::io::Result<()> {
-        let Some((target, copy)) = &self.opened else {
-            return Ok(());
+        let links = ResolveFlags::NO_SYMLINKS;
+        let target = match openat2(CWD, &*self.path, flags, Mode::empty(), links) {
+            Ok(target) => target,
+            // Removed or replaced since it was found: then it is swept away after the run.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(error) => return Err(error),
         };
-        let flags =
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        move_mount(copy, c"", target, c"", flags)
+        let copy = raw::copy_mounts(&target)?;
+        if self.is_read_only {
+            raw::restrict_mounts(&copy, libc::MOUNT_ATTR_RDONLY)?;
+        }
+        raw::attach(&copy, &target)
     }
 }
 
-fn identity(opened: &OwnedFd) -> rustix::io::Result<(u64, u64)> {
-    let stat = fstat(opened)?;
-    Ok((stat.st_dev, stat.st_ino))
-}
-
-fn write_to(path: &std::ffi::CStr, bytes: &[u8]) -> rustix::io::Result<()> {
-    let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+pub(super) fn write_to(path: &CStr, bytes: &[u8]) -> rustix::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
     rustix::io::write(&file, bytes).map(|_| ())
 }
 
-fn c_string(path: &Path) -> io::Result<CString> {
+pub(super) fn c_string(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }

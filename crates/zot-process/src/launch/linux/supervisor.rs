@@ -17,6 +17,7 @@ use rustix::process::{
     wait as wait_any, waitid, waitpid,
 };
 
+use super::sweep::Sweep;
 use crate::group::protocol::{GONE, KILL, Report, TERMINATE};
 use crate::raw;
 
@@ -45,7 +46,7 @@ const CONTROL: i32 = 0;
 const REPORTS: i32 = 1;
 
 /// Supervises `program`, which leads its own group.
-pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
+pub(super) fn supervise_group(program: Pid, control: i32, sweep: &Sweep) -> ! {
     raw::keep_only([control]);
     prepare_process();
     let mut group = Group {
@@ -65,12 +66,14 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
         if group.status.is_some() && !others {
             // Its process id is not needed any more.
             let _ = waitpid(Some(program), WaitOptions::NOHANG);
+            sweep.carry_out();
             raw::exit(0);
         }
         if rounds > 0 {
             group.signal(Signal::KILL);
             rounds += 1;
             if rounds > MAX_KILL_ROUNDS {
+                sweep.carry_out();
                 raw::exit(1);
             }
         }
@@ -88,7 +91,7 @@ pub(super) fn supervise_group(program: Pid, control: i32) -> ! {
 }
 
 /// Supervises the first process of a namespace, which reports how the program in it ends.
-pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
+pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32, sweep: &Sweep) -> ! {
     raw::keep_only([control, reports]);
     prepare_process();
     let Ok(signals) = raw::signal_descriptor() else {
@@ -101,6 +104,7 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32) -> ! {
         let is_over = !matches!(waitpid(Some(first), WaitOptions::NOHANG), Ok(None));
         has_reported |= forward_reports();
         if is_over {
+            sweep.carry_out();
             if !has_reported {
                 let killed = Signal::KILL.as_raw();
                 Reported::Nothing.send(borrowed(CONTROL), Some(killed), false);

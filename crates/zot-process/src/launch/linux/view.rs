@@ -1,0 +1,248 @@
+//! The view of a sandbox: a file system with nothing in it but what was planned, and if wanted a network
+//! of its own. It is made once, by a process that does nothing else, and lives as long as its
+//! descriptors; every command of the sandbox joins it.
+
+use std::ffi::{CStr, CString};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, bind, listen, recvmsg, sendmsg,
+    socket_with,
+};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+
+use super::namespaces::{self, SHARED, Users, c_string, make_private};
+use crate::launch::ViewPlan;
+use crate::raw;
+
+/// How many connections may wait until the proxy accepts them.
+///
+/// Limit: further connections of a confined program wait in its own system call.
+const PROXY_BACKLOG: i32 = 128;
+
+/// The most descriptors that a view has.
+const MAX_VIEW_DESCRIPTORS: usize = 5;
+
+/// The namespaces that commands of a sandbox share.
+#[derive(Debug)]
+pub(crate) struct View {
+    user: Option<OwnedFd>,
+    mounts: OwnedFd,
+    communication: OwnedFd,
+    network: Option<OwnedFd>,
+    /// Listens inside of the network, until it is taken.
+    listener: Mutex<Option<TcpListener>>,
+}
+
+impl View {
+    /// Makes what `plan` says. Its mount points exist.
+    pub(crate) fn new(plan: &ViewPlan) -> io::Result<Self> {
+        let means = namespaces::available().map_err(io::Error::other)?;
+        let mut builder = Builder::new(Users::of(means), plan)?;
+        let (receiver, sender) = UnixStream::pair()?;
+        raw::probe(|| builder.build(&sender))?;
+        drop(sender);
+        let mut descriptors = receive(&receiver)?.into_iter();
+        let mut next = || descriptors.next().ok_or(io::ErrorKind::UnexpectedEof);
+        let user = match builder.users.are_mapped() {
+            true => Some(next()?),
+            false => None,
+        };
+        let (mounts, communication) = (next()?, next()?);
+        let (network, listener) = match plan.has_own_network {
+            true => (Some(next()?), Some(TcpListener::from(next()?))),
+            false => (None, None),
+        };
+        Ok(Self {
+            user,
+            mounts,
+            communication,
+            network,
+            listener: Mutex::new(listener),
+        })
+    }
+
+    pub(super) fn changes_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    pub(super) fn has_own_network(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// Returns the socket that listens inside of the view's network, the first time.
+    pub(crate) fn take_listener(&self) -> Option<TcpListener> {
+        self.listener.lock().ok()?.take()
+    }
+
+    /// Moves this process into the view. System calls only.
+    pub(super) fn enter(&self) -> rustix::io::Result<()> {
+        if let Some(user) = &self.user {
+            move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
+        }
+        let ipc = LinkNameSpaceType::InterProcessCommunication;
+        move_into_link_name_space(self.communication.as_fd(), Some(ipc))?;
+        if let Some(network) = &self.network {
+            move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
+        }
+        move_into_link_name_space(self.mounts.as_fd(), Some(LinkNameSpaceType::Mount))
+    }
+}
+
+/// Everything that the process which makes a view needs, so that it allocates nothing.
+struct Builder {
+    users: Users,
+    root: CString,
+    mounts: Vec<Mount>,
+    has_own_network: bool,
+}
+
+struct Mount {
+    source: CString,
+    /// Device and inode of the source, to detect a replacement.
+    identity: (u64, u64),
+    /// Below the directory that becomes the root.
+    target: CString,
+    attributes: u64,
+}
+
+impl Builder {
+    fn new(users: Users, plan: &ViewPlan) -> io::Result<Self> {
+        let mount = |planned: &crate::launch::PlannedMount| {
+            let metadata = std::fs::symlink_metadata(&planned.source)?;
+            let inside = planned.target.strip_prefix("/").unwrap_or(&planned.target);
+            let mut attributes = libc::MOUNT_ATTR_NOSUID;
+            if !planned.is_writable {
+                attributes |= libc::MOUNT_ATTR_RDONLY;
+            }
+            if !planned.target.starts_with("/dev") {
+                attributes |= libc::MOUNT_ATTR_NODEV;
+            }
+            Ok(Mount {
+                source: c_string(&planned.source)?,
+                identity: (metadata.dev(), metadata.ino()),
+                target: c_string(&plan.root.join(inside))?,
+                attributes,
+            })
+        };
+        Ok(Self {
+            users,
+            root: c_string(&plan.root)?,
+            mounts: plan.mounts.iter().map(mount).collect::<io::Result<_>>()?,
+            has_own_network: plan.has_own_network,
+        })
+    }
+
+    /// Makes the namespaces and sends their descriptors. Runs in a process of its own, system calls only.
+    fn build(&mut self, sender: &UnixStream) -> rustix::io::Result<()> {
+        let network = match self.has_own_network {
+            true => UnshareFlags::NEWNET,
+            false => UnshareFlags::empty(),
+        };
+        self.users.enter(SHARED | network)?;
+        make_private()?;
+        self.mount_root()?;
+        // Opened before the old root is gone: the new one may show another `/proc`.
+        let (user, mounts, ipc, net) = (
+            open_namespace(c"/proc/self/ns/user")?,
+            open_namespace(c"/proc/self/ns/mnt")?,
+            open_namespace(c"/proc/self/ns/ipc")?,
+            open_namespace(c"/proc/self/ns/net")?,
+        );
+        rustix::process::chdir(&*self.root)?;
+        rustix::process::pivot_root(c".", c".")?;
+        unmount(c".", UnmountFlags::DETACH)?;
+        let (mounts, ipc) = (mounts.as_fd(), ipc.as_fd());
+        let are_mapped = self.users.are_mapped();
+        if !self.has_own_network {
+            return match are_mapped {
+                true => send(sender, &[user.as_fd(), mounts, ipc]),
+                false => send(sender, &[mounts, ipc]),
+            };
+        }
+        raw::start_loopback()?;
+        let listener = listen_inside()?;
+        let (net, listener) = (net.as_fd(), listener.as_fd());
+        match are_mapped {
+            true => send(sender, &[user.as_fd(), mounts, ipc, net, listener]),
+            false => send(sender, &[mounts, ipc, net, listener]),
+        }
+    }
+
+    fn mount_root(&self) -> rustix::io::Result<()> {
+        let directory = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let bare = openat(CWD, &*self.root, directory, Mode::empty())?;
+        raw::attach(&raw::copy_mounts(&bare)?, &bare)?;
+        let root = openat(CWD, &*self.root, directory, Mode::empty())?;
+        for mount in &self.mounts {
+            let source = openat(CWD, &*mount.source, directory, Mode::empty())?;
+            let stat = fstat(&source)?;
+            if (stat.st_dev, stat.st_ino) != mount.identity {
+                // It was replaced after it had been allowed.
+                return Err(Errno::STALE);
+            }
+            let copy = raw::copy_mounts(&source)?;
+            raw::restrict_mounts(&copy, mount.attributes)?;
+            let target = openat(CWD, &*mount.target, directory, Mode::empty())?;
+            raw::attach(&copy, &target)?;
+        }
+        raw::restrict_mount(&root, libc::MOUNT_ATTR_RDONLY)
+    }
+}
+
+fn open_namespace(path: &CStr) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Listens on a free port of the new network's loopback address.
+fn listen_inside() -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let listener = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    let address = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
+    bind(&listener, &address)?;
+    listen(&listener, PROXY_BACKLOG)?;
+    Ok(listener)
+}
+
+fn send(
+    sender: &UnixStream,
+    descriptors: &[std::os::fd::BorrowedFd<'_>],
+) -> rustix::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_VIEW_DESCRIPTORS))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(Errno::NOBUFS);
+    }
+    let byte = [IoSlice::new(b"v")];
+    sendmsg(sender, &byte, &mut ancillary, SendFlags::NOSIGNAL).map(|_| ())
+}
+
+fn receive(receiver: &UnixStream) -> io::Result<Vec<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_VIEW_DESCRIPTORS))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut slices = [IoSliceMut::new(&mut byte)];
+    recvmsg(
+        receiver,
+        &mut slices,
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
+    let mut received = Vec::with_capacity(MAX_VIEW_DESCRIPTORS);
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            received.extend(descriptors);
+        }
+    }
+    Ok(received)
+}

@@ -1,0 +1,309 @@
+//! Decides which places a sandbox has, by its policy and its surroundings.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use super::layout::{Access, Layout, Place};
+use super::policy::Level;
+use super::{Policy, SandboxError, Surroundings, TOOLCHAINS, protected};
+use crate::launch::{FileAccess, SYSTEM_FILES};
+
+/// Files of the system with secrets, which root could read. They appear to be empty.
+const MASKED: [&str; 12] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/security/opasswd",
+    "/etc/krb5.keytab",
+    "/etc/NetworkManager/system-connections",
+    "/etc/kubernetes",
+    "/etc/ssl/private",
+    "/etc/sudoers.d",
+    "/etc/wireguard",
+];
+
+/// The directories of a sandbox in its scratch directory.
+#[derive(Debug, Clone)]
+pub(super) struct Scratch {
+    pub(super) temporary: PathBuf,
+    pub(super) home: PathBuf,
+    shared_memory: PathBuf,
+    empty: PathBuf,
+}
+
+impl Scratch {
+    /// Makes the directories.
+    pub(super) fn new(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        let made = |name: &str, mode: u32| {
+            let path = root.join(name);
+            fs::create_dir_all(&path)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+            io::Result::Ok(path)
+        };
+        Ok(Self {
+            temporary: made("tmp", 0o1777)?,
+            home: made("home", 0o700)?,
+            shared_memory: made("shm", 0o1777)?,
+            empty: made("empty", 0o755)?,
+        })
+    }
+}
+
+/// What a sandbox shows of the files.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    pub(super) layout: Layout,
+    /// What a child calls its home directory and its temporary one.
+    pub(super) home: PathBuf,
+    pub(super) temporary: PathBuf,
+}
+
+/// Collects the places of a level. `needed` are files that the programs of the sandbox need to start.
+pub(super) fn of(
+    policy: &Policy,
+    surroundings: &Surroundings,
+    scratch: &Scratch,
+    needed: &[PathBuf],
+    has_view: bool,
+) -> Result<Places, SandboxError> {
+    let failed = |source| SandboxError::Workspace {
+        path: surroundings.workspace.clone(),
+        source,
+    };
+    let workspace = surroundings.workspace.canonicalize().map_err(failed)?;
+    let home = surroundings
+        .home
+        .as_ref()
+        .and_then(|home| home.canonicalize().ok());
+    let rules = Paths {
+        workspace: &workspace,
+        home: home.as_deref(),
+    };
+    let mut collected = Collected::default();
+    collected.add_private(scratch, home.as_deref(), has_view);
+    collected.add_system(needed);
+    if let Some(home) = &home {
+        collected.add_toolchains(home, scratch, has_view);
+    }
+    let readable = surroundings
+        .readable
+        .iter()
+        .filter_map(|path| path.canonicalize().ok());
+    for path in readable.chain(rules.existing(&policy.rules.read)) {
+        collected.add(path, Access::Read, false);
+    }
+    for path in rules.existing(&policy.rules.unix_sockets) {
+        collected.add(path, Access::Read, false);
+    }
+    let writable = rules.existing(&policy.rules.write);
+    collected.add(
+        workspace.clone(),
+        match policy.level {
+            Level::ReadOnly => Access::Read,
+            Level::Off | Level::Workspace => Access::Write,
+        },
+        false,
+    );
+    for path in &writable {
+        collected.add(path.clone(), Access::Write, false);
+    }
+    if has_view {
+        collected.add_masks(scratch);
+    }
+    let mut protected = Vec::new();
+    let roots = (policy.level != Level::ReadOnly).then_some(&workspace);
+    for root in roots.into_iter().chain(&writable) {
+        protected.extend(protected::below(root, &writable));
+    }
+    protected.sort_unstable();
+    protected.dedup();
+    Ok(collected.into_places(scratch, home, protected, has_view))
+}
+
+/// Collects the places of somebody who has listed every file.
+pub(super) fn exact(
+    access: &FileAccess,
+    surroundings: &Surroundings,
+    scratch: &Scratch,
+    needed: &[PathBuf],
+    has_view: bool,
+) -> Places {
+    let home = surroundings
+        .home
+        .as_ref()
+        .and_then(|home| home.canonicalize().ok());
+    let mut collected = Collected::default();
+    collected.add_private(scratch, home.as_deref(), has_view);
+    collected.add_system(needed);
+    for path in surroundings.readable.iter().chain(&access.read) {
+        collected.add(path.clone(), Access::Read, false);
+    }
+    let mut protected = Vec::new();
+    for path in &access.write {
+        collected.add(path.clone(), Access::Write, false);
+        protected.extend(protected::below(path, &access.write));
+    }
+    if has_view {
+        collected.add_masks(scratch);
+    }
+    collected.into_places(scratch, home, protected, has_view)
+}
+
+/// Resolves the paths of rules.
+struct Paths<'a> {
+    workspace: &'a Path,
+    home: Option<&'a Path>,
+}
+
+impl Paths<'_> {
+    /// Returns those of `paths` that exist, without links. What does not exist cannot be mounted.
+    fn existing(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let expand = |path: &PathBuf| match (path.strip_prefix("~"), self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.workspace.join(path),
+        };
+        paths
+            .iter()
+            .filter_map(|path| expand(path).canonicalize().ok())
+            .collect()
+    }
+}
+
+#[derive(Default)]
+struct Collected(Vec<Place>);
+
+impl Collected {
+    fn add(&mut self, path: PathBuf, access: Access, is_system: bool) {
+        self.0.push(Place {
+            shown: path.clone(),
+            real: path,
+            access,
+            is_system,
+        });
+    }
+
+    fn add_system(&mut self, needed: &[PathBuf]) {
+        for path in SYSTEM_FILES {
+            if let Ok(path) = Path::new(path).canonicalize() {
+                self.add(path, Access::Read, true);
+            }
+        }
+        for path in needed {
+            self.add(path.clone(), Access::Read, true);
+        }
+    }
+
+    /// Adds the directories of the sandbox itself: at the usual paths where a view can show them there.
+    fn add_private(&mut self, scratch: &Scratch, home: Option<&Path>, has_view: bool) {
+        let mut add = |shown: &Path, real: &Path| {
+            self.0.push(Place {
+                shown: if has_view { shown } else { real }.to_owned(),
+                real: real.to_owned(),
+                access: Access::Write,
+                is_system: false,
+            });
+        };
+        add(Path::new("/tmp"), &scratch.temporary);
+        if has_view {
+            add(Path::new("/var/tmp"), &scratch.temporary);
+            add(Path::new("/dev/shm"), &scratch.shared_memory);
+        }
+        match home {
+            // Not over the system.
+            Some(home) if home.parent().is_some() => add(home, &scratch.home),
+            _ => add(&scratch.home, &scratch.home),
+        }
+    }
+
+    fn add_toolchains(&mut self, home: &Path, scratch: &Scratch, has_view: bool) {
+        for name in TOOLCHAINS {
+            let shown = home.join(name);
+            let Ok(real) = shown.canonicalize() else {
+                continue;
+            };
+            if has_view {
+                self.0.push(Place {
+                    shown,
+                    real,
+                    access: Access::Read,
+                    is_system: true,
+                });
+                continue;
+            }
+            self.add(real.clone(), Access::Read, true);
+            let link = scratch.home.join(name);
+            // A program that looks in its home finds it there; what was there before stays.
+            if let Some(parent) = link.parent()
+                && fs::create_dir_all(parent).is_ok()
+            {
+                let _ = symlink(&real, &link);
+            }
+        }
+    }
+
+    fn add_masks(&mut self, scratch: &Scratch) {
+        for path in MASKED {
+            let Ok(found) = fs::symlink_metadata(path) else {
+                continue;
+            };
+            let real = match found.is_dir() {
+                true => scratch.empty.clone(),
+                false => PathBuf::from("/dev/null"),
+            };
+            self.0.push(Place {
+                shown: PathBuf::from(path),
+                real,
+                access: Access::Read,
+                is_system: true,
+            });
+        }
+    }
+
+    fn into_places(
+        self,
+        scratch: &Scratch,
+        home: Option<PathBuf>,
+        protected: Vec<PathBuf>,
+        has_view: bool,
+    ) -> Places {
+        let places = without_needless(self.0);
+        let temporary = match has_view {
+            true => PathBuf::from("/tmp"),
+            false => scratch.temporary.clone(),
+        };
+        let home = match home {
+            Some(home) if has_view => home,
+            _ => scratch.home.clone(),
+        };
+        Places {
+            layout: Layout::new(places, protected),
+            home,
+            temporary,
+        }
+    }
+}
+
+/// Leaves out what a writable place already contains: rules allow, they never forbid.
+fn without_needless(places: Vec<Place>) -> Vec<Place> {
+    let is_needless = |place: &Place| {
+        places.iter().any(|outer| {
+            let contains = place.shown.starts_with(&outer.shown) && outer.shown == outer.real;
+            let is_mask = place.shown != place.real && place.access == Access::Read;
+            outer.access == Access::Write
+                && contains
+                && !is_mask
+                && *outer != *place
+                && (place.access == Access::Read || place.shown != outer.shown)
+        })
+    };
+    let needless: Vec<bool> = places.iter().map(is_needless).collect();
+    let mut kept = places;
+    let mut verdicts = needless.into_iter();
+    kept.retain(|_| !verdicts.next().unwrap_or(false));
+    kept
+}

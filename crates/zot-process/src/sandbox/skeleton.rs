@@ -1,0 +1,182 @@
+//! The directory tree on which a view is mounted: empty directories and files as mount points, and the
+//! links of the system that lead to them.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use super::layout::{Access, Layout, Place};
+use crate::launch::{PlannedMount, ViewPlan};
+
+/// How many links the path of a place may have, as in the kernel.
+const MAX_PATH_LINKS: usize = 40;
+
+/// Links of the system that do not lead to a place.
+const STREAMS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
+/// Makes the mount points of `layout` below `root`, which must be empty. `paths` are further paths that
+/// must lead where they lead outside, as far as that is visible.
+pub(super) fn plan(
+    layout: &Layout,
+    root: PathBuf,
+    paths: &[&Path],
+    has_own_network: bool,
+) -> io::Result<ViewPlan> {
+    let mut places: Vec<&Place> = layout.places().iter().collect();
+    places.sort_by_key(|place| place.shown.components().count());
+    let mut mounts: Vec<PlannedMount> = Vec::with_capacity(places.len());
+    for place in places {
+        let planned = PlannedMount {
+            source: place.real.clone(),
+            target: place.shown.clone(),
+            is_writable: place.access == Access::Write,
+        };
+        // The last one of a path decides: writable places come after readable ones.
+        mounts.retain(|other| other.target != planned.target);
+        if make_mount_point(&root, &mounts, &planned)? {
+            mounts.push(planned);
+        }
+    }
+    let skeleton = Skeleton {
+        root: &root,
+        mounts: &mounts,
+    };
+    for link in [
+        "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/run",
+    ] {
+        skeleton.add_links(Path::new(link))?;
+    }
+    for path in paths {
+        skeleton.add_links(path)?;
+    }
+    for (name, target) in STREAMS {
+        skeleton.add_link(Path::new(name), Path::new(target))?;
+    }
+    Ok(ViewPlan {
+        root,
+        mounts,
+        has_own_network,
+    })
+}
+
+/// Makes the mount point of `planned`. Returns whether there is one.
+fn make_mount_point(
+    root: &Path,
+    mounts: &[PlannedMount],
+    planned: &PlannedMount,
+) -> io::Result<bool> {
+    let Ok(source) = fs::symlink_metadata(&planned.source) else {
+        return Ok(false);
+    };
+    if planned.target == Path::new("/") {
+        return Ok(true);
+    }
+    // What is seen there is what is outside, and so is the mount point.
+    let Some(point) = Skeleton { root, mounts }.copy_of(&planned.target) else {
+        return Ok(fs::symlink_metadata(&planned.target).is_ok());
+    };
+    if let Some(parent) = point.parent() {
+        make_directories(parent)?;
+    }
+    let made = match source.is_dir() {
+        true => make_directories(&point),
+        false => fs::File::create_new(&point).map(drop),
+    };
+    match made {
+        // A run before may have left it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        Err(error) => Err(error),
+        Ok(()) => Ok(true),
+    }
+}
+
+fn make_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)
+}
+
+fn enclosing<'a>(mounts: &'a [PlannedMount], path: &Path) -> Option<&'a PlannedMount> {
+    mounts
+        .iter()
+        .filter(|mount| path.starts_with(&mount.target))
+        .max_by_key(|mount| mount.target.components().count())
+}
+
+fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+struct Skeleton<'a> {
+    root: &'a Path,
+    mounts: &'a [PlannedMount],
+}
+
+impl Skeleton<'_> {
+    /// Repeats the links on `path` that no mount shows.
+    fn add_links(&self, path: &Path) -> io::Result<()> {
+        let mut reached = PathBuf::from("/");
+        let mut ahead: Vec<PathBuf> = steps(path);
+        let mut links = 0;
+        while let Some(step) = ahead.pop() {
+            if step == Path::new("..") {
+                reached.pop();
+                continue;
+            }
+            reached.push(step);
+            if self.copy_of(&reached).is_none() {
+                return Ok(());
+            }
+            let Ok(target) = fs::read_link(&reached) else {
+                continue;
+            };
+            links += 1;
+            if links > MAX_PATH_LINKS {
+                return Ok(());
+            }
+            self.add_link(&reached, &target)?;
+            reached.pop();
+            if target.is_absolute() {
+                reached = PathBuf::from("/");
+            }
+            ahead.extend(steps(&target));
+        }
+        Ok(())
+    }
+
+    /// Returns where `path` of the view is made; `None` if it shows what is there outside.
+    fn copy_of(&self, path: &Path) -> Option<PathBuf> {
+        match enclosing(self.mounts, path) {
+            None => Some(below(self.root, path)),
+            Some(outer) if outer.source == outer.target => None,
+            Some(outer) => Some(outer.source.join(path.strip_prefix(&outer.target).ok()?)),
+        }
+    }
+
+    fn add_link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let Some(copy) = self.copy_of(path) else {
+            return Ok(());
+        };
+        if fs::symlink_metadata(&copy).is_ok() {
+            return Ok(());
+        }
+        if let Some(parent) = copy.parent() {
+            make_directories(parent)?;
+        }
+        symlink(target, &copy)
+    }
+}
+
+/// Returns the steps of `path`, the last one first.
+fn steps(path: &Path) -> Vec<PathBuf> {
+    use std::path::Component::{Normal, ParentDir};
+    let steps = path.components().rev();
+    steps
+        .filter(|step| matches!(step, Normal(_) | ParentDir))
+        .map(|step| PathBuf::from(step.as_os_str()))
+        .collect()
+}

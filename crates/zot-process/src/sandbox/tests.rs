@@ -1,0 +1,340 @@
+//! Real commands in real sandboxes, with namespaces and without.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Level, Limits, Policy, RunMark, Sandbox, Surroundings};
+use crate::{ProcessGroup, launch};
+
+/// A home directory with a project in it.
+struct Fixture {
+    home: tempfile::TempDir,
+    scratch: tempfile::TempDir,
+    without_namespaces: bool,
+}
+
+impl Fixture {
+    fn new(without_namespaces: bool) -> Self {
+        let fixture = Self {
+            home: tempfile::tempdir().unwrap(),
+            scratch: tempfile::tempdir().unwrap(),
+            without_namespaces,
+        };
+        fs::create_dir(fixture.workspace()).unwrap();
+        fixture
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    fn sandbox(&self, policy: Policy) -> Sandbox {
+        let surroundings = Surroundings {
+            workspace: self.workspace(),
+            home: Some(self.home.path().to_owned()),
+            scratch: self.scratch.path().to_owned(),
+            without_namespaces: self.without_namespaces,
+            ..Surroundings::default()
+        };
+        Sandbox::new(policy, surroundings).unwrap()
+    }
+
+    /// Runs a script in the workspace; it must succeed.
+    fn succeeds(&self, policy: Policy, script: &str) -> String {
+        let (code, text, _) = run(&self.sandbox(policy), &self.workspace(), script);
+        assert_eq!(code, 0, "{script}: {text}");
+        text
+    }
+
+    fn fails(&self, policy: Policy, script: &str) -> String {
+        let (code, text, _) = run(&self.sandbox(policy), &self.workspace(), script);
+        assert_ne!(code, 0, "{script}: {text}");
+        text
+    }
+}
+
+/// Runs a script and returns its exit code and what it printed.
+fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script).current_dir(directory);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let _inside = runtime.enter();
+    let mut prepared = sandbox.prepare(command).unwrap();
+    let (mut output, writer) = std::io::pipe().unwrap();
+    prepared
+        .command
+        .command_mut()
+        .stdin(std::process::Stdio::null())
+        .stdout(writer.try_clone().unwrap())
+        .stderr(writer);
+    let group = ProcessGroup::spawn(prepared.command).unwrap();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut output, &mut text).unwrap();
+    let end = runtime.block_on(group.close());
+    let code = end.status.unwrap().code().unwrap_or(-1);
+    (code, text, prepared.run)
+}
+
+/// Returns a fixture for each way in which this system can confine programs.
+fn fixtures() -> Vec<Fixture> {
+    let mut fixtures = vec![Fixture::new(true)];
+    if launch::namespaces_available().is_ok() {
+        fixtures.push(Fixture::new(false));
+    }
+    fixtures
+}
+
+/// Returns a fixture with namespaces, or skips the test.
+fn with_namespaces() -> Option<Fixture> {
+    match launch::namespaces_available() {
+        Ok(()) => Some(Fixture::new(false)),
+        Err(reason) => {
+            testkit::skip_without(testkit::KernelFeature::Namespaces, &reason);
+            None
+        }
+    }
+}
+
+fn workspace() -> Policy {
+    Policy::at(Level::Workspace)
+}
+
+#[test]
+fn a_workspace_can_be_written_and_its_surroundings_cannot() {
+    for fixture in fixtures() {
+        fs::write(fixture.home.path().join("secret"), "a secret").unwrap();
+        let text = fixture.succeeds(
+            workspace(),
+            "echo x > file; echo y > $TMPDIR/y; cat $TMPDIR/y",
+        );
+        assert_eq!(text, "y\n");
+        assert_eq!(fs::read(fixture.workspace().join("file")).unwrap(), b"x\n");
+        let text = fixture.fails(workspace(), "cat ../secret");
+        assert!(!text.contains("a secret"), "{text}");
+        fixture.succeeds(workspace(), "cd; echo x > of-my-own; cat of-my-own");
+        assert!(!fixture.home.path().join("of-my-own").exists());
+        fixture.fails(workspace(), "echo x > /etc/zot-was-here");
+        // In a view, this is the home directory of the sandbox.
+        run(
+            &fixture.sandbox(workspace()),
+            &fixture.workspace(),
+            "echo x > ../beside",
+        );
+        assert!(!fixture.home.path().join("beside").exists());
+    }
+}
+
+#[test]
+fn a_read_only_workspace_can_be_read() {
+    for fixture in fixtures() {
+        fs::write(fixture.workspace().join("file"), "content").unwrap();
+        let policy = Policy::at(Level::ReadOnly);
+        assert_eq!(fixture.succeeds(policy.clone(), "cat file"), "content");
+        fixture.fails(policy.clone(), "echo x > file");
+        fixture.fails(policy.clone(), "echo x > new");
+        fixture.succeeds(policy, "echo x > $TMPDIR/x");
+        let kept = fs::read(fixture.workspace().join("file")).unwrap();
+        assert_eq!(kept, b"content");
+    }
+}
+
+#[test]
+fn protected_files_stay_as_they_are() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::write(root.join(".git/config"), "[core]").unwrap();
+    fs::write(root.join(".mcp.json"), "{}").unwrap();
+    for attempt in [
+        "echo x > .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git git",
+        "rm .git/config",
+        "rm -rf .git/hooks",
+        "mv .git/hooks h",
+        "mkdir other && mv -T other .git",
+        "echo x > .mcp.json",
+        "rm .mcp.json",
+        "echo x > new && mv new .mcp.json",
+        "ln -f .git/config link && echo x > link",
+        "chmod 777 .git/config",
+    ] {
+        fixture.fails(workspace(), attempt);
+        assert_eq!(
+            fs::read(root.join(".git/config")).unwrap(),
+            b"[core]",
+            "{attempt}"
+        );
+        assert_eq!(
+            fs::read(root.join(".mcp.json")).unwrap(),
+            b"{}",
+            "{attempt}"
+        );
+        assert_eq!(fs::read_dir(root.join(".git/hooks")).unwrap().count(), 0);
+    }
+    fixture.succeeds(workspace(), "echo x > .git/HEAD && mkdir .git/refs");
+}
+
+#[test]
+fn protected_files_that_did_not_exist_are_withheld() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        symlink("elsewhere", root.join(".zot")).unwrap();
+        let sandbox = fixture.sandbox(workspace());
+        let script = "mkdir -p .git/hooks; echo x > .git/hooks/post-checkout; echo x > .mcp.json; \
+                      rm .zot; mkdir .zot; ln -s /etc .vscode; echo x > ordinary";
+        let (code, text, run) = run(&sandbox, &root, script);
+        assert_eq!(code, 0, "{text}");
+        for name in [".git", ".mcp.json", ".zot", ".vscode"] {
+            let left = fs::symlink_metadata(root.join(name));
+            assert!(left.is_err(), "{name} is there");
+        }
+        assert!(root.join("ordinary").exists());
+        let obstacles = sandbox.obstacles(&run);
+        let mut names: Vec<_> = obstacles
+            .withheld_files
+            .iter()
+            .map(|(path, renamed)| {
+                assert!(fs::symlink_metadata(renamed).is_ok(), "{renamed:?}");
+                path.file_name().unwrap().to_str().unwrap().to_owned()
+            })
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, [".git", ".mcp.json", ".vscode", ".zot"]);
+    }
+}
+
+#[test]
+fn a_named_protected_file_can_be_written() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        fs::write(root.join(".mcp.json"), "{}").unwrap();
+        let mut policy = workspace();
+        policy.rules.write.push(".mcp.json".into());
+        fixture.succeeds(policy, "echo x > .mcp.json");
+        assert_eq!(fs::read(root.join(".mcp.json")).unwrap(), b"x\n");
+    }
+}
+
+#[test]
+fn without_namespaces_a_changed_protected_file_is_reported() {
+    let fixture = Fixture::new(true);
+    let root = fixture.workspace();
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::write(root.join(".git/config"), "[core]").unwrap();
+    let sandbox = fixture.sandbox(workspace());
+    let (code, _, mark) = run(&sandbox, &root, "echo x > .git/hooks/pre-commit");
+    assert_eq!(code, 0);
+    let changed = sandbox.obstacles(&mark).changed_files;
+    assert_eq!(changed, [root.canonicalize().unwrap().join(".git/hooks")]);
+}
+
+#[test]
+fn toolchains_in_the_home_directory_work() {
+    for fixture in fixtures() {
+        let home = fixture.home.path();
+        fs::create_dir_all(home.join(".cargo/bin")).unwrap();
+        fs::create_dir_all(home.join(".cargo/registry")).unwrap();
+        fs::write(home.join(".cargo/credentials.toml"), "token").unwrap();
+        let program = home.join(".cargo/bin/tool");
+        fs::write(&program, "#!/bin/sh\necho a tool\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = fixture.succeeds(workspace(), "~/.cargo/bin/tool");
+        assert_eq!(text, "a tool\n");
+        fixture.fails(workspace(), "cat ~/.cargo/credentials.toml");
+        fixture.fails(workspace(), "echo x > ~/.cargo/bin/tool");
+        fixture.fails(workspace(), "echo x > ~/.cargo/registry/x");
+    }
+}
+
+#[test]
+fn a_network_of_its_own_has_loopback_and_nothing_else() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = outside.local_addr().unwrap().port();
+    let connect =
+        format!("python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 2)\"");
+    fixture.fails(workspace(), &connect);
+    let own = "python3 -c \"import socket; s = socket.create_server(('127.0.0.1', 0)); \
+               socket.create_connection(s.getsockname()); print('reached')\"";
+    assert_eq!(fixture.succeeds(workspace(), own), "reached\n");
+    let mut policy = workspace();
+    policy.rules.connect = vec!["*".parse().unwrap()];
+    fixture.succeeds(policy, &connect);
+}
+
+#[test]
+fn only_listed_unix_sockets_can_be_reached() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let listed = fixture.home.path().join("listed.sock");
+    let other = fixture.home.path().join("other.sock");
+    let _listed = std::os::unix::net::UnixListener::bind(&listed).unwrap();
+    let _other = std::os::unix::net::UnixListener::bind(&other).unwrap();
+    let connect = |path: &Path| {
+        format!(
+            "python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{}')\"",
+            path.display()
+        )
+    };
+    fixture.fails(workspace(), &connect(&listed));
+    let mut policy = workspace();
+    policy.rules.unix_sockets.push(listed.clone());
+    fixture.succeeds(policy.clone(), &connect(&listed));
+    fixture.fails(policy, &connect(&other));
+}
+
+#[test]
+fn limits_hold() {
+    for fixture in fixtures() {
+        let mut policy = workspace();
+        policy.rules.limits = Limits {
+            memory_bytes: Some(64 << 20),
+            processor_seconds: Some(1),
+            open_files: Some(20),
+            processes: None,
+        };
+        let text = fixture.succeeds(policy.clone(), "ulimit -d; ulimit -t; ulimit -n");
+        assert_eq!(text, "65536\n1\n20\n");
+        fixture.fails(policy, "while :; do :; done");
+    }
+}
+
+#[test]
+fn a_replaced_workspace_is_found_again() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        assert_eq!(run(&sandbox, &root, "echo x > before").0, 0);
+        fs::rename(&root, fixture.home.path().join("moved")).unwrap();
+        fs::create_dir(&root).unwrap();
+        assert_eq!(run(&sandbox, &root, "echo x > after").0, 0);
+        assert!(root.join("after").exists());
+    }
+}
+
+#[test]
+fn another_policy_applies_from_the_next_command_on() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        assert_eq!(run(&sandbox, &root, "echo x > one").0, 0);
+        sandbox.set_policy(Policy::at(Level::ReadOnly)).unwrap();
+        assert_ne!(run(&sandbox, &root, "echo x > two").0, 0);
+        sandbox.set_policy(Policy::default()).unwrap();
+        assert_eq!(
+            run(&sandbox, &root, "echo x > three; echo x > ../beside").0,
+            0
+        );
+    }
+}

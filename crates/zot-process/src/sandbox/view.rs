@@ -1,0 +1,106 @@
+//! The namespaces that all commands of a sandbox share, and the proxy that serves them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::{Policy, Surroundings, skeleton};
+use crate::launch::View;
+
+/// The variables that lead programs to the proxy, and those that keep them from it.
+const PROXY_VARIABLES: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+];
+const DIRECT_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// Inside of its own network, a program reaches its own servers without the proxy.
+const DIRECT_HOSTS: &str = "localhost,127.0.0.1,::1";
+
+#[derive(Debug)]
+pub(super) struct SharedView {
+    namespaces: Arc<View>,
+    /// The working directory, and the device and inode it had.
+    workspace: (PathBuf, (u64, u64)),
+    proxy_address: Option<String>,
+    listener: Option<std::net::TcpListener>,
+}
+
+impl SharedView {
+    pub(super) fn new(
+        layout: &Layout,
+        links: &[PathBuf],
+        policy: &Policy,
+        surroundings: &Surroundings,
+    ) -> io::Result<Self> {
+        let root = new_directory(&surroundings.scratch)?;
+        let mut paths: Vec<&Path> = vec![&surroundings.workspace];
+        paths.extend(surroundings.home.as_deref());
+        paths.extend(links.iter().map(PathBuf::as_path));
+        let has_own_network = !policy.rules.allows_every_host();
+        let plan = skeleton::plan(layout, root, &paths, has_own_network)?;
+        let namespaces = View::new(&plan)?;
+        let listener = namespaces.take_listener();
+        let proxy_address = match &listener {
+            Some(listener) => Some(format!("http://{}", listener.local_addr()?)),
+            None => None,
+        };
+        let workspace = surroundings.workspace.clone();
+        let identity = identity(&workspace)?;
+        Ok(Self {
+            namespaces: Arc::new(namespaces),
+            workspace: (workspace, identity),
+            proxy_address,
+            listener,
+        })
+    }
+
+    pub(super) fn namespaces(&self) -> Arc<View> {
+        Arc::clone(&self.namespaces)
+    }
+
+    /// Returns whether the working directory is still the one that is shown.
+    pub(super) fn is_current(&self) -> bool {
+        let (path, before) = &self.workspace;
+        identity(path).is_ok_and(|now| now == *before)
+    }
+
+    pub(super) fn set_proxy_variables(&self, command: &mut Command) {
+        let _ = &self.listener;
+        let Some(address) = &self.proxy_address else {
+            return;
+        };
+        for name in PROXY_VARIABLES {
+            command.env(name, address);
+        }
+        for name in DIRECT_VARIABLES {
+            command.env(name, DIRECT_HOSTS);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// Makes the first of `root-1`, `root-2` and so on that does not exist.
+fn new_directory(scratch: &Path) -> io::Result<PathBuf> {
+    let scratch = scratch.canonicalize()?;
+    let mut number = 1_u32;
+    loop {
+        let path = scratch.join(format!("root-{number}"));
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|()| path),
+        }
+    }
+}
