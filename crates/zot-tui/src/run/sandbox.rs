@@ -21,7 +21,7 @@ impl Chat {
         };
         let changed = self.runtime.set_sandbox(policy);
         self.tell_sandbox(changed, |report| match level {
-            Level::Off => format!("sandbox off. {}", describe(report)),
+            Level::Off => format!("the sandbox is off: {}", describe(report)),
             _ => format!("from the next call on: {} {UNCONFINED}", describe(report)),
         })
     }
