@@ -74,10 +74,7 @@ async fn the_jail_is_closed_and_opened_between_two_calls() {
     assert_eq!(runtime.jailed(), Some(report));
     assert_eq!(jailed(&runtime.state()), Some(true));
     let (success, text) = result(&runtime, &prompt).await;
-    assert!(
-        !success && text.contains("only the user can lift this"),
-        "{text}"
-    );
+    assert!(!success && !text.contains("the secret"), "{text}");
 
     runtime.unjail().unwrap();
     assert_eq!(runtime.jailed(), None);
