@@ -230,7 +230,7 @@ impl Sandbox {
 
     /// Confines `command`, whose program, arguments, directory and own variables are set.
     ///
-    /// Must be called inside a tokio runtime if the policy allows some hosts: a proxy serves them.
+    /// Must be called inside a tokio runtime, which also serves the proxy of the sandbox.
     pub fn prepare(&self, mut command: Command) -> Result<Prepared, SandboxError> {
         let mut state = self.state();
         let State { policy, shown } = &mut *state;
@@ -255,7 +255,7 @@ impl Sandbox {
             run.compared = guards.compared;
             confinement = confinement.sweep(Arc::clone(&run.swept));
             if shown.has_view {
-                let view = shown.view(policy, &self.surroundings)?;
+                let view = shown.view(policy, &self.surroundings, &self.contacts)?;
                 view.set_proxy_variables(&mut command);
                 confinement = confinement.view(view.namespaces(), guards.mounted);
             }
@@ -362,11 +362,18 @@ impl Shown {
         &mut self,
         policy: &Policy,
         surroundings: &Surroundings,
+        contacts: &ContactLog,
     ) -> Result<&SharedView, SandboxError> {
         let view = match self.view.take() {
             Some(view) => view,
-            None => SharedView::new(&self.layout, &self.needed.links, policy, surroundings)
-                .map_err(SandboxError::View)?,
+            None => SharedView::new(
+                &self.layout,
+                &self.needed.links,
+                policy,
+                surroundings,
+                contacts,
+            )
+            .map_err(SandboxError::View)?,
         };
         Ok(self.view.insert(view))
     }

@@ -171,7 +171,7 @@ pub use config::{
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
-pub use known_secrets::withheld_variables;
+pub use known_secrets::{launch_rules, withheld_variables};
 pub use runtime::{
     Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
     SetMessagesError, ToolChangeError, VERSION,

@@ -24,7 +24,7 @@ pub use edit::EditTool;
 pub use limits::{MAX_RESULT_BYTES, MAX_RESULT_LINES};
 pub use path::{PathError, PathResolver, RefusedPath};
 pub use read::ReadTool;
-pub use sandbox::{CommandConfinement, ToolSandbox};
+pub use sandbox::{AllowError, Allowance, Allowances, AllowedFor, CommandConfinement, ToolSandbox};
 pub use write::WriteTool;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! see them, [admitted](walls::Walls), and then opened without following any
 //! ([`Location`](crate::file::Location)). Commands are confined by the kernel ([`zot_process::sandbox`]).
 
+mod allowance;
 mod confinement;
 mod walls;
 
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zot_files::{Scratch, ScratchDirectory};
 use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 
+pub use allowance::{AllowError, Allowance, Allowances, AllowedFor};
 pub use confinement::CommandConfinement;
 pub(crate) use confinement::NotConfined;
 pub(crate) use walls::Walls;
@@ -22,6 +24,7 @@ pub(crate) use walls::Walls;
 #[derive(Debug)]
 pub struct ToolSandbox {
     surroundings: Surroundings,
+    allowances: Option<Arc<dyn Allowances>>,
     state: Mutex<State>,
 }
 
@@ -48,6 +51,7 @@ impl ToolSandbox {
                 home,
                 ..Surroundings::default()
             },
+            allowances: None,
             state: Mutex::default(),
         }
     }
@@ -66,6 +70,14 @@ impl ToolSandbox {
         self
     }
 
+    /// Keeps what a user allows for the project in `allowances`. Without them, a user can allow something
+    /// for the session only.
+    #[must_use]
+    pub fn allowances(mut self, allowances: Arc<dyn Allowances>) -> Self {
+        self.allowances = Some(allowances);
+        self
+    }
+
     pub fn policy(&self) -> Policy {
         self.state().policy.clone()
     }
@@ -76,16 +88,26 @@ impl ToolSandbox {
 
     /// Changes the policy, from the next call on. If it fails, the former one stays.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
-        let mut state = self.state();
-        if policy.level != Level::Off {
-            self.find_workspace(&mut state)?;
-            if let Some(confined) = &state.confined {
-                confined.set_policy(policy.clone())?;
-            }
+        self.apply(&mut self.state(), policy)
+    }
+
+    /// Adds what the user has allowed to the policy, from the next call on.
+    pub fn allow(&self, allowed: &[Allowance], period: AllowedFor) -> Result<(), AllowError> {
+        if period == AllowedFor::Project {
+            let allowances = self.allowances.as_ref().ok_or(AllowError::NoProject)?;
+            allowances.keep(allowed).map_err(AllowError::NotKept)?;
         }
-        state.policy = policy;
-        state.open = None;
-        Ok(())
+        let mut state = self.state();
+        let mut policy = state.policy.clone();
+        for allowance in allowed {
+            allowance.add_to(&mut policy.rules);
+        }
+        Ok(self.apply(&mut state, policy)?)
+    }
+
+    /// Returns whether a user can allow something for the project.
+    pub fn keeps_allowances(&self) -> bool {
+        self.allowances.is_some()
     }
 
     /// Returns the working directory without links, unless the level is [`Level::Off`].
@@ -137,6 +159,18 @@ impl ToolSandbox {
             let layout = sandbox.layout()?;
             Some(Walls::new(layout, &policy, directory, sandbox.home()))
         }))
+    }
+
+    fn apply(&self, state: &mut State, policy: Policy) -> Result<(), SandboxError> {
+        if policy.level != Level::Off {
+            self.find_workspace(state)?;
+            if let Some(confined) = &state.confined {
+                confined.set_policy(policy.clone())?;
+            }
+        }
+        state.policy = policy;
+        state.open = None;
+        Ok(())
     }
 
     fn find_workspace(&self, state: &mut State) -> Result<PathBuf, SandboxError> {

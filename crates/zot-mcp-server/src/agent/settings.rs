@@ -97,6 +97,7 @@ impl AgentSettings {
                 home: self.workspace.zot_home.clone(),
                 http: self.base.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
+                rules: zot_sdk::launch_rules(&self.workspace.zot_home),
             })
         };
         is_used.then(|| Arc::clone(self.pool.get_or_init(pool)))

@@ -73,9 +73,13 @@ fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMa
         .stdout(writer.try_clone().unwrap())
         .stderr(writer);
     let group = ProcessGroup::spawn(prepared.command).unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut output, &mut text).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut output, &mut text).unwrap();
+        text
+    });
     let end = runtime.block_on(group.close());
+    let text = reader.join().unwrap();
     let code = end.status.unwrap().code().unwrap_or(-1);
     (code, text, prepared.run)
 }
@@ -270,6 +274,40 @@ fn a_network_of_its_own_has_loopback_and_nothing_else() {
     let mut policy = workspace();
     policy.rules.connect = vec!["*".parse().unwrap()];
     fixture.succeeds(policy, &connect);
+}
+
+#[test]
+fn the_proxy_leads_to_allowed_hosts_and_names_the_others() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = server.accept() {
+            let mut head = [0; 1024];
+            let _ = std::io::Read::read(&mut stream, &mut head);
+            let response = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhere";
+            let _ = std::io::Write::write_all(&mut stream, response);
+        }
+    });
+    let fetch = |address: &str| {
+        format!(
+            "python3 -c \"import os, urllib.request; os.environ.pop('no_proxy'); os.environ.pop('NO_PROXY'); \
+             print(urllib.request.urlopen('http://{address}/').read().decode())\""
+        )
+    };
+    let mut policy = workspace();
+    policy.rules.connect = vec![format!("127.0.0.1:{port}").parse().unwrap()];
+    let sandbox = fixture.sandbox(policy);
+    let allowed = fetch(&format!("127.0.0.1:{port}"));
+    let (code, text, _) = run(&sandbox, &fixture.workspace(), &allowed);
+    assert_eq!((code, text.as_str()), (0, "here\n"));
+    let refused = fetch("example.com");
+    let (code, text, mark) = run(&sandbox, &fixture.workspace(), &refused);
+    assert_ne!(code, 0, "{text}");
+    let hosts = sandbox.obstacles(&mark).hosts;
+    assert_eq!((hosts[0].host.as_str(), hosts[0].port), ("example.com", 80));
 }
 
 #[test]

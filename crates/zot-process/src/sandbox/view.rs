@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::layout::Layout;
-use super::{Policy, Surroundings, skeleton};
+use super::{ContactLog, Policy, Proxy, Surroundings, skeleton};
 use crate::launch::View;
 
 /// The variables that lead programs to the proxy, and those that keep them from it.
@@ -30,8 +30,14 @@ pub(super) struct SharedView {
     namespaces: Arc<View>,
     /// The working directory, and the device and inode it had.
     workspace: (PathBuf, (u64, u64)),
-    proxy_address: Option<String>,
-    listener: Option<std::net::TcpListener>,
+    proxy: Option<ServedProxy>,
+}
+
+/// The way out of a network of its own.
+#[derive(Debug)]
+struct ServedProxy {
+    address: String,
+    proxy: Proxy,
 }
 
 impl SharedView {
@@ -40,6 +46,7 @@ impl SharedView {
         links: &[PathBuf],
         policy: &Policy,
         surroundings: &Surroundings,
+        contacts: &ContactLog,
     ) -> io::Result<Self> {
         let root = new_directory(&surroundings.scratch)?;
         let mut paths: Vec<&Path> = vec![&surroundings.workspace];
@@ -48,9 +55,11 @@ impl SharedView {
         let has_own_network = !policy.rules.allows_every_host();
         let plan = skeleton::plan(layout, root, &paths, has_own_network)?;
         let namespaces = View::new(&plan)?;
-        let listener = namespaces.take_listener();
-        let proxy_address = match &listener {
-            Some(listener) => Some(format!("http://{}", listener.local_addr()?)),
+        let proxy = match namespaces.take_listener() {
+            Some(listener) => Some(ServedProxy {
+                address: format!("http://{}", listener.local_addr()?),
+                proxy: Proxy::start(listener, policy.rules.connect.clone(), contacts.clone())?,
+            }),
             None => None,
         };
         let workspace = surroundings.workspace.clone();
@@ -58,8 +67,7 @@ impl SharedView {
         Ok(Self {
             namespaces: Arc::new(namespaces),
             workspace: (workspace, identity),
-            proxy_address,
-            listener,
+            proxy,
         })
     }
 
@@ -67,19 +75,20 @@ impl SharedView {
         Arc::clone(&self.namespaces)
     }
 
-    /// Returns whether the working directory is still the one that is shown.
+    /// Returns whether the working directory is still the one that is shown, and the proxy at work.
     pub(super) fn is_current(&self) -> bool {
         let (path, before) = &self.workspace;
+        let served = self.proxy.as_ref();
         identity(path).is_ok_and(|now| now == *before)
+            && served.is_none_or(|served| served.proxy.is_serving())
     }
 
     pub(super) fn set_proxy_variables(&self, command: &mut Command) {
-        let _ = &self.listener;
-        let Some(address) = &self.proxy_address else {
+        let Some(proxy) = &self.proxy else {
             return;
         };
         for name in PROXY_VARIABLES {
-            command.env(name, address);
+            command.env(name, &proxy.address);
         }
         for name in DIRECT_VARIABLES {
             command.env(name, DIRECT_HOSTS);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zot_agent::ApprovalScope;
 use zot_context::Templates;
 use zot_conversation::ToolSet;
-use zot_extension_contract::{Discovery, SearchPaths, discover};
+use zot_extension_contract::{Discovery, LaunchRules, SearchPaths, discover};
 use zot_extension_host::HostConfig;
 use zot_mcp::name::SEPARATOR;
 use zot_session::Checkpoints;
@@ -91,6 +91,10 @@ impl Equipped {
                 model: chosen.selected.model.id.to_string(),
                 taken_tools: taken_tools(&own_tools),
                 taken_commands: Vec::new(),
+                rules: LaunchRules {
+                    withheld: chosen.providers.secret_variables(),
+                    ..LaunchRules::default()
+                },
             };
             (host, discovery)
         });
