@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use zot_extension_contract::{CommandInfo, Manifest, Registrations, accept_schema};
+use zot_extension_contract::{CommandInfo, Level, Manifest, Registrations, accept_schema};
 use zot_wire::extension::{EventKind, Hello, ResultBlock};
 
 use crate::finding::Finding;
@@ -41,7 +41,7 @@ pub(crate) fn hello(manifest: &Manifest, hello: &Hello) -> Vec<Finding> {
 
 /// Reports how far this system enforces the declared permissions.
 pub(crate) fn confinement(manifest: &Manifest, shortfalls: &[String]) -> Vec<Finding> {
-    if manifest.permissions.is_none() {
+    if !manifest.is_confined(Level::Off) {
         return Vec::new();
     }
     if shortfalls.is_empty() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use zot_extension_contract::{
-    LaunchError, Manifest, ManifestError, READY_GRACE, SHUTDOWN_TIME, check_arguments,
+    LaunchError, LaunchRules, Manifest, ManifestError, READY_GRACE, SHUTDOWN_TIME, check_arguments,
     check_program,
 };
 use zot_files::ScratchDirectory;
@@ -44,6 +44,8 @@ pub struct ExaminationOptions {
     pub zot_version: String,
     /// How long a tool may take.
     pub tool_timeout: Duration,
+    /// What applies to every extension.
+    pub rules: LaunchRules,
 }
 
 /// How long to wait for a hello, unless the manifest sets `start_timeout`.
@@ -97,6 +99,8 @@ pub async fn examine(
         model: "offline".to_owned(),
         cwd: scratch.cwd.clone(),
         data_dir: scratch.data_dir.clone(),
+        is_from_project: false,
+        rules: options.rules.clone(),
     };
     let trial = match Trial::start(&manifest, directory, &stage).await {
         Ok(trial) => trial,
@@ -127,7 +131,7 @@ fn not_started(error: &LaunchError) -> Finding {
         LaunchError::Spawn { .. } => {
             "a script needs a first line such as #!/usr/bin/env python3 and must be executable"
         }
-        LaunchError::Confinement(_) => "correct \"permissions\" in the manifest",
+        LaunchError::Confinement(_) => "correct \"sandbox\" and \"permissions\" in the manifest",
         _ => "zot starts \"exec\" of the manifest in the extension's directory",
     };
     Finding::fail("start", error.to_string(), hint)

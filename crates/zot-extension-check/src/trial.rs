@@ -15,7 +15,9 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-use zot_extension_contract::{EffectiveLimits, FoundExtension, Launch, LaunchError, Manifest};
+use zot_extension_contract::{
+    EffectiveLimits, FoundExtension, Launch, LaunchError, LaunchRules, Manifest, ProcessSandbox,
+};
 use zot_process::{GroupEnd, ProcessGroup};
 use zot_wire::extension::{HelloAck, HostFrame, PROTOCOL_VERSION};
 
@@ -40,6 +42,10 @@ pub struct Stage {
     pub cwd: PathBuf,
     /// Where the extension may keep persistent data.
     pub data_dir: PathBuf,
+    /// Whether the extension is part of a project.
+    pub is_from_project: bool,
+    /// What applies to every extension.
+    pub rules: LaunchRules,
 }
 
 /// Why something could not be sent to an extension.
@@ -63,6 +69,8 @@ pub struct Trial {
     group: Option<ProcessGroup>,
     end: Option<GroupEnd>,
     shortfalls: Vec<String>,
+    /// Dropped after the process.
+    _sandbox: ProcessSandbox,
     hello_ack: HelloAck,
     requests: u64,
 }
@@ -82,6 +90,8 @@ impl Trial {
             data_dir: &stage.data_dir,
             cwd: &stage.cwd,
             limits: EffectiveLimits::of(manifest),
+            is_from_project: stage.is_from_project,
+            rules: &stage.rules,
         };
         let process = zot_extension_contract::start(&launch).await?;
         let (sender, output) = mpsc::channel(OUTPUT_CAPACITY);
@@ -100,6 +110,7 @@ impl Trial {
             group: Some(process.group),
             end: None,
             shortfalls: process.shortfalls,
+            _sandbox: process.sandbox,
             hello_ack: HelloAck {
                 protocol_version: PROTOCOL_VERSION,
                 zot_version: stage.zot_version.clone(),

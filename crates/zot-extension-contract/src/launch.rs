@@ -1,10 +1,9 @@
-//! Starts the process of an extension, confined to its permissions.
+//! Starts the process of an extension, or another program, in its sandbox.
 
 mod grants;
+mod wanted;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,48 +11,44 @@ use std::time::Duration;
 
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
+use zot_files::ScratchDirectory;
 use zot_process::ProcessGroup;
-use zot_process::launch::{ConfineError, Confinement, Enforcement, FileAccess, Status, confine};
+use zot_process::launch::{Enforcement, Status};
+use zot_process::sandbox::{Contact, Level, Sandbox, SandboxError};
 
 use crate::limits::EffectiveLimits;
 use crate::manifest::{DATA_DIRECTORY, Manifest, Permissions};
 use crate::program::{ProgramError, check_program};
-
-/// The secret between zot and the program that drives it, which extensions must not see.
-const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
-
-/// Variables that an extension with permissions gets without listing them.
-const HARMLESS_VARIABLES: [&str; 14] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TERM",
-    "TZ",
-    "TMPDIR",
-    "COLORTERM",
-    "NO_COLOR",
-    "XDG_RUNTIME_DIR",
-    "ZOT_HOME",
-];
+use wanted::{Applied, Wanted};
 
 /// How long a program may be open for writing, and how often that is checked.
 const BUSY_TIME: Duration = Duration::from_secs(1);
 const BUSY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What applies to every program, whatever it asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LaunchRules {
+    /// The least that a program is confined to. What its permissions name is granted in addition, unless
+    /// they come with a project.
+    pub minimum: Level,
+    /// The variables with keys of model providers, logins and tokens. A program gets them only if it lists
+    /// them by name.
+    pub withheld: Vec<String>,
+}
 
 /// What to start, and how.
 pub struct Launch<'a> {
     pub manifest: &'a Manifest,
     /// Where the manifest and the program are.
     pub directory: &'a Path,
-    /// Created for extensions that declare permissions; others create it themselves.
+    /// Created for extensions that are confined; others create it themselves.
     pub data_dir: &'a Path,
     /// Where the agent works.
     pub cwd: &'a Path,
     pub limits: EffectiveLimits,
+    /// Whether the manifest is part of a project.
+    pub is_from_project: bool,
+    pub rules: &'a LaunchRules,
 }
 
 /// A running extension and our ends of its standard streams.
@@ -64,6 +59,22 @@ pub struct Process {
     pub stderr: pipe::Receiver,
     /// The permissions that are not enforced here, and those that cannot be granted.
     pub shortfalls: Vec<String>,
+    /// To be kept until the process has ended.
+    pub sandbox: ProcessSandbox,
+}
+
+/// The sandbox of a running process, with its temporary files.
+#[derive(Debug)]
+pub struct ProcessSandbox {
+    sandbox: Sandbox,
+    _scratch: Option<ScratchDirectory>,
+}
+
+impl ProcessSandbox {
+    /// Returns the hosts that it contacted, and those that were refused.
+    pub fn contacts(&self) -> Vec<Contact> {
+        self.sandbox.contacts()
+    }
 }
 
 /// Why an extension could not be started.
@@ -75,8 +86,8 @@ pub enum LaunchError {
     Spawn { program: PathBuf, source: io::Error },
     #[error("cannot create its data directory {}: {source}", .path.display())]
     DataDirectory { path: PathBuf, source: io::Error },
-    #[error("cannot enforce its permissions: {0}")]
-    Confinement(#[from] ConfineError),
+    #[error("cannot confine it: {0}")]
+    Confinement(#[from] SandboxError),
     #[error("cannot connect to it: {0}")]
     Pipes(#[from] io::Error),
 }
@@ -119,10 +130,14 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         data_dir: launch.data_dir,
         cwd: launch.cwd,
     };
-    let confinement = confinement(manifest.permissions.as_ref(), launch.limits.memory_bytes);
-    let permissions = manifest.permissions.as_ref();
-    spawn(command, permissions, &BTreeMap::new(), &places, confinement).map_err(|error| match error
-    {
+    let wanted = Wanted {
+        permissions: manifest.permissions.as_ref(),
+        sandbox: manifest.sandbox,
+        memory_bytes: launch.limits.memory_bytes,
+        is_from_project: launch.is_from_project,
+        rules: launch.rules,
+    };
+    spawn(command, wanted, &places).map_err(|error| match error {
         LaunchError::Spawn { source, .. } => match check_program(manifest, directory) {
             Err(error) => error.into(),
             Ok(_) => LaunchError::Spawn { program, source },
@@ -136,14 +151,18 @@ pub struct ProgramLaunch<'a> {
     /// A path, or a name to look up in `PATH`.
     pub program: &'a str,
     pub args: &'a [String],
-    /// What it gets beside the environment that its permissions leave it.
+    /// What it gets beside the environment that its sandbox leaves it.
     pub env: &'a BTreeMap<String, String>,
     /// Where it runs; `$CWD` in its permissions.
     pub cwd: &'a Path,
-    /// Created for programs with permissions, which may write there.
+    /// Created for confined programs, which may write there.
     pub data_dir: &'a Path,
-    /// Without them, it may do everything the user may do.
+    pub sandbox: Option<Level>,
+    /// Without them and without a sandbox, it may do everything the user may do.
     pub permissions: Option<&'a Permissions>,
+    /// Whether a project describes it.
+    pub is_from_project: bool,
+    pub rules: &'a LaunchRules,
 }
 
 /// Returns where a confined program other than an extension keeps its data. No extension has such a name.
@@ -154,20 +173,23 @@ pub fn program_data_dir(home: &Path, kind: &str, name: &str) -> PathBuf {
 /// Starts a program other than an extension.
 pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError> {
     let mut command = Command::new(launch.program);
-    command.args(launch.args).current_dir(launch.cwd);
+    command
+        .args(launch.args)
+        .current_dir(launch.cwd)
+        .envs(launch.env);
     let places = Places {
         directory: launch.data_dir,
         data_dir: launch.data_dir,
         cwd: launch.cwd,
     };
-    let confinement = confinement(launch.permissions, None);
-    spawn(
-        command,
-        launch.permissions,
-        launch.env,
-        &places,
-        confinement,
-    )
+    let wanted = Wanted {
+        permissions: launch.permissions,
+        sandbox: launch.sandbox,
+        memory_bytes: None,
+        is_from_project: launch.is_from_project,
+        rules: launch.rules,
+    };
+    spawn(command, wanted, &places)
 }
 
 /// The directories that decide what a program is granted.
@@ -179,10 +201,8 @@ struct Places<'a> {
 
 fn spawn(
     mut command: Command,
-    permissions: Option<&Permissions>,
-    env: &BTreeMap<String, String>,
+    wanted: Wanted<'_>,
     places: &Places<'_>,
-    mut confinement: Confinement,
 ) -> Result<Process, LaunchError> {
     let (child_stdin, stdin) = io::pipe()?;
     let (stdout, child_stdout) = io::pipe()?;
@@ -192,22 +212,14 @@ fn spawn(
         .stdin(child_stdin)
         .stdout(child_stdout)
         .stderr(child_stderr);
-    let mut shortfalls = Vec::new();
-    let mut includes_project_extensions = false;
-    match permissions {
-        None => {
-            command.env_remove(RPC_TOKEN);
-        }
-        Some(permissions) => {
-            command.env_clear().envs(variables(permissions));
-            let grants = grants::grants(places, permissions)?;
-            confinement = confinement.filesystem(grants.files);
-            includes_project_extensions = grants.includes_project_extensions;
-            shortfalls = grants.refusals;
-        }
-    }
-    command.envs(env);
-    let (command, mut enforcement) = confine(command, &confinement)?;
+    let Applied {
+        sandbox,
+        scratch,
+        includes_project_extensions,
+        refusals: mut shortfalls,
+    } = wanted.apply(places)?;
+    let prepared = sandbox.prepare(command)?;
+    let mut enforcement = prepared.enforcement;
     if includes_project_extensions {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
     }
@@ -216,33 +228,34 @@ fn spawn(
             shortfalls.push(format!("{part}: {status}"));
         }
     }
-    let group =
-        ProcessGroup::spawn(command).map_err(|source| LaunchError::Spawn { program, source })?;
+    let group = ProcessGroup::spawn(prepared.command)
+        .map_err(|source| LaunchError::Spawn { program, source })?;
     Ok(Process {
         group,
         stdin: pipe::Sender::from_owned_fd(stdin.into())?,
         stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
         shortfalls,
+        sandbox: ProcessSandbox {
+            sandbox,
+            _scratch: scratch,
+        },
     })
 }
 
-/// Returns how far this system enforces the permissions of `manifest`.
+/// Returns how far this system enforces the sandbox and the permissions of `manifest`.
 pub fn enforcement(manifest: &Manifest) -> Enforcement {
-    let memory = EffectiveLimits::of(manifest).memory_bytes;
-    let mut confinement = confinement(manifest.permissions.as_ref(), memory);
-    if let Some(permissions) = &manifest.permissions {
-        confinement = confinement.filesystem(FileAccess {
-            execute: grants::execution(permissions),
-            ..FileAccess::default()
-        });
-    }
-    let mut enforcement = zot_process::launch::enforcement(&confinement);
-    if manifest
-        .permissions
-        .as_ref()
-        .is_some_and(Permissions::writes_whole_project)
-    {
+    let wanted = Wanted {
+        permissions: manifest.permissions.as_ref(),
+        sandbox: manifest.sandbox,
+        memory_bytes: EffectiveLimits::of(manifest).memory_bytes,
+        is_from_project: false,
+        rules: &LaunchRules::default(),
+    };
+    let mut enforcement = wanted.policy().enforcement();
+    let writes_project = manifest.permissions.as_ref();
+    let writes_project = writes_project.is_some_and(Permissions::writes_whole_project);
+    if writes_project && manifest.sandbox.is_none() {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
     }
     enforcement
@@ -254,29 +267,4 @@ fn with_gap(status: Status, gap: &str) -> Status {
         Status::Partly(gaps) => Status::Partly(format!("{gaps}; {gap}")),
         Status::NotEnforced(reason) => Status::NotEnforced(reason),
     }
-}
-
-/// Returns the confinement without file access, which depends on the files that exist.
-fn confinement(permissions: Option<&Permissions>, memory_bytes: Option<u64>) -> Confinement {
-    let mut confinement = Confinement::default();
-    if let Some(bytes) = memory_bytes {
-        confinement = confinement.memory_limit(bytes);
-    }
-    match permissions {
-        None => confinement,
-        Some(permissions) => confinement.network(permissions.network),
-    }
-}
-
-/// Returns the environment of an extension that declares permissions.
-fn variables(permissions: &Permissions) -> Vec<(OsString, OsString)> {
-    let is_given = |name: &str| {
-        name != RPC_TOKEN
-            && (HARMLESS_VARIABLES.contains(&name)
-                || name.starts_with("LC_")
-                || permissions.env.iter().any(|listed| listed == name))
-    };
-    env::vars_os()
-        .filter(|(name, _)| name.to_str().is_some_and(is_given))
-        .collect()
 }

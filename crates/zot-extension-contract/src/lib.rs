@@ -18,8 +18,8 @@ pub use discovery::{
 };
 pub use intercept_record::InterceptRecord;
 pub use launch::{
-    Launch, LaunchError, Process, ProgramLaunch, enforcement, program_data_dir, start,
-    start_program,
+    Launch, LaunchError, LaunchRules, Process, ProcessSandbox, ProgramLaunch, enforcement,
+    program_data_dir, start, start_program,
 };
 pub use limits::{
     EffectiveLimits, READY_GRACE, READY_SILENCE, SHUTDOWN_TIME, START_TIME, TERMINATION_TIME,
@@ -27,9 +27,10 @@ pub use limits::{
 pub use manifest::{
     ExecPermission, FailurePolicy, Limits, MANIFEST_FILE, MAX_MANIFEST_BYTES, Manifest,
     ManifestError, NameError, PartialManifest, PathVariables, Permissions, PermittedPath,
-    check_name, log_path,
+    check_name, log_path, requested, summary,
 };
 pub use program::{ProgramError, check_program};
 pub use registrations::{CommandInfo, EventSet, Registrations};
 pub use schema::{AcceptedSchema, accept_schema, check_arguments};
 pub use zot_process::launch::{Enforcement, Status as EnforcementStatus, enforceable, isolation};
+pub use zot_process::sandbox::{Contact, Level, UnknownLevel};

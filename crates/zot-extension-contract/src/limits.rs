@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zot_process::sandbox::Level;
+
 use crate::manifest::Manifest;
 
 /// How long an extension may take to start unless its manifest says otherwise (`start_timeout`).
@@ -45,9 +47,9 @@ pub(crate) const FRAMES_PER_SECOND: u32 = 5_000;
 pub(crate) const MIN_LOG_BYTES: u64 = 16 * 1024;
 /// Limit: the log is rotated; one old log is kept.
 pub(crate) const MAX_EXTENSION_LOG_BYTES: u64 = 1024 * 1024;
-/// Memory of a process whose manifest has `permissions` but no `memory_mb`.
+/// Memory of a process whose manifest has `permissions` or a `sandbox`, but no `memory_mb`.
 ///
-/// Limit: with `permissions`: allocations of the process fail.
+/// Limit: with `permissions` or a `sandbox`: allocations of the process fail.
 pub(crate) const CONFINED_MEMORY_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Limit: the registration is refused.
@@ -79,7 +81,7 @@ impl EffectiveLimits {
     pub fn of(manifest: &Manifest) -> Self {
         let limits = &manifest.limits;
         let own_memory = limits.memory_mb.map(|mb| mb.saturating_mul(1024 * 1024));
-        let memory_bytes = match manifest.permissions.is_some() {
+        let memory_bytes = match manifest.is_confined(Level::Off) {
             true => {
                 Some(own_memory.map_or(CONFINED_MEMORY_BYTES, |own| own.min(CONFINED_MEMORY_BYTES)))
             }

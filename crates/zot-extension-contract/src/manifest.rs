@@ -1,6 +1,7 @@
 //! `extension.json`: what an extension is called, how it is started, what it may do.
 
 mod permissions;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -11,10 +12,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use zot_files::NotRegular;
+use zot_process::sandbox::Level;
 
 use crate::limits::{MAX_START_TIME, MIN_START_TIME, START_TIME};
 
 pub use permissions::{ExecPermission, Limits, PathVariables, Permissions, PermittedPath};
+pub use summary::{requested, summary};
 
 /// The name of the manifest file.
 pub const MANIFEST_FILE: &str = "extension.json";
@@ -59,7 +62,11 @@ pub struct Manifest {
     /// How long it may take to start, in seconds.
     #[serde(default)]
     pub start_timeout: Option<f64>,
-    /// Without it, the extension may do everything the user may do.
+    /// How far it confines itself; what `permissions` name is allowed in addition. At `off` that is only
+    /// their environment.
+    #[serde(default, deserialize_with = "permissions::level")]
+    pub sandbox: Option<Level>,
+    /// Without it and without a sandbox, the extension may do everything the user may do.
     #[serde(default)]
     pub permissions: Option<Permissions>,
     #[serde(default)]
@@ -194,11 +201,19 @@ impl Manifest {
         beside.components().collect()
     }
 
+    /// Returns whether it asks to be confined, or the user's `minimum` confines it anyway.
+    pub fn is_confined(&self, minimum: Level) -> bool {
+        match (self.sandbox, &self.permissions) {
+            (None, Some(_)) => true,
+            (own, _) => own.unwrap_or_default().max(minimum) != Level::Off,
+        }
+    }
+
     /// Returns where the extension in `directory` may keep persistent data. A confined extension
     /// cannot write to its own directory, because it could give itself more permissions. One that
     /// comes with a project shares no data with others of its name.
-    pub fn data_dir(&self, directory: &Path, home: &Path) -> PathBuf {
-        if self.permissions.is_none() {
+    pub fn data_dir(&self, directory: &Path, home: &Path, minimum: Level) -> PathBuf {
+        if !self.is_confined(minimum) {
             return directory.to_owned();
         }
         let name = match directory.parent() {

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::{ToolDefinition, ToolOutput};
 use zot_extension_contract::{
     CommandInfo, EffectiveLimits, FailurePolicy, FoundExtension, InterceptRecord, Launch,
-    LaunchError, Process, Registrations, log_path,
+    LaunchError, LaunchRules, Process, Registrations, Source, log_path,
 };
 use zot_process::streams::{ChildLog, Outbox, OutboxSendError};
 use zot_wire::extension::{
@@ -41,6 +41,7 @@ pub(crate) struct HostContext {
     pub(crate) zot_version: String,
     pub(crate) provider: String,
     pub(crate) model: Mutex<String>,
+    pub(crate) rules: LaunchRules,
     pub(crate) notices: Notices,
     pub(crate) interceptors: InterceptRecord,
     /// Grows whenever tools, commands or phases change.
@@ -56,6 +57,7 @@ impl HostContext {
         zot_version: String,
         provider: String,
         model: String,
+        rules: LaunchRules,
     ) -> Self {
         Self {
             interceptors: InterceptRecord::new(&home),
@@ -64,6 +66,7 @@ impl HostContext {
             zot_version,
             provider,
             model: Mutex::new(model),
+            rules,
             notices: Notices::default(),
             generation: AtomicU64::new(0),
             changed: Notify::new(),
@@ -214,7 +217,7 @@ impl Extension {
             directory,
             ..
         } = &self.found;
-        manifest.data_dir(directory, &self.context.home)
+        manifest.data_dir(directory, &self.context.home, self.context.rules.minimum)
     }
 
     pub(crate) async fn launch(&self) -> Result<Process, LaunchError> {
@@ -224,6 +227,8 @@ impl Extension {
             data_dir: &self.data_dir(),
             cwd: &self.context.cwd,
             limits: self.limits,
+            is_from_project: self.found.source == Source::Project,
+            rules: &self.context.rules,
         };
         zot_extension_contract::start(&launch).await
     }

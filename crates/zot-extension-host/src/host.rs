@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use zot_conversation::Tool;
 use zot_extension_contract::{
-    CommandInfo, Discovery, LoadProblem, READY_GRACE, SearchPaths, discover,
+    CommandInfo, Discovery, LaunchRules, LoadProblem, READY_GRACE, SearchPaths, discover,
 };
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
@@ -42,6 +42,8 @@ pub struct HostConfig {
     /// Names of tools and commands that extensions cannot use.
     pub taken_tools: Vec<String>,
     pub taken_commands: Vec<String>,
+    /// What applies to every extension, whatever it asks for.
+    pub rules: LaunchRules,
 }
 
 /// The running extensions of an agent.
@@ -99,6 +101,7 @@ impl ExtensionHost {
             config.zot_version,
             config.provider,
             config.model,
+            config.rules,
         ));
         report(&context, &discovery.problems);
         let roster = Roster::start(discovery, &context);

@@ -53,6 +53,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stdout,
         stderr,
         shortfalls,
+        sandbox: _sandbox,
     } = match extension.launch().await {
         Ok(process) => process,
         Err(error) => {

@@ -23,6 +23,7 @@ use zot_conversation::{
     Answer, BoxFuture, JsonObject, Progress, Question, QuestionKind, Questions, Tool as _,
     ToolCallId, ToolInvocation,
 };
+use zot_extension_contract::LaunchRules;
 use zot_mcp::entry::{Address, EntryOrigin, OAuthGrant, OAuthSettings, ServerEntry};
 use zot_mcp::oauth::{Login, LoginRequest, OAuthError};
 use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState};
@@ -127,6 +128,7 @@ impl Suite {
             exposure: None,
             tool_exposure: Vec::new(),
             protocol: Some(self.version.clone()).filter(|version| !version.is_empty()),
+            sandbox: None,
             permissions: None,
             oauth: Some(self.settings.clone()),
             origin: EntryOrigin::Program,
@@ -216,6 +218,7 @@ async fn run() -> Result<(), String> {
         home: home.path().to_owned(),
         http: HttpClient::new(),
         version: "0.0.0".to_owned(),
+        rules: LaunchRules::default(),
     });
     let set = pool.open(vec![suite.entry()], home.path());
     let mut logins = 0;

@@ -24,6 +24,7 @@ use zot_conversation::{
     Answer, BoxFuture, JsonObject, Progress, Question, QuestionKind, Questions, Tool as _,
     ToolCallId, ToolInvocation, ToolOutput,
 };
+use zot_extension_contract::LaunchRules;
 use zot_mcp::entry::{Address, EntryOrigin, ServerEntry};
 use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState};
 use zot_provider::HttpClient;
@@ -96,6 +97,7 @@ fn pool(home: &Path) -> Arc<Pool> {
         home: home.to_owned(),
         http: HttpClient::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        rules: LaunchRules::default(),
     })
 }
 
@@ -113,6 +115,7 @@ fn entry(name: &str, command: &str, args: &[&str]) -> ServerEntry {
         exposure: None,
         tool_exposure: Vec::new(),
         protocol: None,
+        sandbox: None,
         permissions: None,
         oauth: None,
         origin: EntryOrigin::Program,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use zot_extension_contract::Permissions;
+use zot_extension_contract::{Level, Permissions};
 
 use crate::configuration::redaction;
 
@@ -25,7 +25,9 @@ pub struct ServerEntry {
     pub tool_exposure: Vec<(String, Option<Exposure>)>,
     /// The revision of the protocol to speak; found out if not set.
     pub protocol: Option<String>,
-    /// What the program may do; everything if not set.
+    /// How far the program is confined; what `permissions` name is allowed in addition.
+    pub sandbox: Option<Level>,
+    /// What the program may do; everything if neither this nor a sandbox is set.
     pub permissions: Option<Permissions>,
     pub oauth: Option<OAuthSettings>,
     pub origin: EntryOrigin,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use zot_extension_contract::LaunchRules;
 use zot_provider::HttpClient;
 
 use crate::entry::{Address, ServerEntry};
@@ -22,6 +23,8 @@ pub struct PoolSettings {
     pub http: HttpClient,
     /// The version of zot, which servers are told.
     pub version: String,
+    /// What applies to every program, whatever its entry says.
+    pub rules: LaunchRules,
 }
 
 /// What all servers of a pool use.

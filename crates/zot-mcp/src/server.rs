@@ -110,6 +110,7 @@ impl Server {
         self.entry.name == entry.name
             && self.entry.address == entry.address
             && self.entry.protocol == entry.protocol
+            && self.entry.sandbox == entry.sandbox
             && self.entry.permissions == entry.permissions
             && self.entry.oauth == entry.oauth
             && self.entry.enabled == entry.enabled

@@ -19,6 +19,6 @@ pub use list::{BrokenExtension, ExtensionList, ExtensionState, ListedExtension, 
 pub use log::{LogError, await_log, open_log};
 pub use zot_extension_contract::{
     Activation, Enforcement, EnforcementStatus, ExecPermission, FailurePolicy, FoundExtension,
-    LoadProblem, Manifest, ManifestError, NameError, Permissions, PermittedPath, Source,
-    check_name, enforceable, enforcement, isolation,
+    Level, LoadProblem, Manifest, ManifestError, NameError, Permissions, PermittedPath, Source,
+    check_name, enforceable, enforcement, isolation, requested, summary,
 };

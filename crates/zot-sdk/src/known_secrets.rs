@@ -7,6 +7,7 @@ mod tests;
 use std::path::Path;
 
 use serde_json::Value;
+use zot_extension_contract::LaunchRules;
 use zot_files::read_limited;
 use zot_provider::Providers;
 
@@ -51,6 +52,14 @@ pub fn withheld_variables(zot_home: &Path) -> Vec<String> {
     match Tables::load(zot_home) {
         Ok(tables) => tables.providers.secret_variables(),
         Err(_) => Providers::builtin().secret_variables(),
+    }
+}
+
+/// Returns what applies to every extension and MCP server of this user.
+pub fn launch_rules(zot_home: &Path) -> LaunchRules {
+    LaunchRules {
+        withheld: withheld_variables(zot_home),
+        ..LaunchRules::default()
     }
 }
 

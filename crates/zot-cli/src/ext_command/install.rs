@@ -54,7 +54,7 @@ fn show(manifest: &Manifest, origin: &Origin) {
     let mut command = vec![manifest.exec.clone()];
     command.extend(manifest.args.iter().cloned());
     note(format_args!("  starts {}", one_line(&command.join(" "))));
-    for line in permissions::details(manifest.permissions.as_ref()) {
+    for line in permissions::details(manifest) {
         note(format_args!("  {}", one_line(&line)));
     }
     if let Some(enforcement) = permissions::enforcement(manifest) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use zot_sdk::Workspace;
 use zot_sdk::extensions::check::Introduction;
 use zot_sdk::extensions::{
-    self, BrokenExtension, ExtensionList, ExtensionState, ListedExtension, Starting,
+    self, BrokenExtension, ExtensionList, ExtensionState, Level, ListedExtension, Starting, summary,
 };
 use zot_terminal::Print;
 
@@ -75,7 +75,7 @@ fn row(listed: &ListedExtension) -> [String; 7] {
         or_dash(one_line(&manifest.version)),
         one_line(&state),
         listed.found.source.as_str().to_owned(),
-        one_line(&permissions::summary(manifest.permissions.as_ref())),
+        one_line(&summary(manifest.sandbox, manifest.permissions.as_ref())),
         commands,
         tools,
     ]
@@ -164,7 +164,8 @@ fn listed_as_json(listed: &ListedExtension) -> Value {
         "reason": reason,
         "source": found.source.as_str(),
         "directory": found.directory.display().to_string(),
-        "permissions": permissions::as_json(manifest.permissions.as_ref()),
+        "sandbox": manifest.sandbox.map(Level::name),
+        "permissions": permissions::as_json(manifest.sandbox, manifest.permissions.as_ref()),
         "enforcement": permissions::enforcement_as_json(manifest),
         "commands": introduction.map(commands_json),
         "tools": introduction.map(tools_json),

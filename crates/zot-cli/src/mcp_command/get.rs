@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use zot_sdk::Workspace;
-use zot_sdk::extensions::Starting;
+use zot_sdk::extensions::{Level, Starting, summary};
 use zot_sdk::mcp::{self, Address, ListedServer, LoginSummary, redaction};
 use zot_terminal::Print;
 
@@ -64,9 +64,9 @@ fn write_server(
     if let Some(protocol) = &entry.protocol {
         line("protocol", protocol)?;
     }
-    if let Some(granted) = &entry.permissions {
-        let summary = permissions::summary(Some(granted));
-        line("permissions", &summary)?;
+    if entry.sandbox.is_some() || entry.permissions.is_some() {
+        let allowed = summary(entry.sandbox, entry.permissions.as_ref());
+        line("permissions", &allowed)?;
     }
     if let Some(oauth) = &entry.oauth {
         if let Some(id) = &oauth.client_id {
@@ -118,7 +118,8 @@ fn as_json(server: &ListedServer, login: Option<&LoginSummary>) -> Value {
         "tool_exposure": tool_exposure.collect::<Vec<_>>(),
         "protocol": entry.protocol,
         "login": login.map(|login| json!({"issuer": login.issuer, "scopes": login.scopes, "is_renewable": login.is_renewable})),
-        "permissions": entry.permissions.as_ref().map(|granted| permissions::as_json(Some(granted))),
+        "sandbox": entry.sandbox.map(Level::name),
+        "permissions": permissions::as_json(entry.sandbox, entry.permissions.as_ref()),
     });
     let key = match key {
         "header" => "headers",

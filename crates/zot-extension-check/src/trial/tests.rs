@@ -5,7 +5,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
-use zot_extension_contract::START_TIME;
+use zot_extension_contract::{LaunchRules, START_TIME};
 
 /// A started extension in sh; its directory is removed with it.
 async fn start(script: &str) -> (TempDir, Trial) {
@@ -24,6 +24,8 @@ async fn start_with(manifest: &str, script: &str) -> (TempDir, Trial) {
         model: "m".to_owned(),
         cwd: directory.path().to_owned(),
         data_dir: directory.path().join("data"),
+        is_from_project: false,
+        rules: LaunchRules::default(),
     };
     let trial = Trial::start(&manifest, directory.path(), &stage).await;
     let trial = trial.unwrap();

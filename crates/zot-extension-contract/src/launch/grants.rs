@@ -28,14 +28,22 @@ pub(super) const PROJECT_GAP: &str = "what it may write in $CWD includes .zot/ex
 /// What an extension is granted.
 pub(super) struct Grants {
     pub(super) files: FileAccess,
+    /// Unix sockets it may connect to.
+    pub(super) sockets: Vec<PathBuf>,
     /// Whether [`PROJECT_GAP`] applies.
     pub(super) includes_project_extensions: bool,
+    /// Why the working directory must not be written to, if it must not.
+    pub(super) read_only_cwd: Option<&'static str>,
     /// What is not granted, and why.
     pub(super) refusals: Vec<String>,
 }
 
 /// Grants its own directory for reading, its data directory for writing, and what it requests.
-pub(super) fn grants(given: &Places<'_>, permissions: &Permissions) -> Result<Grants, LaunchError> {
+pub(super) fn grants(
+    given: &Places<'_>,
+    permissions: &Permissions,
+    unstated: Execution,
+) -> Result<Grants, LaunchError> {
     let data_dir = zot_files::create_private_directory(given.data_dir)
         .and_then(|()| given.data_dir.canonicalize())
         .map_err(|source| LaunchError::DataDirectory {
@@ -77,7 +85,14 @@ pub(super) fn grants(given: &Places<'_>, permissions: &Permissions) -> Result<Gr
             Err(refusal) => refusals.push(refusal.describe("fs_read", "read", &wanted)),
         }
     }
-    let mut execute = execution(permissions);
+    let mut sockets = Vec::new();
+    for wanted in permissions.sockets(&places) {
+        match resolve(&wanted, &own_links) {
+            Ok(path) => sockets.push(path),
+            Err(refusal) => refusals.push(refusal.describe("unix_sockets", "used", &wanted)),
+        }
+    }
+    let mut execute = execution(permissions, unstated);
     if let Execution::Only(programs) = &mut execute {
         *programs = resolve_programs(programs, &directory, &mut refusals);
     }
@@ -87,16 +102,23 @@ pub(super) fn grants(given: &Places<'_>, permissions: &Permissions) -> Result<Gr
             write,
             execute,
         },
+        sockets,
         includes_project_extensions,
+        read_only_cwd: match guarded.check(&guarded.cwd) {
+            Err(Refusal::Guarded(what)) => Some(what),
+            _ => None,
+        },
         refusals,
     })
 }
 
-pub(super) fn execution(permissions: &Permissions) -> Execution {
+/// Returns what `permissions` say about programs, or `unstated`.
+pub(super) fn execution(permissions: &Permissions, unstated: Execution) -> Execution {
     match &permissions.exec {
-        ExecPermission::Anything(true) => Execution::Anything,
-        ExecPermission::Anything(false) => Execution::Only(Vec::new()),
-        ExecPermission::Only(programs) => {
+        None => unstated,
+        Some(ExecPermission::Anything(true)) => Execution::Anything,
+        Some(ExecPermission::Anything(false)) => Execution::Only(Vec::new()),
+        Some(ExecPermission::Only(programs)) => {
             Execution::Only(programs.iter().map(PathBuf::from).collect())
         }
     }

@@ -2,10 +2,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use zot_process::sandbox::{ConnectRule, Level};
 
 /// What an extension that declares permissions may do beyond running itself, reading its own
-/// directory and the system's programs, and writing to its data directory.
+/// directory and the system's programs, and writing to its data directory. Beside a `sandbox` it is
+/// what it may do beyond that level.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Permissions {
@@ -13,8 +16,14 @@ pub struct Permissions {
     pub fs_read: Vec<String>,
     /// Files and directories it may read and write.
     pub fs_write: Vec<String>,
+    /// Connections to everywhere.
     pub network: bool,
-    pub exec: ExecPermission,
+    /// Hosts it may connect to, as `host:port`.
+    pub connect: Vec<String>,
+    /// Unix sockets it may connect to.
+    pub unix_sockets: Vec<String>,
+    /// Not set: only its own programs, or with a `sandbox` every program.
+    pub exec: Option<ExecPermission>,
     /// Environment variables it gets in addition to the harmless ones.
     pub env: Vec<String>,
 }
@@ -29,10 +38,11 @@ pub enum ExecPermission {
     Only(Vec<String>),
 }
 
-impl Default for ExecPermission {
-    fn default() -> Self {
-        Self::Anything(false)
-    }
+/// Reads the word for a level.
+pub(super) fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Level>, D::Error> {
+    let word = Option::<String>::deserialize(deserializer)?;
+    let parsed = word.map(|word| word.parse()).transpose();
+    parsed.map_err(serde::de::Error::custom)
 }
 
 /// The values of the variables in permitted paths.
@@ -45,7 +55,11 @@ pub struct PathVariables<'a> {
 impl Permissions {
     /// Returns what is wrong with the paths and names.
     pub fn check(&self) -> Result<(), String> {
-        for path in self.fs_read.iter().chain(&self.fs_write) {
+        let paths = || {
+            let files = self.fs_read.iter().chain(&self.fs_write);
+            files.chain(&self.unix_sockets)
+        };
+        for path in paths() {
             let Some((_, rest)) = variable_and_rest(path) else {
                 return Err(format!(
                     "{path:?} is neither absolute nor below $CWD, $HOME, ~ or $DATA_DIR"
@@ -60,11 +74,15 @@ impl Permissions {
                 ));
             }
         }
+        for host in &self.connect {
+            let rule: Result<ConnectRule, _> = host.parse();
+            rule.map_err(|error| error.to_string())?;
+        }
         let programs = match &self.exec {
-            ExecPermission::Anything(_) => &[],
-            ExecPermission::Only(programs) => programs.as_slice(),
+            None | Some(ExecPermission::Anything(_)) => &[],
+            Some(ExecPermission::Only(programs)) => programs.as_slice(),
         };
-        let mut names = self.fs_read.iter().chain(&self.fs_write).chain(&self.env);
+        let mut names = paths().chain(&self.env);
         match names
             .by_ref()
             .chain(programs)
@@ -81,6 +99,37 @@ impl Permissions {
 
     pub fn writable(&self, places: &PathVariables<'_>) -> Vec<PermittedPath> {
         places.resolve_all(&self.fs_write)
+    }
+
+    pub(crate) fn sockets(&self, places: &PathVariables<'_>) -> Vec<PermittedPath> {
+        places.resolve_all(&self.unix_sockets)
+    }
+
+    /// Returns it as in a manifest.
+    pub fn to_json(&self) -> Value {
+        let exec = self.exec.as_ref().map(|exec| match exec {
+            ExecPermission::Anything(anything) => json!(anything),
+            ExecPermission::Only(programs) => json!(programs),
+        });
+        let mut fields = json!({
+            "fs_read": self.fs_read,
+            "fs_write": self.fs_write,
+            "network": self.network,
+            "connect": self.connect,
+            "unix_sockets": self.unix_sockets,
+            "env": self.env,
+        });
+        if let (Value::Object(fields), Some(exec)) = (&mut fields, exec) {
+            fields.insert("exec".to_owned(), exec);
+        }
+        fields
+    }
+
+    /// Returns where it may connect to. Those that are not hosts were refused by [`check`](Self::check).
+    pub fn hosts(&self) -> Vec<ConnectRule> {
+        let everywhere = self.network.then_some(ConnectRule::Anywhere);
+        let listed = self.connect.iter().filter_map(|host| host.parse().ok());
+        everywhere.into_iter().chain(listed).collect()
     }
 
     /// Returns whether it may write everything in the agent's working directory.

@@ -91,7 +91,7 @@ fn permitted_paths_are_resolved() {
     );
     assert_eq!(
         permissions.exec,
-        ExecPermission::Only(vec!["git".to_owned()])
+        Some(ExecPermission::Only(vec!["git".to_owned()]))
     );
     assert!(!permissions.network);
 }
@@ -116,7 +116,7 @@ fn permitted_paths_are_where_they_seem_to_be() {
             assert!(error.contains("not lead where it seems"), "{path}: {error}");
         }
     }
-    for field in ["fs_read", "fs_write", "exec", "env"] {
+    for field in ["fs_read", "fs_write", "unix_sockets", "exec", "env"] {
         let error = check(serde_json::json!({ field: ["/a\u{1b}[2K\n"] })).unwrap_err();
         assert!(error.contains("control characters"), "{error}");
         assert!(!error.contains('\u{1b}'), "{error}");
@@ -124,6 +124,25 @@ fn permitted_paths_are_where_they_seem_to_be() {
     for path in ["/", "/tmp/", "$CWD/", "~/a b", "$HOME/.config/x..y"] {
         check(serde_json::json!({ "fs_write": [path] })).unwrap();
     }
+}
+
+#[test]
+fn sandboxes_and_hosts_are_checked() {
+    let manifest = |rest: &str| parse(&format!(r#"{{"name":"a","exec":"a",{rest}}}"#));
+    let parsed = manifest(r#""sandbox":"workspace""#).unwrap();
+    assert_eq!(parsed.sandbox, Some(Level::Workspace));
+    let error = manifest(r#""sandbox":"tight""#).unwrap_err().to_string();
+    assert!(error.contains("use off, workspace or read-only"), "{error}");
+    let rules = r#""permissions":{"connect":["api.example.com:443"],"unix_sockets":["/run/x"]}"#;
+    let permissions = manifest(rules).unwrap().permissions.unwrap();
+    assert_eq!(
+        permissions.hosts(),
+        ["api.example.com:443".parse().unwrap()]
+    );
+    let error = manifest(r#""permissions":{"connect":["api.example.com:http"]}"#).unwrap_err();
+    assert!(error.to_string().contains("is not a host"), "{error}");
+    let error = manifest(r#""permissions":{"unix_sockets":["run/x"]}"#).unwrap_err();
+    assert!(error.to_string().contains("neither absolute"), "{error}");
 }
 
 #[test]
@@ -149,7 +168,7 @@ fn only_files_are_manifests() {
 fn the_data_of_a_project_extension_is_its_own() {
     let confined = parse(r#"{"name":"guard","exec":"x","permissions":{}}"#).unwrap();
     let home = Path::new("/home/me/.zot");
-    let data_dir = |directory: &str| confined.data_dir(Path::new(directory), home);
+    let data_dir = |directory: &str| confined.data_dir(Path::new(directory), home, Level::Off);
     let own = data_dir("/home/me/.zot/extensions/guard");
     assert_eq!(own, home.join("extension-data/guard"));
     let one = data_dir("/work/one/.zot/extensions/guard");
@@ -157,7 +176,13 @@ fn the_data_of_a_project_extension_is_its_own() {
     assert_ne!(one, data_dir("/work/two/.zot/extensions/guard"));
     let free = parse(r#"{"name":"guard","exec":"x"}"#).unwrap();
     let directory = Path::new("/work/one/.zot/extensions/guard");
-    assert_eq!(free.data_dir(directory, home), directory);
+    assert_eq!(free.data_dir(directory, home, Level::Off), directory);
+    assert_eq!(free.data_dir(directory, home, Level::Workspace), one);
+    let sandboxed = parse(r#"{"name":"guard","exec":"x","sandbox":"read-only"}"#).unwrap();
+    assert_eq!(sandboxed.data_dir(directory, home, Level::Off), one);
+    let off = r#"{"name":"guard","exec":"x","sandbox":"off","permissions":{"env":["KEY"]}}"#;
+    let off = parse(off).unwrap();
+    assert_eq!(off.data_dir(directory, home, Level::Off), directory);
 }
 
 #[test]

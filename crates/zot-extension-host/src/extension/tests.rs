@@ -182,7 +182,14 @@ fn extension(home: &std::path::Path) -> Extension {
         activation: Activation::Enabled,
     };
     let text = String::new;
-    let context = HostContext::new(home.to_owned(), home.to_owned(), text(), text(), text());
+    let context = HostContext::new(
+        home.to_owned(),
+        home.to_owned(),
+        text(),
+        text(),
+        text(),
+        zot_extension_contract::LaunchRules::default(),
+    );
     Extension::new(found, Arc::new(context))
 }
 

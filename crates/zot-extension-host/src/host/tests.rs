@@ -1,7 +1,7 @@
 use std::fs;
 use std::time::Duration;
 
-use zot_extension_contract::log_path;
+use zot_extension_contract::{LaunchRules, log_path};
 
 use super::*;
 use crate::extension::Phase;
@@ -33,6 +33,7 @@ fn host_without_hello(home: &std::path::Path, script: &str) -> ExtensionHost {
         model: String::new(),
         taken_tools: Vec::new(),
         taken_commands: Vec::new(),
+        rules: LaunchRules::default(),
     };
     ExtensionHost::start(config, &discovery)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use zot_extension_contract::{Permissions, check_name};
+use zot_extension_contract::{Level, Permissions, UnknownLevel, check_name};
 
 use super::document::Object;
 use crate::entry::{Address, EntryOrigin, Exposure, OAuthGrant, OAuthSettings, ServerEntry};
@@ -19,7 +19,7 @@ use fields::Fields;
 const MIN_ENTRY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Every key of an entry. Others are kept and ignored.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "type",
     "command",
     "args",
@@ -34,6 +34,7 @@ const KEYS: [&str; 18] = [
     "toolExposure",
     "alwaysLoad",
     "protocol",
+    "sandbox",
     "permissions",
     "oauth",
     "description",
@@ -55,6 +56,7 @@ pub(super) struct Adjustment {
     exposure: Option<Exposure>,
     tool_exposure: Vec<(String, Option<Exposure>)>,
     timeout: Option<Duration>,
+    sandbox: Option<Level>,
     permissions: Option<Permissions>,
 }
 
@@ -70,14 +72,21 @@ impl Adjustment {
                 entry.exposure = self.exposure.or(entry.exposure);
             }
             entry.tool_exposure.extend(tools);
+            // Beside permissions alone, a level would add the places that it has.
+            if entry.permissions.is_none() || entry.sandbox.is_some() {
+                entry.sandbox = entry.sandbox.max(self.sandbox);
+            }
             return;
         }
         entry.enabled = self.enabled.unwrap_or(entry.enabled);
         entry.exposure = self.exposure.or(entry.exposure);
         // The first match counts, so these go before the others.
         entry.tool_exposure.splice(..0, tools);
-        if *by == EntryOrigin::User && self.permissions.is_some() {
-            entry.permissions.clone_from(&self.permissions);
+        if *by == EntryOrigin::User {
+            if self.permissions.is_some() {
+                entry.permissions.clone_from(&self.permissions);
+            }
+            entry.sandbox = self.sandbox.or(entry.sandbox);
         }
     }
 
@@ -93,6 +102,7 @@ impl Adjustment {
             (!self.tool_exposure.is_empty()).then(|| "exposure of single tools".to_owned()),
             self.timeout
                 .map(|timeout| format!("timeout {} ms", timeout.as_millis())),
+            self.sandbox.map(|level| format!("sandbox {level}")),
             self.permissions.is_some().then(|| "permissions".to_owned()),
         ];
         let changes: Vec<String> = changes.into_iter().flatten().collect();
@@ -123,9 +133,16 @@ pub(super) fn describe(
         let Some(address) = address(&fields, origin, directory)? else {
             return Ok(Description::Adjustment(settings));
         };
-        if settings.permissions.is_some() && !matches!(address, Address::Stdio { .. }) {
-            warnings
-                .push("\"permissions\" have no effect on a server that is reached by URL".into());
+        if !matches!(address, Address::Stdio { .. }) {
+            if settings.permissions.is_some() {
+                warnings.push(
+                    "\"permissions\" have no effect on a server that is reached by URL".into(),
+                );
+            }
+            if settings.sandbox.is_some_and(|level| level != Level::Off) {
+                warnings
+                    .push("\"sandbox\" has no effect on a server that is reached by URL".into());
+            }
         }
         Ok(Description::Server(Box::new(ServerEntry {
             name: name.to_owned(),
@@ -135,6 +152,7 @@ pub(super) fn describe(
             exposure: settings.exposure,
             tool_exposure: settings.tool_exposure,
             protocol: protocol(&fields)?,
+            sandbox: settings.sandbox,
             permissions: settings.permissions,
             oauth: oauth(&fields)?,
             origin: origin.clone(),
@@ -254,6 +272,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Result<Adjustmen
         exposure,
         tool_exposure,
         timeout,
+        sandbox: sandbox(fields)?,
         permissions: permissions(fields)?,
     })
 }
@@ -267,6 +286,12 @@ fn exposure(key: &str, word: &str) -> Result<Option<Exposure>, String> {
     known
         .map(Some)
         .ok_or_else(|| format!("{key:?} must be auto, direct, deferred or hidden, got {word:?}"))
+}
+
+fn sandbox(fields: &Fields<'_>) -> Result<Option<Level>, String> {
+    let word = fields.text("sandbox")?;
+    let level = word.map(|word| word.parse()).transpose();
+    level.map_err(|error: UnknownLevel| format!("\"sandbox\": {error}"))
 }
 
 fn permissions(fields: &Fields<'_>) -> Result<Option<Permissions>, String> {

@@ -150,6 +150,7 @@ impl Draft {
                 exposure: None,
                 tool_exposure: Vec::new(),
                 protocol: None,
+                sandbox: None,
                 permissions: None,
                 oauth: None,
                 origin: EntryOrigin::User,

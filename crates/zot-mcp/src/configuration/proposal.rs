@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use zot_extension_contract::summary;
+
 use super::ProjectFile;
 use super::redaction::quoted;
 use crate::entry::{Address, OAuthGrant, OAuthSettings, ServerEntry};
@@ -60,6 +62,10 @@ fn proposal(server: &ServerEntry, usual: Option<&Path>) -> Proposal {
         && Some(cwd.as_path()) != usual
     {
         details.push(format!("directory: {}", cwd.display()));
+    }
+    if server.sandbox.is_some() || server.permissions.is_some() {
+        let allowed = summary(server.sandbox, server.permissions.as_ref());
+        details.push(format!("may use: {allowed}"));
     }
     details.extend(server.oauth.iter().flat_map(login_details));
     if !server.enabled {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use zot_extension_contract::Level;
 
 use super::*;
 use crate::entry::{Address, Exposure};
@@ -91,6 +92,7 @@ fn every_key_is_read() {
             "all": {"type": "stdio", "command": "run", "args": ["-x"], "env": {"A": "1", "PORT": 80}, "cwd": "/there",
                 "timeout": 5000, "enabled": false, "exposure": "hidden",
                 "toolExposure": {"z*": "direct", "a": "auto"}, "protocol": "2026-07-28",
+                "sandbox": "workspace",
                 "permissions": {"network": true, "fs_read": ["$CWD"]}, "somebody": "else's"},
             "remote": {"type": "http", "url": "https://a.example/mcp", "headers": {"X": "y"}, "alwaysLoad": true,
                 "oauth": {"clientId": "me", "clientSecret": "s", "callbackPort": 3118, "scopes": "a b"}},
@@ -127,6 +129,7 @@ fn every_key_is_read() {
     assert_eq!(all.tool_exposure, expected);
     assert_eq!(all.protocol.as_deref(), Some("2026-07-28"));
     assert!(all.permissions.unwrap().network);
+    assert_eq!(all.sandbox, Some(Level::Workspace));
     assert!(matches!(&remote.address, Address::Http { headers, .. } if headers["X"] == "y"));
     assert_eq!(remote.exposure, Some(Exposure::Direct));
     let oauth = remote.oauth.unwrap();
@@ -153,6 +156,8 @@ fn mistakes_cost_their_entry_and_are_named() {
   "wide": {"command": "x", "permissions": {"fs_read": ["../up"]}},
   "era": {"command": "x", "protocol": "1999-01-01"},
   "exp": {"command": "x", "exposure": "loud"},
+  "loose": {"command": "x", "sandbox": "loose"},
+  "host": {"command": "x", "permissions": {"connect": ["a:b:c"]}},
   "text": "x",
   "bad name": {"command": "x"}
 }}"#,
@@ -170,8 +175,10 @@ fn mistakes_cost_their_entry_and_are_named() {
         r#"line 9: MCP server "wide": "permissions": "../up" is neither absolute nor below $CWD, $HOME, ~ or $DATA_DIR (left out)"#,
         r#"line 10: MCP server "era": "protocol" must be 2026-07-28 or 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, got "1999-01-01" (left out)"#,
         r#"line 11: MCP server "exp": "exposure" must be auto, direct, deferred or hidden, got "loud" (left out)"#,
-        r#"line 12: MCP server "text": expected an object, got a string (left out)"#,
-        r#"line 13: MCP server "bad name": "bad name" cannot be the name of a server: use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit (left out)"#,
+        r#"line 12: MCP server "loose": "sandbox": unknown sandbox "loose": use off, workspace or read-only (left out)"#,
+        r#"line 13: MCP server "host": "permissions": "a:b:c" is not a host: the port must be a number from 1 to 65535; write host:port, for instance github.com:443 (left out)"#,
+        r#"line 14: MCP server "text": expected an object, got a string (left out)"#,
+        r#"line 15: MCP server "bad name": "bad name" cannot be the name of a server: use at most 64 letters, digits, '-', '_' and '.', starting with a letter or digit (left out)"#,
     ];
     let expected = expected.map(|text| format!("{file}, {text}"));
     let mut found = problems(&loaded);
@@ -184,7 +191,7 @@ fn probable_mistakes_are_warnings() {
     let place = Place::new().user(
         r#"{"mcpServers": {
             "a": {"command": "x", "timeout": 30, "argz": [], "headersHelper": "y"},
-            "b": {"url": "https://x", "permissions": {}},
+            "b": {"url": "https://x", "permissions": {}, "sandbox": "read-only"},
             "a": {"command": "second"}
         }}"#,
     );
@@ -202,6 +209,7 @@ fn probable_mistakes_are_warnings() {
             "\"timeout\" is in milliseconds, and 30 is too short: ignored",
             "\"headersHelper\" is not supported: put the headers into \"headers\"",
             "\"permissions\" have no effect on a server that is reached by URL",
+            "\"sandbox\" has no effect on a server that is reached by URL",
             "is described twice in this file: the last one counts",
         ]
     );
@@ -381,4 +389,48 @@ fn given_configuration_wins_and_must_be_right() {
         error(r#"{"mcpServers": {"a": {"command": 1}}}"#),
         "the MCP configuration, line 1: MCP server \"a\": \"command\" must be a string, got a number (left out)"
     );
+}
+
+/// The sandbox of a server is the user's to loosen; a project can only tighten it.
+#[test]
+fn a_project_tightens_the_sandbox_of_a_server_and_a_user_sets_it() {
+    let place = Place::new()
+        .user(
+            r#"{"mcpServers": {
+                "free": {"command": "x"}, "tight": {"command": "x", "sandbox": "read-only"},
+                "exact": {"command": "x", "permissions": {}}, "p": {"sandbox": "read-only"}}}"#,
+        )
+        .project(
+            r#"{"mcpServers": {
+                "free": {"sandbox": "workspace"}, "tight": {"sandbox": "off"},
+                "exact": {"sandbox": "workspace"}, "p": {"command": "x", "sandbox": "workspace"}}}"#,
+        );
+    let entries = place.load(ProjectServers::Start).entries();
+    let level = |name: &str| {
+        let entry = entries.iter().find(|entry| entry.name == name).unwrap();
+        entry.sandbox
+    };
+    assert_eq!(level("free"), Some(Level::Workspace));
+    assert_eq!(level("tight"), Some(Level::ReadOnly));
+    assert_eq!(
+        level("exact"),
+        None,
+        "a level would add the working directory"
+    );
+    assert_eq!(level("p"), Some(Level::ReadOnly));
+}
+
+#[test]
+fn what_is_written_is_read_as_the_same() {
+    let text = r#"{"mcpServers": {"a": {"command": "x", "sandbox": "workspace", "permissions":
+        {"connect": ["a.org:443"], "unix_sockets": ["/run/x"], "exec": ["git"]}}}}"#;
+    let [first] = entries_of(text);
+    let again = format!(r#"{{"mcpServers": {{"a": {}}}}}"#, written(&first));
+    let [second] = entries_of(&again);
+    assert_eq!(first, second);
+}
+
+fn entries_of(text: &str) -> [ServerEntry; 1] {
+    let loaded = Place::new().user(text).load(ProjectServers::Skip);
+    loaded.entries().try_into().unwrap()
 }

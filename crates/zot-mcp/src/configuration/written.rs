@@ -1,7 +1,6 @@
 //! An entry as the JSON of a configuration file.
 
 use serde_json::{Value, json};
-use zot_extension_contract::{ExecPermission, Permissions};
 
 use crate::entry::{Address, OAuthGrant, OAuthSettings, ServerEntry};
 
@@ -43,8 +42,10 @@ pub fn written(entry: &ServerEntry) -> String {
     }
     let protocol = entry.protocol.as_ref();
     fields.extend(protocol.map(|version| ("protocol", json!(version))));
+    let sandbox = entry.sandbox;
+    fields.extend(sandbox.map(|level| ("sandbox", json!(level.name()))));
     let permissions = entry.permissions.as_ref();
-    fields.extend(permissions.map(|granted| ("permissions", of_permissions(granted))));
+    fields.extend(permissions.map(|granted| ("permissions", granted.to_json())));
     let oauth = entry.oauth.as_ref();
     fields.extend(oauth.map(|oauth| ("oauth", of_oauth(oauth))));
     let mut texts: Vec<(String, String)> = fields
@@ -69,20 +70,6 @@ fn object(entries: impl IntoIterator<Item = (String, String)>) -> String {
         .map(|(key, text)| format!("{}:{text}", Value::from(key)))
         .collect();
     format!("{{{}}}", entries.join(","))
-}
-
-fn of_permissions(permissions: &Permissions) -> Value {
-    let exec = match &permissions.exec {
-        ExecPermission::Anything(anything) => json!(anything),
-        ExecPermission::Only(programs) => json!(programs),
-    };
-    json!({
-        "fs_read": permissions.fs_read,
-        "fs_write": permissions.fs_write,
-        "network": permissions.network,
-        "exec": exec,
-        "env": permissions.env,
-    })
 }
 
 fn of_oauth(oauth: &OAuthSettings) -> Value {

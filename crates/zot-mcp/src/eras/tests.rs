@@ -12,6 +12,7 @@ fn entry(address: Address) -> ServerEntry {
         exposure: None,
         tool_exposure: Vec::new(),
         protocol: None,
+        sandbox: None,
         permissions: None,
         oauth: None,
         origin: EntryOrigin::User,

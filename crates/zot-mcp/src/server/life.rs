@@ -11,7 +11,7 @@ use super::Server;
 use crate::authorization::AuthorizationError;
 use crate::catalog::{Catalog, cut, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
 use crate::connection::{BeginError, Client, Connection, Exchange, Failure, Opening};
-use crate::entry::Address;
+use crate::entry::{Address, EntryOrigin};
 use crate::oauth::{LoginStore, StoredLogin};
 use crate::status::ServerState;
 use crate::transport::http::{HttpSettings, HttpTransport};
@@ -294,7 +294,10 @@ impl Server {
                     env,
                     cwd: &self.cwd,
                     data_dir: &program_data_dir(&settings.home, "mcp", &self.entry.name),
+                    sandbox: self.entry.sandbox,
                     permissions: self.entry.permissions.as_ref(),
+                    is_from_project: self.entry.origin == EntryOrigin::Project,
+                    rules: &settings.rules,
                 };
                 StdioTransport::start(&program, inbox, Arc::clone(&self.log))
                     .map(|transport| Arc::new(transport) as Arc<dyn Transport>)

@@ -15,7 +15,9 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
-use zot_extension_contract::{LaunchError, Permissions, ProgramLaunch, start_program};
+use zot_extension_contract::{
+    LaunchError, LaunchRules, Level, Permissions, ProgramLaunch, start_program,
+};
 use zot_process::streams::Outbox;
 
 use super::{CallError, CallHints, Inbox, Transport};
@@ -34,7 +36,11 @@ pub struct StdioProgram<'a> {
     pub cwd: &'a Path,
     /// Where it may write if it is confined.
     pub data_dir: &'a Path,
+    pub sandbox: Option<Level>,
     pub permissions: Option<&'a Permissions>,
+    /// Whether a project describes it.
+    pub is_from_project: bool,
+    pub rules: &'a LaunchRules,
 }
 
 /// A connection to a program. Dropping it kills the program and everything it started.
@@ -67,7 +73,10 @@ impl StdioTransport {
             env: program.env,
             cwd: program.cwd,
             data_dir: program.data_dir,
+            sandbox: program.sandbox,
             permissions: program.permissions,
+            is_from_project: program.is_from_project,
+            rules: program.rules,
         })?;
         for shortfall in process.shortfalls.drain(..) {
             log.note(&shortfall);

@@ -14,6 +14,7 @@ use zot_conversation::{
     Answer, BoxFuture, JsonObject, Progress, Question, Questions, Tool as _, ToolCallId,
     ToolInvocation, ToolOutput,
 };
+use zot_extension_contract::LaunchRules;
 use zot_mcp::entry::{Address, EntryOrigin, ServerEntry};
 use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState, ServerStatus};
 use zot_provider::HttpClient;
@@ -28,8 +29,20 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new() -> Self {
+        Self::with(LaunchRules::default())
+    }
+
+    /// One whose servers do not get the variable `name`.
+    pub(crate) fn withholding(name: &str) -> Self {
+        Self::with(LaunchRules {
+            withheld: vec![name.to_owned()],
+            ..LaunchRules::default()
+        })
+    }
+
+    fn with(rules: LaunchRules) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pool = pool(home.path());
+        let pool = pool_with(home.path(), rules);
         Self { home, pool }
     }
 
@@ -76,10 +89,15 @@ impl Scene {
 }
 
 pub(crate) fn pool(home: &Path) -> Arc<Pool> {
+    pool_with(home, LaunchRules::default())
+}
+
+fn pool_with(home: &Path, rules: LaunchRules) -> Arc<Pool> {
     Pool::new(PoolSettings {
         home: home.to_owned(),
         http: HttpClient::new(),
         version: "1.2.3".to_owned(),
+        rules,
     })
 }
 
@@ -106,6 +124,7 @@ pub(crate) fn program(command: &str, args: Vec<String>) -> ServerEntry {
         exposure: None,
         tool_exposure: Vec::new(),
         protocol: None,
+        sandbox: None,
         permissions: None,
         oauth: None,
         origin: EntryOrigin::Program,

@@ -93,7 +93,7 @@ def call(identifier, params):
         print("last words", file=sys.stderr, flush=True)
         os._exit(3)
     if name == "where":
-        return text(json.dumps({"cwd": os.getcwd(), "env": os.environ.get("SPECIAL"), "pid": os.getpid()}))
+        return text(json.dumps({"cwd": os.getcwd(), "env": os.environ.get("SPECIAL"), "named": os.environ.get(os.environ.get("SPECIAL_NAME", "")), "pid": os.getpid()}))
     if name == "change":
         if arguments["name"] not in tools:
             tools.append(arguments["name"])

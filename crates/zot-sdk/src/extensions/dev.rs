@@ -15,6 +15,7 @@ use zot_extension_check::{
 };
 use zot_extension_contract::{Manifest, READY_GRACE};
 
+use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 use watch::Snapshot;
@@ -143,12 +144,15 @@ impl Bench<'_, '_> {
             Ok(manifest) => manifest,
             Err(error) => return self.stopped(error.to_string()),
         };
+        let rules = launch_rules(&self.workspace.zot_home);
         let stage = Stage {
             zot_version: VERSION.to_owned(),
             provider: "offline".to_owned(),
             model: "offline".to_owned(),
             cwd: self.workspace.cwd.clone(),
-            data_dir: manifest.data_dir(&self.directory, &self.workspace.zot_home),
+            data_dir: manifest.data_dir(&self.directory, &self.workspace.zot_home, rules.minimum),
+            is_from_project: false,
+            rules,
         };
         let mut trial = match Trial::start(&manifest, &self.directory, &stage).await {
             Ok(trial) => trial,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use zot_extension_check::{ExaminationOptions, Finding, Verdict};
 
+use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
+use crate::workspace::Workspace;
 
 /// How many lines of standard error are kept; the first ones show the cause.
 const MAX_KEPT_LOG_LINES: usize = 200;
@@ -29,6 +31,7 @@ pub async fn examine(
     let options = ExaminationOptions {
         zot_version: VERSION.to_owned(),
         tool_timeout,
+        rules: launch_rules(&Workspace::of_process().zot_home),
     };
     let mut report = ExaminationReport::default();
     let ExaminationReport { findings, log } = &mut report;

@@ -9,6 +9,7 @@ use zot_extension_contract::{
     Activation, FoundExtension, LoadProblem, SearchPaths, Source, discover,
 };
 
+use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 
@@ -81,6 +82,7 @@ pub struct BrokenExtension {
 pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
     let paths = SearchPaths::usual(&workspace.cwd, &workspace.zot_home);
     let discovery = discover(&paths);
+    let rules = launch_rules(&workspace.zot_home);
     let mut inspections = JoinSet::new();
     for (index, found) in discovery.found.iter().enumerate() {
         if starting == Starting::Skip || found.activation != Activation::Enabled {
@@ -94,7 +96,9 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
             cwd: workspace.cwd.clone(),
             data_dir: found
                 .manifest
-                .data_dir(&found.directory, &workspace.zot_home),
+                .data_dir(&found.directory, &workspace.zot_home, rules.minimum),
+            is_from_project: found.source == Source::Project,
+            rules: rules.clone(),
         };
         inspections.spawn(async move { (index, inspect(&found, &stage, INSPECTION_TIME).await) });
     }

@@ -99,6 +99,7 @@ pub fn add(
         exposure: None,
         tool_exposure: Vec::new(),
         protocol: None,
+        sandbox: None,
         permissions: None,
         oauth: server.oauth.clone(),
         origin: EntryOrigin::User,

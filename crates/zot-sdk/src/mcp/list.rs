@@ -13,6 +13,7 @@ use zot_provider::HttpClient;
 use super::change::ChangeError;
 use super::configuration;
 use crate::extensions::Starting;
+use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 
@@ -199,6 +200,7 @@ impl Running {
             home: workspace.zot_home.clone(),
             http: HttpClient::new(),
             version: VERSION.to_owned(),
+            rules: launch_rules(&workspace.zot_home),
         });
         let set = pool.open(entries, &workspace.cwd);
         Self { pool, set }

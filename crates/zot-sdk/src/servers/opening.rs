@@ -11,6 +11,7 @@ use zot_mcp::{Pool, PoolSettings};
 
 use super::{PoolUse, Servers};
 use crate::config::McpChoice;
+use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
 
@@ -67,6 +68,7 @@ impl Servers {
                 home: self.home.clone(),
                 http: self.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
+                rules: launch_rules(&self.home),
             })
         });
         Arc::clone(pool)

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation};
-use zot_extension_contract::{SearchPaths, discover};
+use zot_extension_contract::{LaunchRules, SearchPaths, discover};
 use zot_extension_host::{ExtensionHost, HostConfig, Phase};
 
 /// A host of all extensions in one directory, all ready.
@@ -39,6 +39,7 @@ impl Host {
             model: "none".to_owned(),
             taken_tools: Vec::new(),
             taken_commands: Vec::new(),
+            rules: LaunchRules::default(),
         };
         let extensions = runtime.block_on(async {
             let extensions = ExtensionHost::start(config, &discovery);

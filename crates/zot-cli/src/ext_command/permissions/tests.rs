@@ -1,20 +1,33 @@
 use super::*;
 
+fn lines(rest: &str) -> Vec<String> {
+    let manifest = format!(r#"{{"name":"x","exec":"x"{rest}}}"#);
+    details(&Manifest::parse(manifest.as_bytes()).unwrap())
+}
+
 #[test]
-fn requested_permissions_cannot_be_disguised() {
-    let permissions = Permissions {
-        fs_read: vec!["$CWD/notes".to_owned(), "~/a b".to_owned()],
-        fs_write: vec![
-            "/x\u{1b}[2K\r, nothing".to_owned(),
-            "/tx\u{202e}t".to_owned(),
-        ],
-        env: vec!["A, network".to_owned()],
-        exec: ExecPermission::Only(vec!["git\n".to_owned()]),
-        ..Permissions::default()
-    };
-    let expected = r#"read $CWD/notes, "~/a b"; write "/x\u{1b}[2K\r, nothing", "/tx\u{202e}t"; env "A, network"; exec "git\n""#;
-    assert_eq!(summary(Some(&permissions)), expected);
-    for line in details(Some(&permissions)) {
-        assert!(!line.contains(char::is_control), "{line:?}");
-    }
+fn everything_that_is_asked_for_is_shown() {
+    assert!(lines("")[0].starts_with("may do everything you may do"));
+    assert_eq!(
+        lines(r#","permissions":{}"#),
+        ["requests nothing beyond its own directory and data"]
+    );
+    assert_eq!(
+        lines(r#","permissions":{"fs_write":["~/a b"],"network":true}"#),
+        ["requests", "  write    \"~/a b\"", "  network  yes"]
+    );
+    assert_eq!(
+        lines(r#","sandbox":"workspace""#),
+        ["runs in the sandbox workspace"]
+    );
+    assert_eq!(
+        lines(r#","sandbox":"read-only","permissions":{"connect":["a.org:443"]}"#),
+        [
+            "runs in the sandbox read-only; requests",
+            "  connect  a.org:443"
+        ]
+    );
+    let off = lines(r#","sandbox":"off","permissions":{"env":["KEY"],"network":true}"#);
+    assert!(off[0].starts_with("may do everything you may do"));
+    assert_eq!(off[1..], ["  env      KEY"]);
 }

@@ -46,7 +46,8 @@ impl Scene {
             data_dir: &self.data_dir(),
             cwd: &self.path("project"),
         };
-        grants(&places, manifest.permissions.as_ref().unwrap()).unwrap()
+        let permissions = manifest.permissions.as_ref().unwrap();
+        grants(&places, permissions, Execution::Only(Vec::new())).unwrap()
     }
 
     /// Returns the writable paths besides the data directory.

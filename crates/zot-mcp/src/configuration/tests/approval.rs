@@ -160,10 +160,11 @@ fn a_question_shows_logins_directories_and_changes() {
             r#"{"mcpServers": {
                 "a": {"url": "https://x/mcp", "oauth": {"grant": "client_credentials", "clientId": "i", "clientSecret": "${SET}"}},
                 "both": {"command": "other", "cwd": "/elsewhere"},
-                "mine": {"enabled": true}}}"#,
+                "caged": {"command": "x", "sandbox": "workspace", "permissions": {"connect": ["a.org:443"], "env": ["KEY"]}},
+                "mine": {"enabled": true, "sandbox": "read-only"}}}"#,
         );
     let file = place.load(ProjectServers::IfApproved).project.unwrap();
-    let [a, both, mine] = file.proposals().try_into().unwrap();
+    let [a, both, caged, mine] = file.proposals().try_into().unwrap();
     assert_eq!(
         a.details,
         [
@@ -176,8 +177,12 @@ fn a_question_shows_logins_directories_and_changes() {
         both.details,
         ["replaces your server of this name", "directory: /elsewhere"]
     );
+    assert_eq!(
+        caged.details,
+        ["may use: sandbox workspace; env KEY; connect a.org:443"]
+    );
     assert_eq!(mine.target, "changes your server of this name");
-    assert_eq!(mine.details, ["enabled"]);
+    assert_eq!(mine.details, ["enabled, sandbox read-only"]);
     // Even a project that counts does not start what the user has disabled.
     let entries = place.load(ProjectServers::Start).entries();
     let mine = entries.iter().find(|entry| entry.name == "mine").unwrap();

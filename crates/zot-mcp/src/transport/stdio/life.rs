@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_extension_contract::Process;
+use zot_extension_contract::{Process, ProcessSandbox};
 use zot_process::ProcessGroup;
 use zot_process::streams::{Channel, OutboxEnd, Throttle};
 use zot_wire::{Line, LineDecoder};
@@ -70,6 +70,8 @@ type Answer = (RequestId, Result<Box<RawValue>, RpcError>);
 pub(super) struct Life {
     shared: Arc<Shared>,
     group: Option<ProcessGroup>,
+    /// Dropped after the program.
+    _sandbox: ProcessSandbox,
     decoder: LineDecoder,
     lines: Throttle,
     bytes: Throttle,
@@ -96,6 +98,7 @@ impl Life {
         Self {
             shared,
             group: Some(process.group),
+            _sandbox: process.sandbox,
             decoder: LineDecoder::with_limit(MAX_MCP_LINE_BYTES),
             lines: Throttle::new(MCP_LINES_PER_SECOND, now),
             bytes: Throttle::new(MCP_BYTES_PER_SECOND, now),

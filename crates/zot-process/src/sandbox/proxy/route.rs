@@ -19,7 +19,7 @@ use crate::sandbox::host::{ConnectRule, Host, HostName, Target};
 /// Limit: the others are ignored.
 const MAX_PROXY_ADDRESSES: usize = 4;
 
-type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+pub(super) type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// The network of the user, or that of a test.
 pub(super) trait Network: fmt::Debug + Send + Sync {

@@ -1,0 +1,230 @@
+//! With real processes: what they can do at each level, and with each permission.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use zot_process::launch::{Status, enforceable};
+use zot_process::sandbox::Level;
+
+use crate::launch::{LaunchRules, ProgramLaunch, program_data_dir, start_program};
+use crate::manifest::Permissions;
+
+/// A variable that tests have, in the place of a key.
+const KEY: &str = "CARGO_PKG_NAME";
+
+/// A project and a `$ZOT_HOME`, with a program that tries things.
+struct Scene {
+    _directory: tempfile::TempDir,
+    root: PathBuf,
+    sandbox: Option<Level>,
+    permissions: Option<Permissions>,
+    minimum: Level,
+    is_from_project: bool,
+    env: BTreeMap<String, String>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for path in ["project", "outside", "zot"] {
+            fs::create_dir(root.join(path)).unwrap();
+        }
+        Self {
+            _directory: directory,
+            root,
+            sandbox: None,
+            permissions: None,
+            minimum: Level::Off,
+            is_from_project: false,
+            env: BTreeMap::new(),
+        }
+    }
+
+    fn sandboxed(level: Level) -> Self {
+        Self {
+            sandbox: Some(level),
+            ..Self::new()
+        }
+    }
+
+    fn permitted(permissions: Value) -> Self {
+        let permissions: Permissions = serde_json::from_value(permissions).unwrap();
+        permissions.check().unwrap();
+        Self {
+            permissions: Some(permissions),
+            ..Self::new()
+        }
+    }
+
+    fn data_dir(&self) -> PathBuf {
+        program_data_dir(&self.root.join("zot"), "test", "x")
+    }
+
+    /// Runs a shell script with `$ROOT` set; returns what it prints, and the shortfalls.
+    async fn run(&self, script: &str) -> (String, Vec<String>) {
+        let rules = LaunchRules {
+            minimum: self.minimum,
+            withheld: vec![KEY.to_owned()],
+        };
+        let mut env = self.env.clone();
+        env.insert("ROOT".to_owned(), self.root.display().to_string());
+        let data_dir = self.data_dir();
+        env.insert("DATA".to_owned(), data_dir.display().to_string());
+        let launch = ProgramLaunch {
+            program: "/bin/sh",
+            args: &["-c".to_owned(), format!("{{ {script}; }} 2>&1")],
+            env: &env,
+            cwd: &self.root.join("project"),
+            data_dir: &data_dir,
+            sandbox: self.sandbox,
+            permissions: self.permissions.as_ref(),
+            is_from_project: self.is_from_project,
+            rules: &rules,
+        };
+        let mut process = start_program(&launch).unwrap();
+        drop(process.stdin);
+        let mut printed = String::new();
+        process.stdout.read_to_string(&mut printed).await.unwrap();
+        process.group.close().await;
+        (printed, process.shortfalls)
+    }
+
+    /// Returns whether it can write to `path`, with the builtins of a shell.
+    async fn writes(&self, path: &str) -> bool {
+        let (printed, _) = self.run(&format!("echo x > {path} && echo done")).await;
+        printed.ends_with("done\n")
+    }
+}
+
+/// Whether this system confines at all; otherwise there is nothing to test.
+fn confines() -> bool {
+    match enforceable().files {
+        Status::NotEnforced(reason) => {
+            testkit::skip_without(testkit::KernelFeature::Landlock, &reason);
+            false
+        }
+        _ => true,
+    }
+}
+
+#[tokio::test]
+async fn off_withholds_keys_and_nothing_else() {
+    let mut scene = Scene::new();
+    let shown = format!("echo \"${{{KEY}-none}} ${{CARGO_MANIFEST_DIR-none}}\"");
+    let here = env!("CARGO_MANIFEST_DIR");
+    assert_eq!(scene.run(&shown).await.0, format!("none {here}\n"));
+    assert!(scene.writes("$ROOT/outside/new").await);
+    // Unless they are named, with a value or without.
+    scene.env.insert(KEY.to_owned(), "given".to_owned());
+    assert_eq!(scene.run(&shown).await.0, format!("given {here}\n"));
+    let mut listed = Scene::permitted(json!({"env": [KEY]}));
+    listed.sandbox = Some(Level::Off);
+    let own = env!("CARGO_PKG_NAME");
+    assert_eq!(listed.run(&shown).await.0, format!("{own} {here}\n"));
+    assert!(listed.writes("$ROOT/outside/new").await);
+    assert!(!listed.data_dir().exists());
+}
+
+#[tokio::test]
+async fn permissions_are_all_there_is() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::permitted(json!({}));
+    let shown = format!("echo \"${{{KEY}-none}} ${{CARGO_MANIFEST_DIR-none}} $HOME\"");
+    let home = std::env::home_dir().unwrap();
+    let (printed, shortfalls) = scene.run(&shown).await;
+    assert_eq!(printed, format!("none none {}\n", home.display()));
+    assert!(
+        !shortfalls.join("\n").contains("not granted"),
+        "{shortfalls:?}"
+    );
+    assert!(!scene.writes("$ROOT/project/new").await);
+    assert!(scene.writes("$DATA/new").await);
+    assert!(scene.writes("$TMPDIR/new").await);
+    // No program but its own, unless named.
+    assert!(scene.run("/bin/ls /").await.0.contains("denied"));
+    let scene = Scene::permitted(json!({"fs_write": ["$CWD"], "env": [KEY], "exec": ["ls"]}));
+    assert!(scene.writes("$ROOT/project/new").await);
+    assert!(!scene.writes("$ROOT/outside/new").await);
+    let (printed, _) = scene.run(&format!("ls; echo ${KEY}")).await;
+    assert_eq!(printed, format!("new\n{}\n", env!("CARGO_PKG_NAME")));
+}
+
+#[tokio::test]
+async fn levels_have_the_places_of_every_sandbox() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::sandboxed(Level::Workspace);
+    assert!(scene.writes("$ROOT/project/new").await);
+    assert!(scene.writes("$DATA/new").await);
+    assert!(scene.writes("$TMPDIR/new").await);
+    assert!(!scene.writes("$ROOT/outside/new").await);
+    assert_eq!(scene.run("ls").await.0, "new\n", "programs can be started");
+    let shown = format!("echo \"${{{KEY}-none}} ${{CARGO_MANIFEST_DIR-none}}\"");
+    assert_eq!(scene.run(&shown).await.0, "none none\n");
+
+    let mut scene = Scene::sandboxed(Level::ReadOnly);
+    fs::write(scene.root.join("project/old"), "old").unwrap();
+    assert!(!scene.writes("$ROOT/project/new").await);
+    assert!(scene.writes("$DATA/new").await);
+    assert_eq!(scene.run("cat old").await.0, "old");
+    // Permissions name what is allowed beyond the level, and narrow the programs.
+    let outside = scene.root.join("outside");
+    scene.permissions = serde_json::from_value(json!({"fs_write": [outside], "exec": []})).unwrap();
+    assert!(scene.writes("$ROOT/outside/new").await);
+    assert!(!scene.writes("$ROOT/project/new").await);
+    assert!(scene.run("cat old").await.0.contains("denied"));
+}
+
+#[tokio::test]
+async fn a_minimum_holds_for_those_that_ask_for_nothing() {
+    if !confines() {
+        return;
+    }
+    let mut scene = Scene::new();
+    scene.minimum = Level::Workspace;
+    assert!(scene.writes("$ROOT/project/new").await);
+    assert!(!scene.writes("$ROOT/outside/new").await);
+    scene.sandbox = Some(Level::Off);
+    assert!(!scene.writes("$ROOT/outside/new").await);
+    scene.minimum = Level::ReadOnly;
+    assert!(!scene.writes("$ROOT/project/new").await);
+    scene.sandbox = Some(Level::Workspace);
+    assert!(!scene.writes("$ROOT/project/new").await);
+}
+
+#[tokio::test]
+async fn a_minimum_leaves_what_the_user_could_read_and_narrows_what_a_project_asks() {
+    if !confines() {
+        return;
+    }
+    let wide = |root: &Path| json!({"fs_write": ["$CWD", root.join("outside")], "network": true, "env": [KEY]});
+    let mut scene = Scene::new();
+    scene.permissions = serde_json::from_value(wide(&scene.root)).unwrap();
+    scene.minimum = Level::Workspace;
+    assert!(scene.writes("$ROOT/outside/new").await);
+    scene.minimum = Level::ReadOnly;
+    assert!(scene.writes("$ROOT/outside/new").await);
+    assert!(!scene.writes("$ROOT/project/new").await);
+
+    scene.minimum = Level::Workspace;
+    scene.is_from_project = true;
+    assert!(scene.writes("$ROOT/project/new").await);
+    assert!(!scene.writes("$ROOT/outside/new").await);
+    let (printed, shortfalls) = scene.run(&format!("echo \"${{{KEY}-none}}\"")).await;
+    assert_eq!(printed, "none\n");
+    let outside = scene.root.join("outside");
+    for refused in ["the network", &format!("fs_write: {}", outside.display())] {
+        let text = format!("{refused} is not granted: your configuration confines it to workspace");
+        assert!(shortfalls.contains(&text), "{shortfalls:?}");
+    }
+    // What narrows the minimum stays.
+    scene.permissions = Some(Permissions::default());
+    assert!(!scene.writes("$ROOT/project/new").await);
+}

@@ -1,0 +1,140 @@
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::super::MAX_PROXIED_HEAD_BYTES;
+use super::{
+    ContactLog, Limits, PATIENCE, Proxy, all, echo, greeter, head, rest, running, running_with,
+};
+
+#[test]
+fn a_slow_head_is_given_up() {
+    let limits = Limits {
+        head_time: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    let proxy = running_with(&["127.0.0.1:*"], limits);
+    let mut slow = proxy.sent("CONNECT 127.0.0.1:1 HTTP/1.1\r\n");
+    let mut silent = proxy.sent("");
+    let start = Instant::now();
+    // Single bytes do not prolong it.
+    while start.elapsed() < Duration::from_millis(300) {
+        slow.write_all(b"x").unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let answer = rest(&mut slow);
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(rest(&mut silent), "");
+    assert!(proxy.log.all().is_empty());
+}
+
+#[test]
+fn a_long_head_is_refused() {
+    let server = greeter("hello");
+    let proxy = running(&["127.0.0.1:*"]);
+    let start = format!("GET http://{server}/ HTTP/1.1\r\nX: ");
+    let padding = MAX_PROXIED_HEAD_BYTES - start.len() - 4;
+    let request = |padding| format!("{start}{}\r\n\r\n", "x".repeat(padding));
+    let answer = proxy.answer(request(padding));
+    assert!(answer.ends_with("hello"), "{answer}");
+    let answer = proxy.answer(request(padding + 1));
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(answer.contains("it is too long"), "{answer}");
+    // Without an end, too.
+    let mut client = proxy.sent(&start);
+    client.set_write_timeout(Some(PATIENCE)).unwrap();
+    while client.write_all(&[b'x'; 1024]).is_ok() {}
+    // Only that much was accepted although the client went on.
+    assert_eq!(proxy.network.connected().len(), 1);
+}
+
+#[test]
+fn further_connections_wait_for_a_place() {
+    let server = echo();
+    let limits = Limits {
+        connections: 2,
+        ..Limits::default()
+    };
+    let proxy = running_with(&[&server.to_string()], limits);
+    let first = proxy.tunnel(server);
+    let _second = proxy.tunnel(server);
+    let mut third = proxy.sent(format!("CONNECT {server} HTTP/1.1\r\n\r\n"));
+    third
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    third.read(&mut [0]).expect_err("it waits");
+    assert_eq!(proxy.network.connected().len(), 2);
+    drop(first);
+    third.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert!(head(&mut third).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn many_requests_at_once_are_all_served() {
+    let server = greeter("hello");
+    let proxy = running(&[&server.to_string()]);
+    let proxy = &proxy;
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(move || {
+                for _ in 0..25 {
+                    let request = format!("GET http://{server}/ HTTP/1.1\r\n\r\n");
+                    assert!(proxy.answer(request).ends_with("hello"));
+                }
+            });
+        }
+    });
+    let contacts = proxy.log.all();
+    assert_eq!(contacts.len(), 1);
+    assert_eq!(contacts[0].times, 400);
+}
+
+#[test]
+fn dropping_the_proxy_ends_its_connections() {
+    let server = echo();
+    for is_awaited in [false, true] {
+        let mut proxy = running(&[&server.to_string()]);
+        let mut client = proxy.tunnel(server);
+        let mut waiting = proxy.sent("GET ");
+        let inner = proxy.proxy.take().unwrap();
+        match is_awaited {
+            true => proxy.runtime.block_on(inner.shutdown()),
+            false => drop(inner),
+        }
+        // A reset is an end, too.
+        assert!(all(&mut client).unwrap_or_default().is_empty());
+        assert!(all(&mut waiting).unwrap_or_default().is_empty());
+        let start = Instant::now();
+        while TcpStream::connect(proxy.address).is_ok() {
+            assert!(start.elapsed() < PATIENCE, "the listener is open");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_proxy_needs_a_runtime() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    Proxy::start(listener, Vec::new(), ContactLog::default()).unwrap_err();
+}
+
+#[tokio::test]
+async fn a_proxy_runs_beside_its_owner() {
+    let server = greeter("hello");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let log = ContactLog::default();
+    let rule = server.to_string().parse().unwrap();
+    let proxy = Proxy::start(listener, vec![rule], log.clone()).unwrap();
+    let asking = tokio::task::spawn_blocking(move || {
+        let mut client = TcpStream::connect(address).unwrap();
+        let request = format!("GET http://{server}/ HTTP/1.1\r\n\r\n");
+        client.write_all(request.as_bytes()).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        rest(&mut client)
+    });
+    assert!(asking.await.unwrap().ends_with("hello"));
+    assert_eq!(log.all().len(), 1);
+    proxy.shutdown().await;
+}
