@@ -1,6 +1,9 @@
 //! The `bash` tool: runs a shell command and shows what it printed.
 
+mod denial;
 mod log;
+mod obstruction;
+mod offer;
 mod output;
 mod throttle;
 
@@ -13,15 +16,18 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput};
+use zot_process::launch::Confined;
 use zot_process::{Completion, Outcome, OutputSink};
 
 use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
-use crate::sandbox::NotConfined;
+use crate::sandbox::{Allowance, AllowedFor, NotConfined};
 use crate::utf8::Utf8Decoder;
 use log::LogDirectory;
+use obstruction::Obstruction;
+use offer::{Choice, Kept};
 use output::CollectedOutput;
 use throttle::Throttle;
 
@@ -83,21 +89,61 @@ impl BashTool {
             _ => DEFAULT_BASH_TIME_LIMIT,
         };
 
-        let mut command = Command::new(SHELL);
+        let call = Call {
+            script: &script,
+            time_limit,
+            invocation: &invocation,
+        };
+        let first = self.run_in_force(&call).await?;
+        let Some(obstruction) = first.obstruction.as_ref().filter(|_| first.may_ask) else {
+            return Ok(first.into_output());
+        };
+        let allowances = obstruction.allowances();
+        let kept = match self.paths.sandbox().keeps_allowances() {
+            true => Kept::Yes,
+            false => Kept::No,
+        };
+        let question = offer::question(obstruction.level, &script, &allowances, kept);
+        let choice = match question {
+            Some(question) => {
+                let answer = invocation.questions.ask(question).await;
+                offer::choice(&answer, &allowances, kept)
+            }
+            None => Choice::No,
+        };
+        if invocation.cancel.is_cancelled() {
+            return Ok(first.into_output());
+        }
+        match choice {
+            Choice::No => Ok(first.into_output()),
+            Choice::Once => self.run_outside(&call).await,
+            Choice::Allow(period) => match self.paths.sandbox().allow(&allowances, period) {
+                Ok(()) => {
+                    let note = allowed_note(&allowances, period);
+                    Ok(self
+                        .run_in_force(&call)
+                        .await?
+                        .with_note(&note)
+                        .into_output())
+                }
+                Err(error) => {
+                    let note = format!("the user allowed it, but {error}");
+                    Ok(first.with_note(&note).into_output())
+                }
+            },
+        }
+    }
+
+    /// Runs the command as the policy wants it.
+    async fn run_in_force(&self, call: &Call<'_>) -> Result<Ran, BashError> {
         let cwd = self.paths.cwd();
-        // Without PWD the shell would show another path for a directory that was reached through a
-        // link.
-        command
-            .args(["-c", &script])
-            .current_dir(cwd)
-            .env("PWD", cwd);
-        let sandbox = self.paths.sandbox();
-        let confined_to = sandbox.directory();
-        let not_confined =
-            |error| NotConfined::to(confined_to.clone().unwrap_or_else(|| cwd.to_owned()), error);
-        let sandbox = sandbox.sandbox().map_err(not_confined)?;
-        let command = sandbox.prepare(command).map_err(not_confined)?.command;
-        let logs = match confined_to {
+        let tools = self.paths.sandbox();
+        let directory = tools.directory().unwrap_or_else(|| cwd.to_owned());
+        let not_confined = |error| NotConfined::to(directory.clone(), error);
+        let sandbox = tools.sandbox().map_err(not_confined)?;
+        let prepared = sandbox.prepare(self.command(call)).map_err(not_confined)?;
+        let walls = tools.walls_of(&sandbox);
+        let logs = match walls {
             // The model can read logs there.
             Some(_) => {
                 let (real, shown) = sandbox.temporary();
@@ -105,32 +151,122 @@ impl BashTool {
             }
             None => LogDirectory::Anywhere(&self.output_dir),
         };
-        let mut listener = Listener {
-            output: CollectedOutput::new(logs),
-            decoder: Utf8Decoder::default(),
-            throttle: Throttle::new(invocation.progress),
+        let (mut ran, output) = self.run_prepared(call, prepared.command, logs).await?;
+        let Some(walls) = walls else {
+            return Ok(ran);
         };
-        let completion = zot_process::run(command, time_limit, invocation.cancel, &mut listener)
-            .await
-            .map_err(|source| BashError::Start {
-                cwd: cwd.to_owned(),
-                source,
-            })?;
-        let output = listener.finish().await;
-        let mut text = report(&script, &output, time_limit, &completion);
-        if exit_code(&completion) == 0 {
-            return Ok(ToolOutput::text(text));
-        }
-        if let Some(directory) = confined_to {
+        let failed = ran.exit_code != 0;
+        if walls.is_jail() && failed {
             // The kernel's "permission denied" and "read-only file system" do not explain the
             // cause.
-            let directory = directory.display();
-            text.push_str(&format!(
+            let directory = walls.directory().display();
+            ran.text.push_str(&format!(
                 "  (confined to {directory} and $TMPDIR; only the user can lift this)"
             ));
         }
-        Ok(ToolOutput::error(text))
+        let failure = (failed && !walls.is_jail()).then_some(output.as_str());
+        let obstacles = sandbox.obstacles(&prepared.run);
+        ran.may_ask &= failure.is_some();
+        ran.obstruction = Obstruction::find(&walls, cwd, obstacles, failure);
+        Ok(ran)
     }
+
+    /// Runs the command with the user's rights.
+    async fn run_outside(&self, call: &Call<'_>) -> Result<ToolOutput, BashError> {
+        let failed = |error| NotConfined::to(self.paths.cwd().to_owned(), error);
+        let sandbox = self.paths.sandbox().outside().map_err(failed)?;
+        let prepared = sandbox.prepare(self.command(call)).map_err(failed)?;
+        let logs = LogDirectory::Anywhere(&self.output_dir);
+        let (ran, _) = self.run_prepared(call, prepared.command, logs).await?;
+        let note = "run once more outside of the sandbox: the user allowed it for this call only";
+        Ok(ran.with_note(note).into_output())
+    }
+
+    fn command(&self, call: &Call<'_>) -> Command {
+        let cwd = self.paths.cwd();
+        let mut command = Command::new(SHELL);
+        // Without PWD the shell would show another path for a directory that was reached through a
+        // link.
+        command
+            .args(["-c", call.script])
+            .current_dir(cwd)
+            .env("PWD", cwd);
+        command
+    }
+
+    /// Runs a command to its end. Also returns its output as it is shown.
+    async fn run_prepared(
+        &self,
+        call: &Call<'_>,
+        command: Confined,
+        logs: LogDirectory<'_>,
+    ) -> Result<(Ran, String), BashError> {
+        let mut listener = Listener {
+            output: CollectedOutput::new(logs),
+            decoder: Utf8Decoder::default(),
+            throttle: Throttle::new(call.invocation.progress),
+        };
+        let cancel = call.invocation.cancel;
+        let completion = zot_process::run(command, call.time_limit, cancel, &mut listener)
+            .await
+            .map_err(|source| BashError::Start {
+                cwd: self.paths.cwd().to_owned(),
+                source,
+            })?;
+        let output = listener.finish().await;
+        let ran = Ran {
+            text: report(call.script, &output, call.time_limit, &completion),
+            exit_code: exit_code(&completion),
+            may_ask: matches!(completion.outcome, Outcome::Exited(_)),
+            obstruction: None,
+        };
+        Ok((ran, output))
+    }
+}
+
+/// What a call asks for.
+struct Call<'a> {
+    script: &'a str,
+    time_limit: Duration,
+    invocation: &'a ToolInvocation<'a>,
+}
+
+/// A command that has ended.
+struct Ran {
+    text: String,
+    exit_code: i32,
+    /// Whether it makes sense to ask the user about the obstruction.
+    may_ask: bool,
+    obstruction: Option<Obstruction>,
+}
+
+impl Ran {
+    fn with_note(mut self, note: &str) -> Self {
+        self.text.push_str(&format!("  ({note})"));
+        self
+    }
+
+    fn into_output(mut self) -> ToolOutput {
+        if let Some(obstruction) = &self.obstruction {
+            self.text.push_str(&obstruction.explain());
+        }
+        match self.exit_code {
+            0 => ToolOutput::text(self.text),
+            _ => ToolOutput::error(self.text),
+        }
+    }
+}
+
+fn allowed_note(allowances: &[Allowance], period: AllowedFor) -> String {
+    let names: Vec<String> = allowances.iter().map(ToString::to_string).collect();
+    let period = match period {
+        AllowedFor::Session => "for this session",
+        AllowedFor::Project => "in this project",
+    };
+    format!(
+        "run once more: the user allowed {} {period}",
+        names.join(", ")
+    )
 }
 
 impl Tool for BashTool {

@@ -17,7 +17,7 @@ use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 pub use allowance::{AllowError, Allowance, Allowances, AllowedFor};
 pub use confinement::CommandConfinement;
 pub(crate) use confinement::NotConfined;
-pub(crate) use walls::Walls;
+pub(crate) use walls::{Walls, is_plain};
 
 /// What the tools of a session may do. It can change at any time; a tool call obeys the state in which it
 /// began.
@@ -67,6 +67,13 @@ impl ToolSandbox {
     #[must_use]
     pub fn withheld(mut self, names: Vec<String>) -> Self {
         self.surroundings.withheld = names;
+        self
+    }
+
+    /// Confines commands without namespaces, as on systems that refuse them.
+    #[must_use]
+    pub fn without_namespaces(mut self) -> Self {
+        self.surroundings.without_namespaces = true;
         self
     }
 
@@ -148,17 +155,28 @@ impl ToolSandbox {
         Ok(Arc::clone(state.confined.insert(confined)))
     }
 
+    /// Returns a sandbox at [`Level::Off`] with the limits and the environment of the policy, for a command
+    /// that the user has allowed to run outside.
+    pub(crate) fn outside(&self) -> Result<Sandbox, SandboxError> {
+        let policy = Policy {
+            level: Level::Off,
+            ..self.policy()
+        };
+        Sandbox::new(policy, self.surroundings.clone())
+    }
+
+    /// Returns the files of `sandbox`, which is the one in force; `None` at [`Level::Off`].
+    pub(crate) fn walls_of(&self, sandbox: &Sandbox) -> Option<Walls> {
+        let directory = self.state().workspace.clone()?;
+        Walls::of(sandbox, directory, self.surroundings.home.as_deref())
+    }
+
     /// Returns what file tools may use; `None` at [`Level::Off`].
     pub(crate) fn walls(&self) -> Result<Option<Walls>, SandboxError> {
         if self.level() == Level::Off {
             return Ok(None);
         }
-        let sandbox = self.sandbox()?;
-        Ok(self.directory().and_then(|directory| {
-            let policy = sandbox.policy();
-            let layout = sandbox.layout()?;
-            Some(Walls::new(layout, &policy, directory, sandbox.home()))
-        }))
+        Ok(self.walls_of(&*self.sandbox()?))
     }
 
     fn apply(&self, state: &mut State, policy: Policy) -> Result<(), SandboxError> {

@@ -7,7 +7,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use zot_conversation::{BoxFuture, Progress, Tool, ToolCallId, ToolInvocation, ToolOutput};
+use zot_conversation::{
+    BoxFuture, NobodyAnswers, Progress, Questions, Tool, ToolCallId, ToolInvocation, ToolOutput,
+};
 
 use zot_process::sandbox::Policy;
 
@@ -24,6 +26,11 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// The same files as `setup_cwd` of the conformance kit makes.
     pub(crate) fn recorded() -> Self {
+        Self::recorded_with(|sandbox| sandbox)
+    }
+
+    /// As [`recorded`](Self::recorded), with a changed sandbox.
+    pub(crate) fn recorded_with(change: impl FnOnce(ToolSandbox) -> ToolSandbox) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let output = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
@@ -40,7 +47,7 @@ impl Workspace {
             std::fs::write(root.join(name), content).unwrap();
         }
         std::fs::create_dir(root.join("sub")).unwrap();
-        let sandbox = Arc::new(ToolSandbox::new(&root, None));
+        let sandbox = Arc::new(change(ToolSandbox::new(&root, None)));
         let tools = builtin_tools(ToolsConfig {
             cwd: root,
             output_dir: output.path().join("outputs"),
@@ -58,6 +65,12 @@ impl Workspace {
 
     pub(crate) fn apply(&self, policy: Policy) {
         self.sandbox.set_policy(policy).unwrap();
+    }
+
+    /// Returns whether commands see directories of the sandbox in place of `/tmp` and the home.
+    pub(crate) fn has_view(&self) -> bool {
+        let (real, shown) = self.sandbox.sandbox().unwrap().temporary();
+        real != shown
     }
 
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
@@ -85,6 +98,18 @@ impl Workspace {
         progress: &dyn Progress,
         cancel: &CancellationToken,
     ) -> ToolOutput {
+        self.call_asking(name, arguments, progress, &NobodyAnswers, cancel)
+            .await
+    }
+
+    pub(crate) async fn call_asking(
+        &self,
+        name: &str,
+        arguments: Value,
+        progress: &dyn Progress,
+        questions: &dyn Questions,
+        cancel: &CancellationToken,
+    ) -> ToolOutput {
         let tool = self
             .tools
             .iter()
@@ -95,7 +120,7 @@ impl Workspace {
             id: &ToolCallId::from("call_1"),
             arguments: &arguments,
             progress,
-            questions: &zot_conversation::NobodyAnswers,
+            questions,
             cancel,
         })
         .await
@@ -149,4 +174,10 @@ impl Progress for Recorder {
 pub(crate) fn make_fifo(path: &Path) {
     let status = std::process::Command::new("mkfifo").arg(path).status();
     assert!(status.unwrap().success());
+}
+
+/// Makes a directory that a sandbox does not replace by one of its own, as it does with `/tmp`.
+pub(crate) fn directory_outside() -> TempDir {
+    let program = std::env::current_exe().unwrap();
+    tempfile::tempdir_in(program.parent().unwrap()).unwrap()
 }

@@ -12,7 +12,7 @@ use zot_process::sandbox::{Access, Policy, Refusal};
 use super::ToolSandbox;
 use crate::file::Location;
 use crate::path::{PathError, PathResolver};
-use crate::test_support::Workspace;
+use crate::test_support::{Workspace, directory_outside};
 
 /// A directory to be confined to, and one beside it.
 struct Directories {
@@ -23,7 +23,7 @@ struct Directories {
 
 impl Directories {
     fn new() -> Self {
-        let both = tempfile::tempdir().unwrap();
+        let both = directory_outside();
         let root = both.path().canonicalize().unwrap();
         let (inside, outside) = (root.join("inside"), root.join("outside"));
         for directory in [&inside, &outside] {
@@ -42,10 +42,9 @@ impl Directories {
     }
 
     fn resolver_at(&self, policy: Policy) -> PathResolver {
-        let home = Some(self.outside.clone());
-        let sandbox = ToolSandbox::new(&self.inside, home.clone());
+        let sandbox = ToolSandbox::new(&self.inside, None);
         sandbox.set_policy(policy).unwrap();
-        PathResolver::new(&self.inside, home).within(Arc::new(sandbox))
+        PathResolver::new(&self.inside, None).within(Arc::new(sandbox))
     }
 }
 
@@ -197,7 +196,7 @@ fn a_link_that_is_put_in_the_way_afterwards_ends_it() {
 #[tokio::test]
 async fn the_tools_work_inside_and_say_why_they_do_not_outside() {
     let workspace = Workspace::recorded();
-    let outside = tempfile::tempdir().unwrap();
+    let outside = directory_outside();
     let outside = outside.path().canonicalize().unwrap();
     fs::write(outside.join("secret"), "secret").unwrap();
     symlink(&outside, workspace.path("out")).unwrap();

@@ -1,12 +1,16 @@
 //! Which files confined tools may use.
 
+mod offer;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zot_process::sandbox::{Access, Layout, Level, Policy, Refusal};
+use zot_process::sandbox::{Access, Layout, Level, Refusal, Sandbox};
 
 use crate::file::{Location, links};
 use crate::path::{PathError, RefusedPath};
+
+pub(crate) use offer::is_plain;
 
 /// What the kernel shows as files. The readable ones among them describe this process when this process
 /// reads them, its environment included, and links in them lead to open files: tools do not follow these
@@ -22,24 +26,49 @@ pub(crate) struct Walls {
     is_jail: bool,
     /// The working directory, without links.
     directory: PathBuf,
+    has_network: bool,
     /// What a command calls the home directory.
     home: Option<PathBuf>,
+    /// The user's own, without links.
+    user_home: Option<PathBuf>,
 }
 
 impl Walls {
-    pub(super) fn new(
-        layout: Arc<Layout>,
-        policy: &Policy,
+    /// Takes the state of a sandbox; `None` at [`Level::Off`].
+    pub(super) fn of(
+        sandbox: &Sandbox,
         directory: PathBuf,
-        home: Option<PathBuf>,
-    ) -> Self {
-        Self {
+        user_home: Option<&Path>,
+    ) -> Option<Self> {
+        let layout = sandbox.layout()?;
+        let policy = sandbox.policy();
+        Some(Self {
             layout,
             level: policy.level,
             is_jail: policy.rules.hides_system_from_tools,
+            has_network: policy.rules.allows_every_host(),
             directory,
-            home,
-        }
+            home: sandbox.home(),
+            user_home: user_home.and_then(|home| home.canonicalize().ok()),
+        })
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    pub(crate) fn is_jail(&self) -> bool {
+        self.is_jail
+    }
+
+    /// Returns whether connections may go anywhere.
+    pub(crate) fn has_network(&self) -> bool {
+        self.has_network
+    }
+
+    /// Returns the working directory, without links.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     pub(crate) fn home(&self) -> Option<&Path> {
@@ -54,15 +83,7 @@ impl Walls {
         shown: PathBuf,
         access: Access,
     ) -> Result<Location, PathError> {
-        let mut links = Vec::new();
-        let target = links::follow_with(path, |reached| {
-            if reached.starts_with("/proc") {
-                return None;
-            }
-            let target = self.layout.real(reached).read_link().ok()?;
-            links.push(reached.to_owned());
-            Some(target)
-        });
+        let (target, links) = self.follow(path);
         let refused = |refusal: Refusal, protected: Option<PathBuf>| {
             Box::new(RefusedPath {
                 target: (target != shown).then(|| target.clone()),
@@ -75,8 +96,7 @@ impl Walls {
                 protected,
             })
         };
-        let is_kernels = KERNEL_PLACES.iter().any(|place| target.starts_with(place));
-        let uses_system = !self.is_jail && !is_kernels;
+        let uses_system = !self.is_jail && !is_of_kernel(&target);
         let admitted = self
             .layout
             .admit(&target, access, uses_system)
@@ -96,6 +116,20 @@ impl Walls {
         })
     }
 
+    /// Returns where `path` leads, and the links on the way, all as a command would name them.
+    fn follow(&self, path: &Path) -> (PathBuf, Vec<PathBuf>) {
+        let mut links = Vec::new();
+        let target = links::follow_with(path, |reached| {
+            if reached.starts_with("/proc") {
+                return None;
+            }
+            let target = self.layout.real(reached).read_link().ok()?;
+            links.push(reached.to_owned());
+            Some(target)
+        });
+        (target, links)
+    }
+
     /// Returns the protected path that `path` is, or is in.
     fn protection(&self, path: &Path) -> Option<PathBuf> {
         let mut protected = self.layout.protected().iter();
@@ -103,4 +137,8 @@ impl Walls {
             .find(|protected| path.starts_with(protected))
             .cloned()
     }
+}
+
+fn is_of_kernel(path: &Path) -> bool {
+    KERNEL_PLACES.iter().any(|place| path.starts_with(place))
 }
