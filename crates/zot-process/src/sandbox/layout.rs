@@ -108,12 +108,6 @@ impl Layout {
         place.is_some_and(|(place, inside)| join(&place.real, inside) == path)
     }
 
-    /// Returns the writable place that contains `path`, if it is the same outside.
-    pub(crate) fn writable_root(&self, path: &Path) -> Option<&Path> {
-        let (place, _) = self.innermost(path, |place| place.access == Access::Write)?;
-        (place.shown == place.real).then_some(&place.shown)
-    }
-
     /// Returns the innermost place that `shown` is in, and the path below it.
     fn innermost<'a, 'b>(
         &'a self,
