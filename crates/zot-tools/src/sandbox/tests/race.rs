@@ -173,7 +173,7 @@ impl Tree {
             let (one, other) = (self.inside.join(one), self.inside.join(other));
             if renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).is_ok() {
                 // Constant swaps would keep the kernel from finding anything at all.
-                if swaps.fetch_add(1, Ordering::Relaxed) % 4 == 0 {
+                if swaps.fetch_add(1, Ordering::Relaxed).is_multiple_of(4) {
                     thread::sleep(Duration::from_micros(10));
                 }
             }
