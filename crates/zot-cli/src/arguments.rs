@@ -11,6 +11,7 @@ mod mode;
 mod model;
 mod recording;
 mod resume;
+mod sandbox;
 mod serving;
 mod session;
 mod system_prompt;

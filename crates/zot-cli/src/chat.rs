@@ -128,6 +128,7 @@ impl Chat {
     ) -> Result<(), Failure> {
         let Inherited {
             is_jailed,
+            sandbox,
             approval,
             model,
             messages,
@@ -144,6 +145,7 @@ impl Chat {
         };
         let config = &mut self.config;
         config.tools.jail = is_jailed;
+        config.tools.sandbox = sandbox.into();
         config.tools.approval = approval;
         if model.is_some() {
             config.model.model = model;

@@ -1,6 +1,7 @@
 //! The table of settings: their values, and which sources may set them.
 
 use serde_json::Value;
+use zot_process::sandbox::ConnectRule;
 
 use crate::error::ConfigError;
 use crate::original;
@@ -19,6 +20,7 @@ pub struct Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
+    /// One of these words. If a project may only tighten the setting, the last one is the strictest.
     Choice(&'static [&'static str]),
     Count {
         min: u64,
@@ -28,7 +30,18 @@ pub enum Kind {
     Amount,
     Switch,
     /// A list of strings; comma-separated on the command line and in variables.
-    List,
+    List(Item),
+}
+
+/// The entries of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    Text,
+    Path,
+    /// A host that may be connected to, as `host:port`.
+    Host,
+    /// The name of an environment variable; `PREFIX_*` names many.
+    Variable,
 }
 
 /// Who may set a setting.
@@ -55,8 +68,15 @@ const ANY_COUNT: Kind = Kind::Count {
     max: u64::MAX,
 };
 
+const fn limit(min: u64) -> Kind {
+    Kind::Count {
+        min,
+        max: u32::MAX as u64,
+    }
+}
+
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 21] = [
+pub const KEYS: [Key; 32] = [
     entry(
         "provider",
         Kind::Text,
@@ -64,7 +84,7 @@ pub const KEYS: [Key; 21] = [
         "the first with a key",
     ),
     entry("model", Kind::Text, Scope::Anyone, "the provider's default"),
-    entry("fallback", Kind::List, Scope::Anyone, "none"),
+    entry("fallback", Kind::List(Item::Text), Scope::Anyone, "none"),
     entry(
         "wire",
         Kind::Choice(&["openai", "openai-responses"]),
@@ -100,7 +120,12 @@ pub const KEYS: [Key; 21] = [
     ),
     entry("max_tokens", ANY_COUNT, Scope::ProjectTightens, "no limit"),
     entry("timeout_ms", ANY_COUNT, Scope::ProjectTightens, "no limit"),
-    entry("tools", Kind::List, Scope::ProjectTightens, "all"),
+    entry(
+        "tools",
+        Kind::List(Item::Text),
+        Scope::ProjectTightens,
+        "all",
+    ),
     entry(
         "tool_dialect",
         Kind::Choice(&["native", "hermes"]),
@@ -108,8 +133,80 @@ pub const KEYS: [Key; 21] = [
         "the model's own",
     ),
     entry("jail", Kind::Switch, Scope::ProjectTightens, "false"),
+    entry(
+        "sandbox",
+        Kind::Choice(&["off", "workspace", "read-only"]),
+        Scope::ProjectTightens,
+        "off",
+    ),
+    entry(
+        "sandbox_read",
+        Kind::List(Item::Path),
+        Scope::UserOnly,
+        "none",
+    ),
+    entry(
+        "sandbox_write",
+        Kind::List(Item::Path),
+        Scope::UserOnly,
+        "none",
+    ),
+    entry(
+        "sandbox_run",
+        Kind::List(Item::Path),
+        Scope::UserOnly,
+        "every program",
+    ),
+    entry(
+        "sandbox_connect",
+        Kind::List(Item::Host),
+        Scope::UserOnly,
+        "none",
+    ),
+    entry(
+        "sandbox_unix_sockets",
+        Kind::List(Item::Path),
+        Scope::UserOnly,
+        "none",
+    ),
+    entry(
+        "sandbox_environment",
+        Kind::List(Item::Variable),
+        Scope::UserOnly,
+        "none",
+    ),
+    entry(
+        "sandbox_memory_mib",
+        limit(1),
+        Scope::ProjectTightens,
+        "no limit",
+    ),
+    entry(
+        "sandbox_processes",
+        limit(1),
+        Scope::ProjectTightens,
+        "no limit",
+    ),
+    entry(
+        "sandbox_processor_seconds",
+        limit(1),
+        Scope::ProjectTightens,
+        "no limit",
+    ),
+    // Fewer, and no program could start.
+    entry(
+        "sandbox_open_files",
+        limit(16),
+        Scope::ProjectTightens,
+        "no limit",
+    ),
     entry("extensions", Kind::Switch, Scope::UserOnly, "true"),
-    entry("extension_paths", Kind::List, Scope::UserOnly, "none"),
+    entry(
+        "extension_paths",
+        Kind::List(Item::Text),
+        Scope::UserOnly,
+        "none",
+    ),
     entry("session", Kind::Switch, Scope::UserOnly, "true"),
     entry("durable", Kind::Switch, Scope::UserOnly, "false"),
     entry("live_models", Kind::Switch, Scope::UserOnly, "true"),
@@ -163,16 +260,16 @@ impl Key {
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         // An empty list is a value: no tools at all.
-        if text.is_empty() && self.kind != Kind::List {
+        if text.is_empty() && !matches!(self.kind, Kind::List(_)) {
             return Ok(Value::Null);
         }
         let value = match self.kind {
             Kind::Choice(_) => original::choice(self.name, text),
             Kind::Text => Value::from(text),
-            Kind::List if text.starts_with('[') => {
+            Kind::List(_) if text.starts_with('[') => {
                 serde_json::from_str(text).map_err(|_| self.expectation())?
             }
-            Kind::List => text
+            Kind::List(_) => text
                 .split(',')
                 .map(str::trim)
                 .filter(|part| !part.is_empty())
@@ -203,9 +300,15 @@ impl Key {
                 .is_some_and(|count| (min..=max).contains(&count)),
             Kind::Amount => value.as_f64().is_some_and(|amount| amount >= 0.0),
             Kind::Switch => value.is_boolean(),
-            Kind::List => value
-                .as_array()
-                .is_some_and(|items| items.iter().all(Value::is_string)),
+            Kind::List(item) => {
+                let items = value.as_array().ok_or_else(|| self.expectation())?;
+                return items.iter().try_for_each(|value| match value.as_str() {
+                    Some(text) => item
+                        .check(text)
+                        .map_err(|problem| format!("has a wrong entry: {problem}")),
+                    None => Err(self.expectation()),
+                });
+            }
         };
         if fits {
             Ok(())
@@ -222,7 +325,7 @@ impl Key {
             Kind::Count { min, .. } => format!("must be a whole number of at least {min}"),
             Kind::Amount => "must be a number of at least 0".to_owned(),
             Kind::Switch => "must be true or false".to_owned(),
-            Kind::List => "must be a list of strings".to_owned(),
+            Kind::List(_) => "must be a list of strings".to_owned(),
         }
     }
 
@@ -235,12 +338,49 @@ impl Key {
             (Value::Array(wanted), Value::Array(allowed)) => tightened_list(wanted, allowed),
             // All switches of this scope are restrictions.
             (Value::Bool(wanted), Value::Bool(already)) => Value::Bool(*wanted || *already),
+            (Value::String(wanted), Value::String(already)) => match self.kind {
+                Kind::Choice(choices) => {
+                    let strictness =
+                        |word: &String| choices.iter().position(|choice| choice == word);
+                    match strictness(wanted) < strictness(already) {
+                        true => users.clone(),
+                        false => value,
+                    }
+                }
+                _ => value,
+            },
             _ => match (value.as_f64(), users.as_f64()) {
                 (Some(wanted), Some(allowed)) if allowed < wanted => users.clone(),
                 _ => value,
             },
         }
     }
+}
+
+impl Item {
+    /// Checks that `text` can be an entry.
+    pub fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Text => Ok(()),
+            Self::Path if text.trim().is_empty() => Err("expected a path, got nothing".to_owned()),
+            Self::Path => Ok(()),
+            Self::Host => match text.parse::<ConnectRule>() {
+                Ok(_) => Ok(()),
+                Err(problem) => Err(problem.to_string()),
+            },
+            Self::Variable if is_variable(text) => Ok(()),
+            Self::Variable => Err(format!(
+                "{text:?} is not the name of a variable: write NAME or PREFIX_*"
+            )),
+        }
+    }
+}
+
+/// Returns whether `text` names an environment variable, or many of them with a `*` at its end. A `*`
+/// alone would name the keys of model providers.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_suffix('*').unwrap_or(text);
+    !name.is_empty() && !name.contains(['=', '*', '\0', ' '])
 }
 
 /// Returns the names in both lists, without those that either removes with a leading `-`. A list of

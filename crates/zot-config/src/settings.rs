@@ -44,6 +44,35 @@ pub struct Settings {
     pub tool_dialect: Option<Dialect>,
     /// Whether read, write, edit and bash are confined to the working directory, as --jail
     pub jail: Option<bool>,
+    /// What read, write, edit and bash may do, as --sandbox
+    pub sandbox: Option<SandboxLevel>,
+    /// What can be read besides in the sandbox, as --sandbox-read (the user's file only)
+    pub sandbox_read: Option<Vec<PathBuf>>,
+    /// What can be changed besides in the sandbox, as --sandbox-write (the user's file only)
+    pub sandbox_write: Option<Vec<PathBuf>>,
+    /// The only programs that can be started in the sandbox, as --sandbox-run (the user's file only)
+    pub sandbox_run: Option<Vec<PathBuf>>,
+    /// The hosts that can be connected to from the sandbox, each as host:port; * means all, as
+    /// --sandbox-connect (the user's file only)
+    pub sandbox_connect: Option<Vec<String>>,
+    /// The Unix sockets that can be connected to from the sandbox, as --sandbox-unix-socket (the user's
+    /// file only)
+    pub sandbox_unix_sockets: Option<Vec<PathBuf>>,
+    /// The variables that commands get although the sandbox withholds them, as --sandbox-env (the user's
+    /// file only)
+    pub sandbox_environment: Option<Vec<String>>,
+    /// The most memory of each process of a command, in MiB
+    #[schemars(range(min = 1))]
+    pub sandbox_memory_mib: Option<u64>,
+    /// The most processes and threads of a command at a time
+    #[schemars(range(min = 1))]
+    pub sandbox_processes: Option<u64>,
+    /// The most processor time of each process of a command, in seconds
+    #[schemars(range(min = 1))]
+    pub sandbox_processor_seconds: Option<u64>,
+    /// The most open files of each process of a command
+    #[schemars(range(min = 16))]
+    pub sandbox_open_files: Option<u64>,
     /// Whether installed extensions are started; false is --no-ext (the user's file only)
     pub extensions: Option<bool>,
     /// Directories of extensions to start besides, as --ext (the user's file only)
@@ -95,6 +124,15 @@ pub enum WireName {
     OpenAi,
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
+}
+
+/// How much the built-in tools may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxLevel {
+    Off,
+    Workspace,
+    ReadOnly,
 }
 
 /// How a model makes tool calls.

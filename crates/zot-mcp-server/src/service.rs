@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use zot_mcp::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError};
 use zot_mcp::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS};
-use zot_process::sandbox::{Policy, SandboxError};
+use zot_process::sandbox::SandboxError;
 use zot_sdk::configuration::{self, ConfigError};
 use zot_sdk::{Config, HttpClient, Tool, Workspace, withheld_variables};
 use zot_tools::ToolSandbox;
@@ -95,9 +95,7 @@ impl Service {
             let withheld = withheld_variables(&workspace.zot_home);
             let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
             let sandbox = sandbox.withheld(withheld);
-            if completed.tools.jail {
-                sandbox.set_policy(Policy::jail())?;
-            }
+            sandbox.set_policy(completed.tools.policy())?;
             all.extend(offered::built_in(&names, &workspace.cwd, sandbox.into())?);
         }
         all.extend(offered);

@@ -1,5 +1,6 @@
 //! The configuration of a runtime.
 
+mod sandbox;
 mod servers;
 mod tools;
 
@@ -13,6 +14,8 @@ use zot_provider::HttpClient;
 use zot_provider::catalog::OpenAiWire;
 use zot_session::{Durability, Replica};
 
+pub use sandbox::SandboxChoice;
+pub(crate) use sandbox::jailed;
 pub use servers::McpChoice;
 pub use tools::{ToolChoice, ToolSelection};
 pub(crate) use tools::{ToolOrigin, matches};

@@ -15,7 +15,8 @@ use serde_json::Value;
 use crate::workspace::Workspace;
 
 pub use zot_config::{
-    ConfigError, ConfigFile, Key, Kind, Layers, Origin, Setting, Settings, json_schema, set_model,
+    ConfigError, ConfigFile, Item, Key, Kind, Layers, Origin, Setting, Settings, json_schema,
+    set_model,
 };
 
 /// Every setting, and remarks about the files.

@@ -119,7 +119,7 @@
 //!
 //! Each subcommand of `zot` has a module with its operations: [`sessions`], [`configuration`],
 //! [`credentials`] and [`login`], [`models`], [`context`], [`skills`], [`extensions`], [`mcp`],
-//! [`recordings`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
+//! [`recordings`], [`sandbox`], [`doctor`]. They take a [`Workspace`], which names the directories to work on. [`conversation`] has the
 //! types of a transcript, [`wire`] those of the pipe.
 //! `examples/sdk` has whole programs; `docs/embedding.md` covers other languages.
 #![warn(missing_docs)]
@@ -138,7 +138,6 @@ mod full;
 mod function_tool;
 mod hooks;
 mod hosting;
-mod jail;
 mod known_secrets;
 mod live_models;
 mod log_reader;
@@ -148,6 +147,7 @@ pub mod models;
 mod persistence;
 pub mod recordings;
 mod runtime;
+pub mod sandbox;
 mod server_prompts;
 mod servers;
 pub mod sessions;
@@ -165,13 +165,12 @@ pub use assembly::{AssemblyError, UnknownTool};
 pub use causes::with_causes;
 pub use config::{
     Config, ContextSearch, ExtensionSearch, McpChoice, ModelChoice, Persistence, PreferredModel,
-    Recording, Replay, Resumption, SessionChoice, SkillSearch, SystemPrompt, ToolChoice,
-    ToolSelection,
+    Recording, Replay, Resumption, SandboxChoice, SessionChoice, SkillSearch, SystemPrompt,
+    ToolChoice, ToolSelection,
 };
 pub use full::InvalidMessage;
 pub use function_tool::{FunctionTool, IntoToolOutput, InvalidTool, ToolContext, TypedTool};
 pub use hosting::PanelAction;
-pub use jail::JailReport;
 pub use known_secrets::{launch_rules, withheld_variables};
 pub use runtime::{
     Busy, ClearError, McpLoginError, McpReloadError, ModelChangeError, ReloadFailure, Runtime,
@@ -190,8 +189,6 @@ pub use zot_conversation::{
     ToolCall, ToolDefinition, ToolEffect, ToolInvocation, ToolOutput, TurnStop,
 };
 pub use zot_extension_host::{InvokeError, Notice as ExtensionNotice, ReloadError, RequestError};
-pub use zot_process::sandbox::SandboxError;
 pub use zot_provider::HttpClient;
 pub use zot_provider::catalog::{OpenAiWire, ToolDialect};
 pub use zot_session::{Durability, Replica};
-pub use zot_tools::CommandConfinement;

@@ -9,6 +9,7 @@ mod mcp_control;
 mod mentions;
 mod models;
 mod occupation;
+mod sandboxing;
 mod server_prompts;
 mod settings;
 mod state;
@@ -36,8 +37,8 @@ use crate::assembly::{Assembled, AssemblyError};
 use crate::config::{Config, McpChoice};
 use crate::hooks::ChainedHooks;
 use crate::hosting::ExtensionHooks;
-use crate::jail::Confines;
 use crate::persistence::SessionInfo;
+use crate::sandbox::Confines;
 use crate::servers;
 use crate::servers::{ServerHooks, Servers};
 use crate::stream::{EVENT_QUEUE_LENGTH, EventStream, Work};
@@ -70,7 +71,7 @@ pub struct Runtime {
     session_log: Option<Arc<SessionLog>>,
     warnings: Vec<String>,
     toolbox: Arc<ToolBox>,
-    jail: Confines,
+    confines: Confines,
     extensions: Option<Arc<ExtensionHost>>,
     pub(crate) servers: Arc<Servers>,
     /// Which files of servers are read again.
@@ -157,7 +158,7 @@ impl Runtime {
             session_log: session.log,
             warnings,
             toolbox,
-            jail: equipped.jail,
+            confines: equipped.confines,
             extensions,
             servers,
             mcp_choice: config.mcp,

@@ -1,15 +1,17 @@
 //! Applies `config.json` to a configuration.
 
-use zot_config::{Dialect, Settings, WireName};
+use zot_config::{Dialect, SandboxLevel, Settings, WireName};
+use zot_process::sandbox::Level;
 use zot_provider::catalog::{OpenAiWire, ToolDialect};
 
-use crate::config::{Config, Persistence, PreferredModel, ToolSelection};
+use crate::config::{Config, Persistence, PreferredModel, SandboxChoice, ToolSelection};
 use zot_session::Durability;
 
 impl Config {
     /// Fills in what is not set. An embedding program that wants to honour `config.json` passes the
     /// settings of [`configuration::layers`](crate::configuration::layers).
     pub fn fill_in(&mut self, settings: Settings) {
+        self.tools.sandbox.fill_in(&settings);
         self.model.preferred = PreferredModel {
             provider: settings.provider,
             model: settings.model,
@@ -49,6 +51,54 @@ impl Config {
         if settings.durable == Some(true) {
             self.session.durability = Durability::PowerLoss;
         }
+    }
+}
+
+impl SandboxChoice {
+    fn fill_in(&mut self, settings: &Settings) {
+        self.level = self.level.or(settings.sandbox.map(level));
+        let rules = &mut self.rules;
+        rules.read.extend(listed(&settings.sandbox_read));
+        rules.write.extend(listed(&settings.sandbox_write));
+        if let Some(programs) = &settings.sandbox_run {
+            rules
+                .run
+                .get_or_insert_default()
+                .extend_from_slice(programs);
+        }
+        let hosts = settings.sandbox_connect.iter().flatten();
+        // They were checked when the settings were read; what is no host allows none.
+        rules
+            .connect
+            .extend(hosts.filter_map(|host| host.parse().ok()));
+        rules
+            .unix_sockets
+            .extend(listed(&settings.sandbox_unix_sockets));
+        rules
+            .environment
+            .extend(listed(&settings.sandbox_environment));
+        let limits = &mut rules.limits;
+        let bytes = settings
+            .sandbox_memory_mib
+            .map(|mib| mib.saturating_mul(1 << 20));
+        limits.memory_bytes = limits.memory_bytes.or(bytes);
+        limits.processes = limits.processes.or(settings.sandbox_processes);
+        limits.processor_seconds = limits
+            .processor_seconds
+            .or(settings.sandbox_processor_seconds);
+        limits.open_files = limits.open_files.or(settings.sandbox_open_files);
+    }
+}
+
+fn listed<T: Clone>(list: &Option<Vec<T>>) -> impl Iterator<Item = T> {
+    list.iter().flatten().cloned()
+}
+
+fn level(level: SandboxLevel) -> Level {
+    match level {
+        SandboxLevel::Off => Level::Off,
+        SandboxLevel::Workspace => Level::Workspace,
+        SandboxLevel::ReadOnly => Level::ReadOnly,
     }
 }
 

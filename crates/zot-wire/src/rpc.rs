@@ -10,6 +10,7 @@ mod full;
 mod mcp;
 mod message;
 mod response;
+mod sandbox;
 mod schema;
 
 pub use command::{
@@ -26,6 +27,7 @@ pub use response::{
     PongData, ReasoningData, RepairReport, Response, SessionData, SetMessagesData, StartedData,
     StateData, SteeredData, SubscribedData, ToolEntry, ToolsData, TurnUsage, UsageData,
 };
+pub use sandbox::{SandboxData, SandboxLevel, SetSandboxCommand};
 pub use schema::json_schema;
 
 /// The major version of this protocol.

@@ -54,6 +54,8 @@ class Offline(Runner, RealTest):
             self.assertEqual([tool.name for tool in await client.set_tools(["read"]) if tool.enabled], ["read"])
             self.assertEqual(await client.set_model("offline"), "offline")
             self.assertEqual(await client.set_reasoning("low"), "low")
+            self.assertEqual((await client.set_sandbox("workspace")).level, "workspace")
+            self.assertEqual((await client.set_sandbox("off")).level, "off")
             await client.set_system_prompt("x")
             self.assertIn("done", await client.subscribe(["text_delta"]))
             await client.subscribe()

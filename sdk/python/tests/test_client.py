@@ -81,6 +81,28 @@ class Offline(RealTest):
             self.assertNotIn("secret", client.ask("read ../outside.txt").text)
             self.assertTrue(client.state().jailed)
 
+    def test_a_sandbox_is_chosen_and_changed(self):
+        (self.base / "outside.txt").write_text("secret")
+        (self.base / "shared.txt").write_text("shared")
+        rules = zot.Sandbox("workspace", read=["../shared.txt"], connect=["example.com:443"], open_files=64)
+        with zot.Client(**self.options(sandbox=rules)) as client:
+            self.assertNotIn("secret", client.ask("read ../outside.txt").text)
+            self.assertIn("shared", client.ask("read ../shared.txt").text)
+            found = client.state().sandbox
+            self.assertEqual(
+                (found.level, found.read, found.write, found.run, found.connect, found.open_files),
+                ("workspace", ["../shared.txt"], [], None, ["example.com:443"], 64),
+            )
+            changed = client.set_sandbox(zot.Sandbox("read-only", connect=[], open_files=0))
+            self.assertEqual((changed.level, changed.connect, changed.open_files), ("read-only", [], None))
+            self.assertEqual(changed.read, ["../shared.txt"], "as at the start")
+            self.assertEqual(client.set_sandbox("off").level, "off")
+            self.assertIsNone(client.state().sandbox)
+            self.assertIn("secret", client.ask("read ../outside.txt").text)
+            with self.assertRaises(zot.CommandFailed) as raised:
+                client.set_sandbox("strict")
+            self.assertEqual(raised.exception.code, "invalid_argument")
+
     def test_every_other_command(self):
         with zot.Client(**self.options(allow_tools=["read", "bash"])) as client:
             client.ping()

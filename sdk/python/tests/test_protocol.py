@@ -94,7 +94,7 @@ class Events(unittest.TestCase):
             commands.set_system_prompt(None), commands.get_usage(), commands.subscribe(None, False, set()),
             commands.get_commands(), commands.invoke_command("", ""), commands.reload_extensions(),
             commands.panel_key("", "", "", None), commands.panel_resize("", "", 1, 1), commands.panel_close("", ""),
-            commands.ping(), commands.answer("", "decline", None), commands.get_mcp(),
+            commands.ping(), commands.answer("", "decline", None), commands.get_mcp(), commands.set_sandbox("off"),
         ]  # fmt: skip
         self.assertEqual({request.command for request in made}, expected)
 

@@ -371,6 +371,11 @@ class AsyncClient(ClientBase[Callable[[ToolConfirm], AsyncDecision]]):
         await self._refresh_tools()
         return await self._call(commands.set_tools(tools))
 
+    async def set_sandbox(self, sandbox: Union[str, results.Sandbox]) -> results.Sandbox:
+        """Changes what zot's own tools may do, from the next call on: a level, or a whole Sandbox. Whatever it leaves
+        open is as it was when zot started."""
+        return await self._call(commands.set_sandbox(sandbox))
+
     async def set_system_prompt(self, system_prompt: Optional[str] = None) -> None:
         await self._call(commands.set_system_prompt(system_prompt))
 

@@ -10,7 +10,7 @@ from .errors import StartFailed
 from .events import Event
 from .options import Options, Path
 from .protocol import Memory
-from .results import Hello, State
+from .results import Hello, Sandbox, State
 from .tools import Spawn, Tools
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -65,6 +65,7 @@ class ClientBase(Generic[Approve]):
         confirm: Union[bool, Sequence[str], None] = None,
         confirm_timeout: Optional[float] = None,
         jail: bool = False,
+        sandbox: Union[str, Sandbox, None] = None,
         session: Optional[Path] = None,
         resume: Union[Path, bool, None] = None,
         fork: bool = False,
@@ -91,6 +92,8 @@ class ClientBase(Generic[Approve]):
         - `on_approval` decides before every tool call, or before those of the tools in `confirm`. Without it tools
           run without asking, unless `confirm` is given: then answer ToolConfirm events by calling `confirm`.
         - `jail` confines the built-in tools to `cwd`.
+        - `sandbox` is what the built-in tools may do: "off", "workspace" (they change only `cwd` and have no network)
+          or "read-only", or a Sandbox with exact rules. Without it, zot's settings decide.
         - `session` is a file to keep the conversation in, continued if it exists. `resume` is the id of an earlier
           session (its beginning is enough) or its path, or True for the newest session of `cwd`. `fork` continues
           in a copy and leaves the original unchanged.
@@ -131,6 +134,7 @@ class ClientBase(Generic[Approve]):
             confirm=confirm if isinstance(confirm, bool) else list(confirm),
             confirm_timeout=confirm_timeout,
             jail=jail,
+            sandbox=Sandbox(sandbox) if isinstance(sandbox, str) else sandbox,
             session=session,
             resume=resume,
             fork=fork,

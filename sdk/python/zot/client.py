@@ -6,7 +6,7 @@ import inspect
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from zot_ext.workers import Loop
 
@@ -317,6 +317,11 @@ class Client(ClientBase[Callable[[ToolConfirm], Decision]]):
         """Gives the model exactly these tools, or all for None."""
         self._refresh_tools()
         return self._call(commands.set_tools(tools))
+
+    def set_sandbox(self, sandbox: Union[str, results.Sandbox]) -> results.Sandbox:
+        """Changes what zot's own tools may do, from the next call on: a level, or a whole Sandbox. Whatever it leaves
+        open is as it was when zot started."""
+        return self._call(commands.set_sandbox(sandbox))
 
     def set_system_prompt(self, system_prompt: Optional[str] = None) -> None:
         self._call(commands.set_system_prompt(system_prompt))

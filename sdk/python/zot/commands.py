@@ -153,6 +153,15 @@ def set_tools(tools: Optional[Sequence[str]]) -> Request[List[results.Tool]]:
     return Request("set_tools", fields, results.read_tools, is_setting=True)
 
 
+def set_sandbox(sandbox: Union[str, results.Sandbox]) -> Request[results.Sandbox]:
+    if isinstance(sandbox, str):
+        sandbox = results.Sandbox(sandbox)
+    fields = _given(dataclasses.asdict(sandbox))
+    fields.pop("caveats")
+    lists = {name: list(value) for name, value in fields.items() if isinstance(value, (list, tuple))}
+    return Request("set_sandbox", {**fields, **lists}, results.read_sandbox, is_setting=True)
+
+
 def get_tools() -> Request[List[results.Tool]]:
     return Request("get_tools", {}, results.read_tools)
 

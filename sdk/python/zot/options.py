@@ -9,6 +9,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Union
 
 from .commands import Budget
 from .errors import ProgramNotFound, StartFailed
+from .results import Sandbox
 from .version import __version__
 
 TOKEN_VARIABLE = "ZOTCORE_RPC_TOKEN"
@@ -50,6 +51,7 @@ class Options:
     confirm: Union[bool, Sequence[str]]
     confirm_timeout: Optional[float]
     jail: bool
+    sandbox: Optional[Sandbox]
     session: Optional[Path]
     resume: Union[Path, bool, None]
     fork: bool
@@ -82,6 +84,10 @@ class Options:
         variable = self._key_variable()
         if variable is not None and self.api_key is not None:
             environment[variable] = self.api_key
+        for name in ("memory_mib", "processes", "processor_seconds", "open_files"):
+            limit = getattr(self.sandbox, name, None)
+            if limit:
+                environment["ZOT_SANDBOX_" + name.upper()] = str(limit)
         return environment
 
     @property
@@ -139,6 +145,7 @@ class Options:
         for flag, given in (("--fork", self.fork), ("--jail", self.jail)):
             if given:
                 arguments.append(flag)
+        arguments += self._sandbox_arguments()
         if not self.installed_extensions:
             arguments.append("--no-ext")
         for given in self.mcp_config:
@@ -151,6 +158,22 @@ class Options:
         for directory in [*self.extensions, *private]:
             arguments += ["--ext", os.path.abspath(directory)]
         return [*arguments, *self.args]
+
+    def _sandbox_arguments(self) -> List[str]:
+        if self.sandbox is None:
+            return []
+        arguments = ["--sandbox", self.sandbox.level]
+        for flag, values in (
+            ("--sandbox-read", self.sandbox.read),
+            ("--sandbox-write", self.sandbox.write),
+            ("--sandbox-run", self.sandbox.run),
+            ("--sandbox-connect", self.sandbox.connect),
+            ("--sandbox-unix-socket", self.sandbox.unix_sockets),
+            ("--sandbox-env", self.sandbox.environment),
+        ):
+            for value in values or ():
+                arguments += [flag, os.fspath(value)]
+        return arguments
 
     def _key_variable(self) -> Optional[str]:
         provider = self.provider or ("openai" if self.base_url else None)

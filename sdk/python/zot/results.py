@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from .fields import Frame, mapping, objects, optional_text, text, texts, truth, whole
 from .messages import Usage, read_usage
@@ -27,8 +27,33 @@ class SessionFile:
 
 
 @dataclasses.dataclass(frozen=True)
+class Sandbox:
+    """What zot's own tools may do; see docs/sandbox.md.
+
+    As an option of a client or in `set_sandbox`, None means: as zot's settings say. From zot, `run` is None if every
+    program can be started, and a limit is None if there is none. `caveats` says what the system does not enforce."""
+
+    #: `off`, `workspace` or `read-only`.
+    level: str
+    read: Optional[Sequence[str]] = None
+    write: Optional[Sequence[str]] = None
+    #: The only programs that can be started.
+    run: Optional[Sequence[str]] = None
+    #: Hosts, as `host:port`.
+    connect: Optional[Sequence[str]] = None
+    unix_sockets: Optional[Sequence[str]] = None
+    #: Variables that commands get although the level withholds them.
+    environment: Optional[Sequence[str]] = None
+    memory_mib: Optional[int] = None
+    processes: Optional[int] = None
+    processor_seconds: Optional[int] = None
+    open_files: Optional[int] = None
+    caveats: Sequence[str] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
-    """`session` is None if the conversation is not kept in a file."""
+    """`session` is None if the conversation is not kept in a file, `sandbox` if zot's tools may do what the user may."""
 
     provider: str
     model: str
@@ -38,6 +63,7 @@ class State:
     usage: Usage
     session: Optional[SessionFile] = None
     jailed: bool = False
+    sandbox: Optional[Sandbox] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +205,27 @@ def read_state(data: Frame) -> State:
         read_usage(mapping(data, "usage")),
         SessionFile(text(session, "id"), text(session, "path")) if session else None,
         truth(data, "jailed") if "jailed" in data else False,
+        read_sandbox(mapping(data, "sandbox")) if "sandbox" in data else None,
+    )
+
+
+def read_sandbox(data: Frame) -> Sandbox:
+    def limit(name: str) -> Optional[int]:
+        return whole(data, name) if name in data else None
+
+    return Sandbox(
+        text(data, "level"),
+        texts(data, "read"),
+        texts(data, "write"),
+        texts(data, "run") if "run" in data else None,
+        texts(data, "connect"),
+        texts(data, "unix_sockets"),
+        texts(data, "environment"),
+        limit("memory_mib"),
+        limit("processes"),
+        limit("processor_seconds"),
+        limit("open_files"),
+        texts(data, "caveats"),
     )
 
 

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use zot_wire::rpc::{
     CommandFrame, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
-    McpData, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response,
+    McpData, MessagesData, ModelData, ModelsData, PongData, ReasoningData, Response, SandboxData,
     SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
 };
 
@@ -28,6 +28,7 @@ pub(super) fn round_trip(frame: &Value) -> anyhow::Result<Value> {
         "set_messages" => through::<Response<SetMessagesData>>(frame),
         "set_reasoning" => through::<Response<ReasoningData>>(frame),
         "set_tools" | "get_tools" => through::<Response<ToolsData>>(frame),
+        "set_sandbox" => through::<Response<SandboxData>>(frame),
         "get_usage" => through::<Response<UsageData>>(frame),
         "steer" => through::<Response<SteeredData>>(frame),
         "subscribe" => through::<Response<SubscribedData>>(frame),

@@ -128,6 +128,7 @@ fn is_setting(command: &Command) -> bool {
             | Command::SetModel { .. }
             | Command::SetReasoning { .. }
             | Command::SetTools { .. }
+            | Command::SetSandbox(_)
             | Command::SetSystemPrompt { .. }
     )
 }
@@ -147,6 +148,7 @@ fn if_lost(command: &Command) -> IfLost {
         | Command::SetModel { .. }
         | Command::SetReasoning { .. }
         | Command::SetTools { .. }
+        | Command::SetSandbox(_)
         | Command::SetSystemPrompt { .. } => IfLost::Repeat,
         Command::Abort => IfLost::Acknowledge,
         Command::Prompt(prompt) if !prompt.message.is_empty() => IfLost::RepeatUnlessRecorded,

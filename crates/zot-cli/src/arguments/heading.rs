@@ -3,6 +3,7 @@
 pub(super) const COMMON: &str = "Common options";
 pub(super) const MODEL: &str = "Model";
 pub(super) const TOOLS: &str = "Tools and permissions";
+pub(super) const SANDBOX: &str = "Sandbox";
 pub(super) const CONTEXT: &str = "Instructions and skills";
 pub(super) const SESSIONS: &str = "Sessions";
 pub(super) const STREAMS: &str = "Input and output";

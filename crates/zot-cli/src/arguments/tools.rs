@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use zot_sdk::{ApprovalPolicy, ApprovalScope, ToolChoice, ToolDialect, ToolSelection};
 
 use super::heading;
+use super::sandbox::SandboxArguments;
 use super::values::trim_names;
 
 #[derive(Args)]
@@ -30,8 +31,10 @@ pub(super) struct ToolArguments {
 #[command(next_help_heading = heading::TOOLS)]
 pub(crate) struct PermissionArguments {
     /// Confine read, write, edit and bash to the working directory
-    #[arg(long, help_heading = heading::COMMON, display_order = 9)]
+    #[arg(long, help_heading = heading::COMMON, display_order = 10)]
     jail: bool,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
     /// Ask before running these tools, or any tool if none is named (-p and --json cannot ask: they
     /// refuse)
     #[arg(
@@ -41,7 +44,7 @@ pub(crate) struct PermissionArguments {
         num_args = 0..,
         require_equals = true,
         help_heading = heading::COMMON,
-        display_order = 10
+        display_order = 11
     )]
     confirm: Option<Vec<String>>,
     /// Ask before running any tool, like --confirm without names
@@ -76,8 +79,7 @@ impl From<ToolArguments> for ToolChoice {
                 "hermes" => ToolDialect::Hermes,
                 _ => ToolDialect::Native,
             }),
-            jail: arguments.permissions.jail,
-            approval: arguments.permissions.into_policy(),
+            ..arguments.permissions.into()
         }
     }
 }
@@ -89,13 +91,13 @@ impl PermissionArguments {
         }
     }
 
-    fn into_policy(self) -> ApprovalPolicy {
+    fn policy(&self) -> ApprovalPolicy {
         ApprovalPolicy {
-            scope: match self.confirm {
+            scope: match &self.confirm {
                 _ if self.no_yolo => ApprovalScope::AllTools,
                 None => ApprovalScope::Nothing,
                 Some(names) if names.is_empty() => ApprovalScope::AllTools,
-                Some(names) => ApprovalScope::Tools(names),
+                Some(names) => ApprovalScope::Tools(names.clone()),
             },
             timeout: self
                 .confirm_timeout
@@ -110,7 +112,8 @@ impl From<PermissionArguments> for ToolChoice {
         arguments.unset_empty();
         Self {
             jail: arguments.jail,
-            approval: arguments.into_policy(),
+            approval: arguments.policy(),
+            sandbox: arguments.sandbox.into(),
             ..Self::default()
         }
     }

@@ -50,16 +50,21 @@ fn files_outside_the_working_directory_are_out_of_reach() {
     assert!(free[0].0 && free[0].1.contains("a secret"), "{free:?}");
     let held = project.results(&["--jail"], READ_BESIDE);
     assert!(!held[0].0, "{held:?}");
+    // Below /tmp the jail has files of its own, so that there is nothing to refuse.
     assert!(
-        held[0].1.contains("is outside of the directory"),
+        held[0].1.contains("is outside of the directory") || held[0].1.contains("no such file"),
         "{held:?}"
     );
 
     let commands = [
-        ("run: cat ../beside.txt", false),
-        ("run: echo x > ../beside.txt", false),
-        ("run: echo x > inside.txt", true),
-        ("run: t=$(mktemp) && echo x > $t && mv $t moved.txt", true),
+        ("run: cat ../beside.txt", Some(false)),
+        // It may seem to work, below the jail's own /tmp.
+        ("run: echo x > ../beside.txt", None),
+        ("run: echo x > inside.txt", Some(true)),
+        (
+            "run: t=$(mktemp) && echo x > $t && mv $t moved.txt",
+            Some(true),
+        ),
     ];
     for (prompt, expected) in commands {
         let results = project.results(&["--jail"], prompt);
@@ -67,7 +72,9 @@ fn files_outside_the_working_directory_are_out_of_reach() {
             assert!(!results[0].0, "{results:?}");
             continue;
         }
-        assert_eq!(results[0].0, expected, "{prompt}: {results:?}");
+        if let Some(expected) = expected {
+            assert_eq!(results[0].0, expected, "{prompt}: {results:?}");
+        }
         assert!(!results[0].1.contains("a secret"), "{results:?}");
     }
     let beside = std::fs::read(project.workdir.parent().join("beside.txt")).unwrap();

@@ -53,6 +53,7 @@ mod recorded;
 mod refused_images;
 mod replay;
 mod responses;
+mod sandbox;
 mod sessions;
 mod special_files;
 mod standard_input;

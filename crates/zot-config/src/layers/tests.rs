@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use zot_conversation::ReasoningEffort;
 
 use super::{Layers, Origin};
-use crate::{ConfigError, Dialect, KEYS, Settings, WireName};
+use crate::{ConfigError, Dialect, KEYS, SandboxLevel, Settings, WireName};
 
 struct Directories {
     _directory: TempDir,
@@ -208,6 +208,11 @@ fn every_kind_of_value_reaches_the_settings() {
         "wire": "openai-responses",
         "max_steps": 1, "max_process_steps": 2, "max_cost_usd": 1, "max_tokens": 3,
         "timeout_ms": 4, "tools": [], "tool_dialect": "hermes", "jail": true, "extensions": true,
+        "sandbox": "read-only", "sandbox_read": ["~/r"], "sandbox_write": ["w"],
+        "sandbox_run": ["/bin/ls"], "sandbox_connect": ["example.com:443", "*.example.org"],
+        "sandbox_unix_sockets": ["/s"], "sandbox_environment": ["A", "B_*"],
+        "sandbox_memory_mib": 5, "sandbox_processes": 6, "sandbox_processor_seconds": 7,
+        "sandbox_open_files": 80,
         "extension_paths": ["x"], "session": false, "durable": true, "live_models": false,
         "theme": "light", "keep_scrollback": true, "inline_images_enabled": false
     });
@@ -230,6 +235,20 @@ fn every_kind_of_value_reaches_the_settings() {
             tools: Some(Vec::new()),
             tool_dialect: Some(Dialect::Hermes),
             jail: Some(true),
+            sandbox: Some(SandboxLevel::ReadOnly),
+            sandbox_read: Some(vec![PathBuf::from("~/r")]),
+            sandbox_write: Some(vec![PathBuf::from("w")]),
+            sandbox_run: Some(vec![PathBuf::from("/bin/ls")]),
+            sandbox_connect: Some(vec![
+                "example.com:443".to_owned(),
+                "*.example.org".to_owned()
+            ]),
+            sandbox_unix_sockets: Some(vec![PathBuf::from("/s")]),
+            sandbox_environment: Some(vec!["A".to_owned(), "B_*".to_owned()]),
+            sandbox_memory_mib: Some(5),
+            sandbox_processes: Some(6),
+            sandbox_processor_seconds: Some(7),
+            sandbox_open_files: Some(80),
             extensions: Some(true),
             extension_paths: Some(vec![directories.home.join("x")]),
             session: Some(false),
@@ -239,6 +258,105 @@ fn every_kind_of_value_reaches_the_settings() {
             keep_scrollback: Some(true),
             inline_images_enabled: Some(false),
         }
+    );
+}
+
+#[test]
+fn a_project_can_only_tighten_the_sandbox() {
+    let levels = ["off", "workspace", "read-only"];
+    for (users, user) in levels.iter().enumerate() {
+        for (projects, project) in levels.iter().enumerate() {
+            let directories = Directories::new(
+                &json!({"sandbox": user}).to_string(),
+                &json!({"sandbox": project}).to_string(),
+            );
+            let layers = directories.load(&[]).unwrap();
+            let stricter = levels[users.max(projects)];
+            let list = layers.list();
+            let sandbox = list.iter().find(|setting| setting.key.name == "sandbox");
+            let found = sandbox.unwrap().value.clone().unwrap();
+            assert_eq!(found, stricter, "{user} {project}");
+        }
+    }
+
+    let allowing = json!({
+        "sandbox_read": ["/"], "sandbox_write": ["/"], "sandbox_run": ["/bin/sh"],
+        "sandbox_connect": ["*"], "sandbox_unix_sockets": ["/run/docker.sock"],
+        "sandbox_environment": ["ANTHROPIC_API_KEY"]
+    });
+    let directories = Directories::new("", &allowing.to_string());
+    let layers = directories.load(&[]).unwrap();
+    assert_eq!(layers.settings(), Settings::default());
+    assert_eq!(layers.warnings().len(), 6, "{:?}", layers.warnings());
+    for (name, warning) in allowing.as_object().unwrap().keys().zip(layers.warnings()) {
+        assert!(
+            warning.contains("is ignored, because a project may not set it"),
+            "{name}: {warning}"
+        );
+    }
+
+    let limits = |open_files: u64| {
+        json!({"sandbox_memory_mib": open_files, "sandbox_processes": open_files,
+            "sandbox_processor_seconds": open_files, "sandbox_open_files": open_files})
+        .to_string()
+    };
+    for (user, project, lower) in [(20, 30, 20), (30, 20, 20)] {
+        let directories = Directories::new(&limits(user), &limits(project));
+        let settings = directories.load(&[]).unwrap().settings();
+        let found = [
+            settings.sandbox_memory_mib,
+            settings.sandbox_processes,
+            settings.sandbox_processor_seconds,
+            settings.sandbox_open_files,
+        ];
+        assert_eq!(found, [Some(lower); 4]);
+    }
+}
+
+#[test]
+fn wrong_entries_of_the_sandbox_are_named() {
+    for (settings, expected) in [
+        (
+            json!({"sandbox": "strict"}),
+            "\"sandbox\" must be one of off, workspace, read-only",
+        ),
+        (
+            json!({"sandbox_connect": ["github.com:443", "github.com:http"]}),
+            "\"sandbox_connect\" has a wrong entry: \"github.com:http\" is not a host",
+        ),
+        (
+            json!({"sandbox_write": ["out", ""]}),
+            "\"sandbox_write\" has a wrong entry: expected a path, got nothing",
+        ),
+        (
+            json!({"sandbox_environment": ["A=B"]}),
+            "\"sandbox_environment\" has a wrong entry: \"A=B\" is not the name of a variable",
+        ),
+        (
+            json!({"sandbox_environment": ["*"]}),
+            "\"*\" is not the name of a variable",
+        ),
+        (
+            json!({"sandbox_open_files": 3}),
+            "\"sandbox_open_files\" must be a whole number of at least 16",
+        ),
+        (
+            json!({"sandbox_read": "/usr"}),
+            "\"sandbox_read\" must be a list of strings",
+        ),
+    ] {
+        let error = Directories::new(&settings.to_string(), "")
+            .load(&[])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let directories = Directories::new("", "");
+    let error = directories.load(&[("ZOT_SANDBOX_CONNECT", "a b:1x")]);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.starts_with("$ZOT_SANDBOX_CONNECT has a wrong entry: \"a b:1x\""),
+        "{error}"
     );
 }
 

@@ -35,7 +35,7 @@ fn choices_are_those_of_the_types() {
             Kind::Count { .. } => assert_eq!(property["type"], "integer", "{}", key.name),
             Kind::Amount => assert_eq!(property["type"], "number", "{}", key.name),
             Kind::Switch => assert_eq!(property["type"], "boolean", "{}", key.name),
-            Kind::List => assert_eq!(property["type"], "array", "{}", key.name),
+            Kind::List(_) => assert_eq!(property["type"], "array", "{}", key.name),
         }
     }
 }

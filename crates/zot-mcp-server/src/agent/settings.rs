@@ -8,6 +8,7 @@ use serde_json::Value;
 use zot_mcp::{Pool, PoolSettings};
 use zot_sdk::configuration::{self, ConfigError};
 use zot_sdk::mcp::ProjectServers;
+use zot_sdk::sandbox::Level;
 use zot_sdk::sessions::{self, Scope};
 use zot_sdk::{Budget, Config, Persistence, ReasoningEffort, VERSION, Workspace};
 
@@ -20,8 +21,10 @@ pub(crate) struct AgentSettings {
     /// The configuration of the command line, not yet completed from files.
     base: Config,
     workspace: Workspace,
-    /// Whether the server's own directory confines the tools.
+    /// Whether calls stay in the server's own directory, which confines the tools.
     is_jailed: bool,
+    /// The least that confines the tools, wherever a call works.
+    level: Level,
     pub(super) spending: Arc<Spending>,
     /// Runs MCP servers once for all runtimes.
     pool: OnceLock<Arc<Pool>>,
@@ -50,7 +53,7 @@ pub(super) enum TaskError {
     #[error("cwd: {} is not a directory that can be entered", .0.display())]
     Directory(PathBuf),
     #[error(
-        "cwd: {} is outside {}, to which this server is confined (--jail)", .directory.display(), .jail.display()
+        "cwd: {} is outside {}, to which this server is confined (--sandbox or --jail)", .directory.display(), .jail.display()
     )]
     Outside { directory: PathBuf, jail: PathBuf },
     #[error("session_id: unknown session {0:?}; use the session_id of an earlier result")]
@@ -67,6 +70,7 @@ impl AgentSettings {
     pub(crate) fn new(base: Config, workspace: Workspace, completed: &Config) -> Self {
         Self {
             is_jailed: completed.tools.jail,
+            level: completed.tools.sandbox.level.unwrap_or_default(),
             spending: Arc::new(Spending::new(completed.budget)),
             base,
             workspace,
@@ -172,6 +176,8 @@ impl AgentSettings {
         config.session.persistence = persistence;
         config.fill_in(layers.settings());
         config.tools.jail |= self.is_jailed;
+        let level = config.tools.sandbox.level.unwrap_or_default();
+        config.tools.sandbox.level = Some(level.max(self.level));
         config.budget = self.spending.left();
         config.reasoning = reasoning.or(config.reasoning);
         config.model.model = wanted.model.or(config.model.model);
@@ -190,7 +196,7 @@ impl AgentSettings {
         let Ok(real) = cwd.join(".").canonicalize() else {
             return Err(TaskError::Directory(cwd));
         };
-        if !self.is_jailed {
+        if !self.is_jailed && self.level == Level::Off {
             return Ok(cwd);
         }
         let jail = resolved(&self.workspace.cwd);

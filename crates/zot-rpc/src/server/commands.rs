@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use crate::queue::{Job, JobWork};
 
 /// Additions to the original protocol that this server supports.
-const CAPABILITIES: [&str; 22] = [
+const CAPABILITIES: [&str; 23] = [
     "full_messages",
     "set_messages",
     "steer",
@@ -26,6 +26,7 @@ const CAPABILITIES: [&str; 22] = [
     "set_reasoning",
     "set_tools",
     "get_tools",
+    "set_sandbox",
     "set_system_prompt",
     "get_usage",
     "mcp",
@@ -68,6 +69,10 @@ impl Server {
             Command::SetModel { model } => self.respond(id, kind, self.set_model(model)),
             Command::SetReasoning { effort } => self.respond(id, kind, self.set_reasoning(effort)),
             Command::SetTools { tools } => self.respond(id, kind, self.set_tools(tools)),
+            Command::SetSandbox(sandbox) => {
+                let changed = self.runtime.request_sandbox(sandbox);
+                self.respond(id, kind, changed.map_err(Refusal::from))
+            }
             Command::SetSystemPrompt { prompt } => {
                 self.respond_empty(id, kind, self.set_system_prompt(prompt))
             }

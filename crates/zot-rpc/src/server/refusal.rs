@@ -1,5 +1,6 @@
 //! Why a command was refused.
 
+use zot_sdk::sandbox::SandboxRequestError;
 use zot_sdk::{ClearError, ModelChangeError, SetMessagesError, ToolChangeError};
 
 /// Why a command was refused: a stable code for programs and a message for people.
@@ -47,6 +48,16 @@ impl From<ToolChangeError> for Refusal {
         let code = match &error {
             ToolChangeError::Busy(_) => "busy",
             ToolChangeError::Unknown(_) => "unknown_tool",
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<SandboxRequestError> for Refusal {
+    fn from(error: SandboxRequestError) -> Self {
+        let code = match &error {
+            SandboxRequestError::Argument(_) => "invalid_argument",
+            SandboxRequestError::Change(_) => "sandbox",
         };
         Self::new(code, error)
     }

@@ -1,4 +1,4 @@
-//! The third stage: tools, jail, system prompt and extensions.
+//! The third stage: tools, sandbox, system prompt and extensions.
 
 use std::env;
 use std::path::Path;
@@ -16,9 +16,9 @@ use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 use super::AssemblyError;
 use super::chosen::Chosen;
 use crate::config::{Config, ExtensionSearch};
-use crate::jail::Confines;
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
+use crate::sandbox::Confines;
 use crate::servers;
 use crate::servers::search::TOOL_SEARCH;
 use crate::surroundings::{Skills, Surroundings};
@@ -31,10 +31,10 @@ use crate::workspace::Workspace;
 /// Limit: a larger `SYSTEM.md` is refused.
 const MAX_SYSTEM_PROMPT_BYTES: u64 = 4 << 20;
 
-/// The tools, jail and system prompt of the agent, and the extensions that were found but not started.
+/// The tools, sandbox and system prompt of the agent, and the extensions that were found but not started.
 pub(crate) struct Equipped {
     pub(crate) own_tools: ToolSet,
-    pub(crate) jail: Confines,
+    pub(crate) confines: Confines,
     pub(crate) prompt: PromptParts,
     pub(crate) skills: Option<Skills>,
     pub(crate) templates: Templates,
@@ -58,9 +58,10 @@ impl Equipped {
         let surroundings = Surroundings::find(&config.context, workspace);
         let skills = surroundings.skills;
         let withheld = chosen.providers.secret_variables();
-        let jail = Confines::new(workspace, skills.as_ref(), withheld);
+        let (confines, of_sandbox) =
+            Confines::new(&config.tools, workspace, skills.as_ref(), withheld)?;
         let checkpoints = opened.checkpoints.as_ref();
-        let own_tools = own_tools(config, workspace, &jail, checkpoints, skills.as_ref());
+        let own_tools = own_tools(config, workspace, &confines, checkpoints, skills.as_ref());
         let search = search_paths(&config.extensions, workspace);
         let discovery = discover(&search);
         let mut servers = servers::find(&config.mcp, workspace)?;
@@ -77,9 +78,7 @@ impl Equipped {
         };
         let mut warnings = surroundings.warnings;
         warnings.append(&mut servers.warnings);
-        if config.tools.jail {
-            warnings.extend(jail.close()?.caveats());
-        }
+        warnings.extend(of_sandbox);
         // Even if none is found: a reload may find some.
         let wants_extensions = config.extensions.discover || !config.extensions.paths.is_empty();
         let extensions = wants_extensions.then(|| {
@@ -101,7 +100,7 @@ impl Equipped {
         });
         Ok(Self {
             own_tools,
-            jail,
+            confines,
             prompt,
             skills,
             templates: surroundings.templates,
@@ -115,7 +114,7 @@ impl Equipped {
 fn own_tools(
     config: &Config,
     workspace: &Workspace,
-    jail: &Confines,
+    confines: &Confines,
     checkpoints: Option<&Arc<Checkpoints>>,
     skills: Option<&Skills>,
 ) -> ToolSet {
@@ -126,7 +125,7 @@ fn own_tools(
         checkpoint: checkpoints.map(|checkpoints| {
             Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
         }),
-        sandbox: jail.of_tools(),
+        sandbox: confines.of_tools(),
     });
     // Built-in tools come first and win a clash of names.
     ToolSet::new(

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use zot_agent::ApprovalPolicy;
 use zot_conversation::Tool;
+use zot_process::sandbox::Policy;
 use zot_provider::catalog::ToolDialect;
+
+use super::sandbox::{SandboxChoice, jailed};
 
 /// Which tools the model has, and what they may do. By default it has all built-in ones, with the
 /// rights of the process.
@@ -21,8 +24,21 @@ pub struct ToolChoice {
     /// Whether `read`, `write`, `edit` and `bash` are confined to the working directory, as by
     /// [`Runtime::jail`](crate::Runtime::jail).
     pub jail: bool,
+    /// What `read`, `write`, `edit` and `bash` may do. With `jail`, the stricter of the two applies in every
+    /// respect.
+    pub sandbox: SandboxChoice,
     /// Which tool calls need a confirmation.
     pub approval: ApprovalPolicy,
+}
+
+impl ToolChoice {
+    /// Returns what the built-in tools may do: the stricter of sandbox and jail in every respect.
+    pub fn policy(&self) -> Policy {
+        match self.jail {
+            true => jailed(self.sandbox.policy()),
+            false => self.sandbox.policy(),
+        }
+    }
 }
 
 impl From<ToolSelection> for ToolChoice {

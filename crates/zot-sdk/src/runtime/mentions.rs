@@ -48,7 +48,7 @@ impl Runtime {
     /// resources of MCP servers, `@server:uri`. Only for text typed by a user: other text could mention
     /// files that its author must not see.
     pub fn attach_mentions(&self, text: &str) -> Attached {
-        let root = match self.jail.directory() {
+        let root = match self.confines.directory() {
             Some(directory) => directory,
             None => project_root(self.cwd()),
         };

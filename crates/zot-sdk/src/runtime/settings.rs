@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use zot_agent::{AgentSettings, ApprovalPolicy};
 use zot_conversation::{BoxFuture, ReasoningEffort, Tool, ToolOrigin};
-use zot_process::sandbox::SandboxError;
 use zot_provider::catalog::{Catalog, ModelInfo};
 use zot_wire::rpc::{ModelEntry, ToolEntry};
 
 use super::{Busy, ModelChangeError, Runtime, ToolChangeError};
 use crate::assembly::{self, Names};
 use crate::config::ToolSelection;
-use crate::jail::JailReport;
 
 impl Runtime {
     /// Changes which calls need a confirmation, from the next call on, even within a running prompt.
@@ -29,22 +27,6 @@ impl Runtime {
     /// Returns which calls need a confirmation.
     pub fn approval(&self) -> ApprovalPolicy {
         self.agent.settings().approval.clone()
-    }
-
-    /// Confines `read`, `write`, `edit` and `bash` to the working directory, from the next call on.
-    /// Tools of extensions and of the embedding program are not confined.
-    pub fn jail(&self) -> Result<JailReport, SandboxError> {
-        self.jail.close()
-    }
-
-    /// Ends the confinement, from the next call on.
-    pub fn unjail(&self) {
-        self.jail.open();
-    }
-
-    /// Returns what the built-in tools are confined to, if they are.
-    pub fn jailed(&self) -> Option<JailReport> {
-        self.jail.report()
     }
 
     /// Switches to another model of the same provider.

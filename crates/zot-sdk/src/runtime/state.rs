@@ -1,6 +1,9 @@
 //! Snapshots of a runtime.
 
-use zot_wire::rpc::{CumulativeUsage, ModelUsage, SessionData, StateData, TurnUsage, UsageData};
+use zot_process::sandbox::Level;
+use zot_wire::rpc::{
+    CumulativeUsage, ModelUsage, SandboxData, SessionData, StateData, TurnUsage, UsageData,
+};
 
 use super::Runtime;
 use crate::wire;
@@ -8,6 +11,7 @@ use crate::wire;
 impl Runtime {
     /// Returns a snapshot, also during a prompt.
     pub fn state(&self) -> StateData {
+        let sandbox = self.sandbox();
         StateData {
             provider: self.provider().to_owned(),
             model: self.model(),
@@ -15,7 +19,8 @@ impl Runtime {
             message_count: self.agent.transcript().len(),
             busy: self.occupation.is_busy(),
             usage: self.cost(),
-            jailed: self.jail.is_closed(),
+            jailed: sandbox.is_jailed,
+            sandbox: (sandbox.policy.level != Level::Off).then(|| SandboxData::from(&sandbox)),
             session: self.session.as_ref().map(|session| SessionData {
                 id: session.id.clone(),
                 path: session.path.display().to_string(),

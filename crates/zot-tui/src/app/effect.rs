@@ -2,6 +2,7 @@
 
 use zot_sdk::credentials::KeyProbe;
 use zot_sdk::login::LoginPreference;
+use zot_sdk::sandbox::Level;
 use zot_sdk::sessions::IfChanged;
 use zot_sdk::{Answer, ApprovalScope, Decision, QuestionId};
 
@@ -39,6 +40,8 @@ pub(crate) enum AgentEffect {
     /// Results in `Input::Approval`, unless a named tool does not exist.
     SetApproval(ApprovalScope),
     SetModel(String),
+    /// Changes what the tools may do; without a level, only says what they may.
+    Sandbox(Option<Level>),
     /// Confines the tools to the working directory.
     Jail,
     Unjail,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use zot_sdk::context::Part;
 use zot_sdk::conversation::Message;
+use zot_sdk::sandbox::Level;
 use zot_sdk::{AgentEvent, ApprovalScope, ExtensionNotice};
 
 use super::{Choices, Key, McpInput, PanelView, Preview, Prompt, ShellOutput, Subject};
@@ -216,6 +217,8 @@ pub(crate) struct Info {
     pub approval: ApprovalScope,
     /// Whether the tools are confined to the working directory.
     pub is_jailed: bool,
+    /// What the tools may do besides.
+    pub sandbox: Level,
 }
 
 impl Default for Info {
@@ -230,6 +233,7 @@ impl Default for Info {
             context_used: 0,
             approval: ApprovalScope::Nothing,
             is_jailed: false,
+            sandbox: Level::Off,
         }
     }
 }

@@ -19,6 +19,7 @@ mod working;
 mod writing;
 
 use serde_json::json;
+use zot_sdk::sandbox::Level;
 use zot_sdk::wire::Event;
 use zot_sdk::{AgentEvent, ApprovalScope, Decision};
 
@@ -565,11 +566,16 @@ fn confirm_switches_approvals_and_describes_them_without_an_argument() {
 }
 
 #[test]
-fn the_jail_is_requested_and_shown() {
+fn jail_and_sandbox_are_requested_and_shown() {
     let mut chat = Chat::new(80, 24);
     for (text, effect) in [
         ("/jail", Effect::Agent(AgentEffect::Jail)),
         ("/unjail", Effect::Agent(AgentEffect::Unjail)),
+        ("/sandbox", Effect::Agent(AgentEffect::Sandbox(None))),
+        (
+            "/sandbox read-only",
+            Effect::Agent(AgentEffect::Sandbox(Some(Level::ReadOnly))),
+        ),
     ] {
         chat.write(text);
         chat.press(KeyCode::Escape);
@@ -581,6 +587,20 @@ fn the_jail_is_requested_and_shown() {
         ..Info::default()
     }));
     assert_eq!(chat.rows().pop().unwrap(), "test-model · jailed");
+    chat.input(Input::Info(Info {
+        model: "test-model".to_owned(),
+        sandbox: Level::Workspace,
+        ..Info::default()
+    }));
+    assert_eq!(chat.rows().pop().unwrap(), "test-model · sandbox workspace");
+    chat.write("/sandbox strict");
+    chat.press(KeyCode::Escape);
+    chat.press(KeyCode::Enter);
+    let screen = chat.rows().join("\n");
+    assert!(
+        screen.contains("use off, workspace or read-only"),
+        "{screen}"
+    );
 }
 
 #[test]

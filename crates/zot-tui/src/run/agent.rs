@@ -29,6 +29,7 @@ impl Chat {
             AgentEffect::CancelAside => self.tasks.aside = None,
             AgentEffect::SetApproval(scope) => return vec![self.set_approval(scope)],
             AgentEffect::SetModel(model) => return self.set_model(model),
+            AgentEffect::Sandbox(level) => return self.sandbox(level),
             AgentEffect::Jail => return self.jail(),
             AgentEffect::Unjail => return self.unjail(),
             AgentEffect::Confirm { id, decision } => {

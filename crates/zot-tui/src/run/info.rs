@@ -16,6 +16,7 @@ impl Chat {
 /// Returns everything except how much of the context is used, which responses report.
 pub(super) fn info(runtime: &Runtime) -> Info {
     let model = runtime.model();
+    let sandbox = runtime.sandbox();
     let window = runtime
         .list_models()
         .into_iter()
@@ -30,7 +31,8 @@ pub(super) fn info(runtime: &Runtime) -> Info {
         context_window: window,
         context_used: 0,
         approval: runtime.approval().scope,
-        is_jailed: runtime.jailed().is_some(),
+        is_jailed: sandbox.is_jailed,
+        sandbox: sandbox.chosen.level,
     }
 }
 

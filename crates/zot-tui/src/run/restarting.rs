@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use zot_sdk::ApprovalPolicy;
+use zot_sdk::sandbox::Policy;
 use zot_sdk::sessions::check_free;
 use zot_sdk::wire::FullMessage;
 
@@ -15,6 +16,7 @@ use crate::app::ShellOutput;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inherited {
     pub is_jailed: bool,
+    pub sandbox: Policy,
     pub approval: ApprovalPolicy,
     /// The model that was chosen here, for a copy of the conversation.
     pub model: Option<String>,
@@ -82,8 +84,10 @@ impl Chat {
     }
 
     fn inherited(&self) -> Inherited {
+        let sandbox = self.runtime.sandbox();
         Inherited {
-            is_jailed: self.runtime.jailed().is_some(),
+            is_jailed: sandbox.is_jailed,
+            sandbox: sandbox.chosen,
             approval: self.runtime.approval(),
             model: None,
             messages: Vec::new(),

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::FullMessage;
+use super::{FullMessage, SetSandboxCommand};
 use crate::{Fields, FieldsError, RawJson};
 
 /// A command of a client.
@@ -63,6 +63,8 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<String>>,
     },
+    /// Changes what the built-in tools may do, from the next call on.
+    SetSandbox(SetSandboxCommand),
     /// Replaces the system prompt; without `prompt`, by the one the process started with.
     SetSystemPrompt {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -379,6 +381,7 @@ impl Command {
             Self::GetModels => "get_models",
             Self::SetReasoning { .. } => "set_reasoning",
             Self::SetTools { .. } => "set_tools",
+            Self::SetSandbox(_) => "set_sandbox",
             Self::SetSystemPrompt { .. } => "set_system_prompt",
             Self::GetUsage => "get_usage",
             Self::GetTools => "get_tools",
@@ -426,6 +429,7 @@ impl Command {
             "set_tools" => Self::SetTools {
                 tools: field(fields, "tools")?,
             },
+            "set_sandbox" => Self::SetSandbox(SetSandboxCommand::from_fields(fields)?),
             "set_system_prompt" => Self::SetSystemPrompt {
                 prompt: field(fields, "prompt")?,
             },
@@ -463,6 +467,24 @@ impl Command {
             },
             "ping" => Self::Ping,
             _ => return Err(CommandError::Unknown),
+        })
+    }
+}
+
+impl SetSandboxCommand {
+    fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        Ok(Self {
+            level: required(fields, "level")?,
+            read: field(fields, "read")?,
+            write: field(fields, "write")?,
+            run: field(fields, "run")?,
+            connect: field(fields, "connect")?,
+            unix_sockets: field(fields, "unix_sockets")?,
+            environment: field(fields, "environment")?,
+            memory_mib: field(fields, "memory_mib")?,
+            processes: field(fields, "processes")?,
+            processor_seconds: field(fields, "processor_seconds")?,
+            open_files: field(fields, "open_files")?,
         })
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CumulativeUsage, FullMessage, Message, RequestId};
+use super::{CumulativeUsage, FullMessage, Message, RequestId, SandboxData};
 use crate::RawJson;
 
 /// The response to one command.
@@ -103,6 +103,9 @@ pub struct StateData {
     /// Whether the built-in tools are confined to `cwd` (`--jail`); left out when not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub jailed: bool,
+    /// What the built-in tools may do; left out when it is everything that the user may do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxData>,
     /// The session file of the conversation, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionData>,

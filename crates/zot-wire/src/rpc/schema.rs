@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::{
     Command, CommandsData, Event, ExtensionsData, FullMessagesData, HelloData, InvokedData,
     McpData, MessagesData, ModelData, ModelsData, PongData, ReasoningData, RequestId, Response,
-    SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData, UsageData,
+    SandboxData, SetMessagesData, StartedData, StateData, SteeredData, SubscribedData, ToolsData,
+    UsageData,
 };
 
 /// One schema document. A line is a `Command`, a `Response` or an `Event`; `Response` has one
@@ -68,6 +69,10 @@ fn responses(generator: &mut SchemaGenerator) -> Map<String, Value> {
     );
     add("set_tools", success::<ToolsData>(generator, "set_tools"));
     add("get_tools", success::<ToolsData>(generator, "get_tools"));
+    add(
+        "set_sandbox",
+        success::<SandboxData>(generator, "set_sandbox"),
+    );
     add(
         "set_system_prompt",
         success::<()>(generator, "set_system_prompt"),

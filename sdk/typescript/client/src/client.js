@@ -1,14 +1,15 @@
 /** The public class: a method for each command of docs/rpc.md. */
 import { ZotError } from "./errors.js";
 import { image } from "./ext/content.js";
+import { sandboxOf } from "./flags.js";
 import { ASYNC_DISPOSE, Prompt } from "./prompt.js";
 import { checkClientOptions, rejectUnknown } from "./options.js";
 import { Run } from "./run.js";
 import { Session } from "./session.js";
 
 /**
- * @import { Answer, AnswerOptions, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Image, PromptOptions, Usage } from "./index.js"
- * @import { CumulativeUsage, Event, FullMessage, InvokedData } from "./protocol.js"
+ * @import { Answer, AnswerOptions, CallOptions, ClientOptions, CompactResult, ConfirmOptions, InvokedCommand, Image, PromptOptions, SandboxOptions, Usage } from "./index.js"
+ * @import { CumulativeUsage, Event, FullMessage, InvokedData, SandboxLevel } from "./protocol.js"
  */
 
 /** Events that the client itself needs, in addition to those subscribed to. */
@@ -217,6 +218,12 @@ export class Client {
   /** @param {readonly string[]} [tools] @param {CallOptions} [options] */
   async setTools(tools, options) {
     return (await this.#session.call("set_tools", { tools }, { ...options, isSetting: true })).tools;
+  }
+
+  /** @param {SandboxLevel | SandboxOptions} sandbox @param {CallOptions} [options] */
+  setSandbox(sandbox, options) {
+    const { unixSockets: unix_sockets, memoryMib: memory_mib, processorSeconds: processor_seconds, openFiles: open_files, ...same } = sandboxOf(sandbox) ?? { level: "off" };
+    return this.#session.call("set_sandbox", { ...same, unix_sockets, memory_mib, processor_seconds, open_files }, { ...options, isSetting: true });
   }
 
   /** @param {string} [prompt] @param {CallOptions} [options] */

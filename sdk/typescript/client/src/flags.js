@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { bundledProgram } from "./bundled.js";
 
-/** @import { ClientOptions } from "./index.js" */
+/** @import { ClientOptions, SandboxOptions } from "./index.js" */
 
 /**
  * @param {ClientOptions} options
@@ -25,6 +25,14 @@ export function commandLine(options, toolDirectory) {
   else if (options.resume) args.push("--resume", options.resume);
   if (options.fork) args.push("--fork");
   if (options.jail) args.push("--jail");
+  const sandbox = sandboxOf(options.sandbox);
+  add("--sandbox", sandbox?.level);
+  for (const path of sandbox?.read ?? []) add("--sandbox-read", path);
+  for (const path of sandbox?.write ?? []) add("--sandbox-write", path);
+  for (const path of sandbox?.run ?? []) add("--sandbox-run", path);
+  for (const host of sandbox?.connect ?? []) add("--sandbox-connect", host);
+  for (const path of sandbox?.unixSockets ?? []) add("--sandbox-unix-socket", path);
+  for (const name of sandbox?.environment ?? []) add("--sandbox-env", name);
   add("--ext", toolDirectory);
   for (const path of options.mcpConfig ?? []) add("--mcp-config", resolve(path));
   if (options.installedMcp === false) args.push("--no-mcp");
@@ -32,7 +40,18 @@ export function commandLine(options, toolDirectory) {
   const confirm = options.confirm ?? options.approve !== undefined;
   if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
   else if (confirm) args.push("--confirm");
-  return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
+  return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: { ...environment(options.env), ...limits(sandbox) } };
+}
+
+/** @param {ClientOptions["sandbox"]} sandbox @returns {SandboxOptions | undefined} */
+export function sandboxOf(sandbox) {
+  return typeof sandbox === "string" ? { level: sandbox } : sandbox;
+}
+
+/** The limits of a sandbox have variables instead of flags. @param {SandboxOptions | undefined} sandbox */
+function limits({ memoryMib, processes, processorSeconds, openFiles } = { level: "off" }) {
+  const given = Object.entries({ MEMORY_MIB: memoryMib, PROCESSES: processes, PROCESSOR_SECONDS: processorSeconds, OPEN_FILES: openFiles });
+  return Object.fromEntries(given.flatMap(([name, limit]) => (limit ? [[`ZOT_SANDBOX_${name}`, `${limit}`]] : [])));
 }
 
 /** Returns the environment of this process with changes; undefined removes a variable. @param {ClientOptions["env"]} changes */

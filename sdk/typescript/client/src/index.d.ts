@@ -18,6 +18,8 @@ import type {
   ModelEntry,
   RememberFor,
   RepairReport,
+  SandboxData,
+  SandboxLevel,
   SetMessagesData,
   StateData,
   ToolEntry,
@@ -121,6 +123,25 @@ export type ApprovalAnswer = boolean | ConfirmOptions;
 
 /* The client */
 
+/** What zot's own tools may do: docs/sandbox.md. Paths may begin with `~/`, or are relative to `cwd`. */
+export interface SandboxOptions {
+  level: SandboxLevel;
+  read?: readonly string[] | undefined;
+  write?: readonly string[] | undefined;
+  /** The only programs that can be started. */
+  run?: readonly string[] | undefined;
+  /** Hosts, as `host:port`. */
+  connect?: readonly string[] | undefined;
+  unixSockets?: readonly string[] | undefined;
+  /** Variables that commands get although the level withholds them. */
+  environment?: readonly string[] | undefined;
+  /** The limits of a command; 0 means none. */
+  memoryMib?: number | undefined;
+  processes?: number | undefined;
+  processorSeconds?: number | undefined;
+  openFiles?: number | undefined;
+}
+
 export interface ClientOptions {
   /** The path of zot; defaults to the one in the package `zot-agent`, or `zot` on PATH. */
   program?: string | undefined;
@@ -143,6 +164,8 @@ export interface ClientOptions {
   fork?: boolean | undefined;
   /** Confines zot's own tools to `cwd`. */
   jail?: boolean | undefined;
+  /** What zot's own tools may do: a level, or a level with exact rules. Without it, zot's settings decide. */
+  sandbox?: SandboxLevel | SandboxOptions | undefined;
   /** Further flags of `zot rpc`. */
   args?: readonly string[];
   /** Functions that the model may call. */
@@ -288,6 +311,8 @@ export declare class Client implements AsyncDisposable {
   setReasoning(effort?: string, options?: CallOptions): Promise<string | null>;
   /** Without `tools`, all there are. */
   setTools(tools?: readonly string[], options?: CallOptions): Promise<ToolEntry[]>;
+  /** What zot's own tools may do from the next call on. Whatever is left out is as it was when zot started. */
+  setSandbox(sandbox: SandboxLevel | SandboxOptions, options?: CallOptions): Promise<SandboxData>;
   /** Without `prompt`, the one the process started with. */
   setSystemPrompt(prompt?: string, options?: CallOptions): Promise<void>;
   /** Without `events`, all. Those that the client itself lives on come anyway. */

@@ -18,6 +18,7 @@ const CLIENT_OPTIONS = {
   resume: true,
   fork: true,
   jail: true,
+  sandbox: true,
   args: true,
   tools: true,
   confirm: true,

@@ -100,6 +100,25 @@ describe("the offline model", { skip }, () => {
     assert.doesNotMatch((await client.ask("read ../outside.txt")).text, /secret/);
   });
 
+  it("chooses and changes the sandbox", async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, "outside.txt"), "secret");
+    await writeFile(join(directory, "shared.txt"), "shared");
+    await mkdir(join(directory, "work"));
+    const rules = { level: /** @type {const} */ ("workspace"), read: ["../shared.txt"], connect: ["example.com:443"], openFiles: 64 };
+    const client = await startOffline({ cwd: join(directory, "work"), sandbox: rules });
+    const { caveats: _, ...found } = (await client.getState()).sandbox ?? {};
+    assert.deepEqual(found, { level: "workspace", read: ["../shared.txt"], connect: ["example.com:443"], open_files: 64 });
+    assert.doesNotMatch((await client.ask("read ../outside.txt")).text, /secret/);
+    assert.match((await client.ask("read ../shared.txt")).text, /shared/);
+    const changed = await client.setSandbox({ level: "read-only", connect: [], openFiles: 0 });
+    assert.deepEqual([changed.level, changed.read, changed.connect, changed.open_files], ["read-only", ["../shared.txt"], undefined, undefined]);
+    assert.equal((await client.setSandbox("off")).level, "off");
+    assert.equal((await client.getState()).sandbox, undefined);
+    const wrong = /** @type {any} */ ("strict");
+    await assert.rejects(client.setSandbox(wrong), zotError("invalid_argument"));
+  });
+
   it("rejects options it does not know, and those that contradict each other", async () => {
     const wrong = /** @type {any} */ ({ sesion: "talk.jsonl" });
     await assert.rejects(Client.start(wrong), zotError("bad_option", /unknown option "sesion" \(expected one of .*session/));

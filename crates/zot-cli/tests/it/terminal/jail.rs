@@ -1,4 +1,4 @@
-//! `/jail` and `/unjail` in a real terminal.
+//! `/jail`, `/unjail` and `/sandbox` in a real terminal.
 
 use super::Terminal;
 
@@ -18,12 +18,13 @@ fn tools_are_jailed_and_unjailed_while_zot_runs() {
         "{everything}"
     );
     terminal.type_line(r#"call read {"path": "../outside.txt"}"#);
-    terminal.wait_for("is outside of the directory");
-    terminal.type_line("run: echo changed > ../outside.txt");
+    // Below /tmp the jail has files of its own, so that there is nothing to refuse.
     terminal.wait_until("a refusal", |screen| {
-        screen.contains("ermission denied")
-            || screen.contains("Read-only file system")
-            || screen.contains("cannot be confined")
+        screen.contains("is outside of the directory") || screen.contains("no such file")
+    });
+    terminal.type_line("run: echo changed > ../outside.txt");
+    terminal.wait_until("the end of the command", |screen| {
+        screen.contains("╰ exit") || screen.contains("cannot be confined")
     });
     assert_eq!(now(), "written by its owner\n");
     // Commands of the user are not jailed.
@@ -48,4 +49,40 @@ fn tools_are_jailed_and_unjailed_while_zot_runs() {
     terminal.wait_until("the footer", |screen| !screen.contains("· jailed"));
     terminal.type_line("run: echo changed > ../outside.txt");
     terminal.wait_until("the change", |_| now() == "changed\n");
+}
+
+#[test]
+fn the_sandbox_is_changed_while_zot_runs() {
+    let terminal = Terminal::open("--provider offline");
+    terminal.wait_for("/help");
+    terminal.type_line("/sandbox");
+    terminal.wait_for("may do what you may");
+    terminal.type_line("/sandbox workspace");
+    terminal.wait_for("· sandbox workspace");
+    terminal.wait_for("have no network");
+    terminal.type_line(r#"call write {"path": "made.txt", "content": "one"}"#);
+    terminal.wait_until("the file", |_| {
+        terminal.workdir.read("made.txt").as_deref() == Some("one")
+    });
+    terminal.type_line("/sandbox read-only");
+    terminal.wait_for("· sandbox read-only");
+    terminal.type_line(r#"call write {"path": "made.txt", "content": "two"}"#);
+    terminal.wait_for("I could not call write");
+    assert_eq!(terminal.workdir.read("made.txt").as_deref(), Some("one"));
+
+    // Continuing in a copy keeps it.
+    terminal.type_line("/session fork");
+    terminal.wait_for("fork before:");
+    terminal.press("Enter");
+    terminal.wait_until("the copy", |_| {
+        terminal.everything().contains("resumed a conversation")
+    });
+    terminal.wait_for("· sandbox read-only");
+
+    terminal.type_line("/sandbox off");
+    terminal.wait_until("the footer", |screen| !screen.contains("· sandbox"));
+    terminal.type_line(r#"call write {"path": "made.txt", "content": "three"}"#);
+    terminal.wait_until("the change", |_| {
+        terminal.workdir.read("made.txt").as_deref() == Some("three")
+    });
 }

@@ -1,6 +1,7 @@
-//! `/settings` and `/confirm`.
+//! `/settings`, `/sandbox` and `/confirm`.
 
 use zot_sdk::ApprovalScope;
+use zot_sdk::sandbox::Level;
 
 use crate::app::{AgentEffect, App, Choices, Effect, PickerKind, Query, SettingsEffect};
 
@@ -34,6 +35,7 @@ pub(super) fn offer_settings(app: &mut App) -> Vec<Effect> {
         (name.to_owned(), format!("{state:<3}  {description}"))
     });
     let lists = [
+        ("sandbox", format!("{}  what tools may do", info.sandbox)),
         ("model", format!("{}  choose another", info.model)),
         ("theme", "choose the colours (saved)".to_owned()),
     ];
@@ -54,6 +56,14 @@ pub(crate) fn change_setting(app: &mut App, name: &str) -> Vec<Effect> {
         // The result arrives as a note.
         "jail" if app.context.info.is_jailed => return vec![Effect::Agent(AgentEffect::Unjail)],
         "jail" => return vec![Effect::Agent(AgentEffect::Jail)],
+        "sandbox" => {
+            let level = match app.context.info.sandbox {
+                Level::Off => Level::Workspace,
+                Level::Workspace => Level::ReadOnly,
+                Level::ReadOnly => Level::Off,
+            };
+            return vec![Effect::Agent(AgentEffect::Sandbox(Some(level)))];
+        }
         "unfold" => {
             app.transcript.toggle_folding();
             Vec::new()
@@ -77,6 +87,17 @@ pub(crate) fn show_settings(app: &mut App, name: &str) -> Vec<Effect> {
     offer_settings(app);
     app.picker.select(name);
     Vec::new()
+}
+
+/// Runs `/sandbox`, which shows or changes what the tools may do.
+pub(super) fn sandbox(app: &mut App, level: &str) -> Vec<Effect> {
+    match level.trim() {
+        "" => vec![Effect::Agent(AgentEffect::Sandbox(None))],
+        level => match level.parse() {
+            Ok(level) => vec![Effect::Agent(AgentEffect::Sandbox(Some(level)))],
+            Err(unknown) => app.note(unknown.to_string()),
+        },
+    }
 }
 
 /// Runs `/confirm`, which shows or changes the tools that need approval.

@@ -5,7 +5,7 @@ use zot_sdk::ApprovalScope;
 use super::Command;
 use super::login::{log_in, log_out};
 use super::sessions::{export, session, undo};
-use super::settings::{change_approval, offer_settings};
+use super::settings::{change_approval, offer_settings, sandbox};
 use crate::app::mcp;
 use crate::app::{
     AgentEffect, App, Effect, ExtensionEffect, Prompt, Query, SessionEffect, SettingsEffect,
@@ -33,7 +33,7 @@ const fn command(
     }
 }
 
-pub(super) static COMMANDS: [Command; 30] = [
+pub(super) static COMMANDS: [Command; 31] = [
     command("/help", "", "commands and keys", help),
     command("/model", "[NAME]", "choose another model", model),
     command(
@@ -125,12 +125,18 @@ pub(super) static COMMANDS: [Command; 30] = [
         |app, _| offer_settings(app),
     ),
     command(
+        "/sandbox",
+        "[LEVEL]",
+        "what zot's tools may do: off, workspace or read-only",
+        sandbox,
+    ),
+    command(
         "/jail",
         "",
         "confine zot's tools to the working directory",
         |_, _| vec![Effect::Agent(AgentEffect::Jail)],
     ),
-    command("/unjail", "", "lift the confinement", |_, _| {
+    command("/unjail", "", "lift the confinement of /jail", |_, _| {
         vec![Effect::Agent(AgentEffect::Unjail)]
     }),
     command("/copy", "", "copy the last answer to the clipboard", copy),

@@ -1,6 +1,7 @@
 //! The lines about what zot is doing, and the footer.
 
 use zot_sdk::ApprovalScope;
+use zot_sdk::sandbox::Level;
 
 use super::{Retry, Status};
 use crate::app::Context;
@@ -118,6 +119,9 @@ pub(crate) fn footer(context: &Context) -> Line {
         ApprovalScope::Tools(names) => {
             text.push_str(&format!(" · asks before {}", names.join(", ")));
         }
+    }
+    if info.sandbox != Level::Off {
+        text.push_str(&format!(" · sandbox {}", info.sandbox));
     }
     if info.is_jailed {
         text.push_str(" · jailed");

@@ -1,4 +1,5 @@
-use super::{Command, CommandFrame, ImageInput, PromptCommand};
+use super::{Command, CommandFrame, ImageInput, PromptCommand, SetSandboxCommand};
+use crate::rpc::SandboxLevel;
 
 fn parse(line: &str) -> Result<CommandFrame, (String, String, String)> {
     CommandFrame::parse(line.as_bytes()).map_err(|refused| {
@@ -72,6 +73,38 @@ fn every_command_is_read() {
             ..PromptCommand::default()
         })
     );
+}
+
+#[test]
+fn a_sandbox_is_read() {
+    let line = r#"{"type":"set_sandbox","level":"read-only","write":["out"],"connect":["a:1"],
+        "run":[],"memory_mib":0}"#;
+    assert_eq!(
+        parse(line).unwrap().command,
+        Command::SetSandbox(SetSandboxCommand {
+            level: SandboxLevel::ReadOnly,
+            write: Some(vec!["out".into()]),
+            run: Some(Vec::new()),
+            connect: Some(vec!["a:1".into()]),
+            memory_mib: Some(0),
+            ..SetSandboxCommand::default()
+        })
+    );
+    for (line, expected) in [
+        (r#"{"type":"set_sandbox"}"#, "level is missing"),
+        (
+            r#"{"type":"set_sandbox","level":"strict"}"#,
+            "expected one of `off`, `workspace`, `read-only`",
+        ),
+        (
+            r#"{"type":"set_sandbox","level":"off","read":"/"}"#,
+            "read: invalid type",
+        ),
+    ] {
+        let (_, command, error) = parse(line).unwrap_err();
+        assert_eq!(command, "set_sandbox");
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]

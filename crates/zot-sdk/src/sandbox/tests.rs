@@ -1,10 +1,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::sandbox::{Level, Policy, Status};
 use crate::wire::StateData;
 use crate::{
-    AgentEvent, CommandConfinement, Config, ContextSearch, JailReport, ModelChoice, Runtime,
-    SkillSearch, ToolChoice,
+    AgentEvent, Config, ContextSearch, ModelChoice, Runtime, SandboxChoice, SkillSearch, ToolChoice,
 };
 
 struct Directories {
@@ -74,12 +74,9 @@ async fn the_jail_is_closed_and_opened_between_two_calls() {
     assert_eq!(runtime.jailed(), Some(report));
     assert_eq!(jailed(&runtime.state()), Some(true));
     let (success, text) = result(&runtime, &prompt).await;
-    assert!(
-        !success && text.contains("only the user can lift this"),
-        "{text}"
-    );
+    assert!(!success && !text.contains("the secret"), "{text}");
 
-    runtime.unjail();
+    runtime.unjail().unwrap();
     assert_eq!(runtime.jailed(), None);
     assert!(result(&runtime, &prompt).await.0);
 }
@@ -140,17 +137,92 @@ async fn gaps_are_reported() {
         runtime.warnings()
     );
 
-    let caveats = |commands| {
-        let report = JailReport {
-            directory: directories.path("work"),
-            commands,
-            own_directory_inside: None,
-        };
-        report.caveats()
-    };
-    assert!(caveats(CommandConfinement::Full).is_empty());
+    let mut report = runtime.sandbox();
+    report.own_directory_inside = None;
+    report.enforcement.network = Status::Enforced;
+    report.enforcement.files = Status::Enforced;
+    assert_eq!(report.caveats(), [] as [String; 0]);
+    report.enforcement.network = Status::NotEnforced("why".to_owned());
     assert_eq!(
-        caveats(CommandConfinement::Impossible("why".to_owned())),
-        ["bash cannot be confined here (why), so it is refused while zot is jailed"]
+        report.caveats(),
+        ["the network of bash cannot be limited here (why)"]
     );
+    report.enforcement.files = Status::NotEnforced("why".to_owned());
+    assert_eq!(
+        report.caveats(),
+        ["bash cannot be confined here (why), so it is refused in the sandbox"]
+    );
+    report.policy.level = Level::Off;
+    assert_eq!(report.caveats(), [] as [String; 0]);
+}
+
+#[tokio::test]
+async fn the_sandbox_changes_between_two_calls_and_the_jail_stays() {
+    let directories = Directories::new();
+    let runtime = Runtime::new(directories.config()).unwrap();
+    let read = read(&directories.path("secret.txt"));
+    let write = r#"call write {"path": "made.txt", "content": "x"}"#;
+    assert_eq!(runtime.state().sandbox, None);
+
+    let report = runtime.set_sandbox(Policy::at(Level::ReadOnly)).unwrap();
+    assert_eq!(report.directory, directories.path("work"));
+    assert!(!report.is_jailed);
+    assert!(!result(&runtime, &read).await.0);
+    assert!(!result(&runtime, write).await.0);
+    let state = serde_json::to_value(runtime.state()).unwrap();
+    assert_eq!(state["sandbox"]["level"], "read-only");
+
+    runtime.set_sandbox(Policy::at(Level::Workspace)).unwrap();
+    assert!(!result(&runtime, &read).await.0);
+    let (success, text) = result(&runtime, write).await;
+    assert!(success, "{text}");
+
+    // Both together, then one after the other is lifted.
+    let report = runtime.jail().unwrap();
+    assert!(report.policy.rules.hides_system_from_tools);
+    assert!(!report.policy.rules.allows_every_host());
+    runtime.set_sandbox(Policy::default()).unwrap();
+    assert_eq!(runtime.jailed().unwrap().policy, Policy::jail());
+    assert!(!result(&runtime, &read).await.0);
+    runtime.unjail().unwrap();
+    assert!(result(&runtime, &read).await.0);
+}
+
+#[tokio::test]
+async fn a_fixed_sandbox_only_becomes_stricter() {
+    let directories = Directories::new();
+    let store = super::ProjectAllowances::new(&directories.path("home"));
+    let host = "example.com:443".parse().unwrap();
+    store
+        .allow(&directories.path("work"), &super::Allowed::Connect(host))
+        .unwrap();
+    let runtime = |is_fixed| {
+        Runtime::new(Config {
+            tools: ToolChoice {
+                sandbox: SandboxChoice {
+                    is_fixed,
+                    ..Policy::at(Level::Workspace).into()
+                },
+                ..ToolChoice::default()
+            },
+            ..directories.config()
+        })
+        .unwrap()
+    };
+    let free = runtime(false);
+    assert_eq!(free.sandbox().policy.rules.connect.len(), 1);
+    free.set_sandbox(Policy::default()).unwrap();
+
+    let fixed = runtime(true);
+    assert_eq!(fixed.sandbox().policy, Policy::at(Level::Workspace));
+    let error = fixed.set_sandbox(Policy::default()).unwrap_err();
+    assert!(error.to_string().contains("stricter"), "{error}");
+    let mut wider = Policy::at(Level::ReadOnly);
+    wider.rules.connect.push("*".parse().unwrap());
+    fixed.set_sandbox(wider).unwrap_err();
+    assert_eq!(fixed.sandbox().policy, Policy::at(Level::Workspace));
+    fixed.jail().unwrap();
+    fixed.unjail().unwrap();
+    fixed.set_sandbox(Policy::at(Level::ReadOnly)).unwrap();
+    fixed.set_sandbox(Policy::at(Level::Workspace)).unwrap();
 }

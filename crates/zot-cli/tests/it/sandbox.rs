@@ -1,0 +1,317 @@
+//! `--sandbox` and its settings in every mode except the chat.
+
+use serde_json::{Value, json};
+use testkit::{Finished, Workdir, ZotCommand};
+
+use crate::support::{binary, of_kind};
+
+struct Project {
+    workdir: Workdir,
+}
+
+impl Project {
+    /// A working directory with two files beside it.
+    fn new() -> Self {
+        let workdir = Workdir::new("work");
+        std::fs::write(workdir.parent().join("beside.txt"), "a secret\n").unwrap();
+        std::fs::write(workdir.parent().join("shared.txt"), "shared text\n").unwrap();
+        Self { workdir }
+    }
+
+    fn beside(&self, name: &str) -> String {
+        let path = self.workdir.parent().canonicalize().unwrap().join(name);
+        path.display().to_string()
+    }
+
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Finished {
+        let mut command = ZotCommand::new(binary(), &self.workdir).arguments(arguments);
+        for (name, value) in variables {
+            command = command.env(name, value);
+        }
+        command.run("")
+    }
+
+    /// Returns the result of the tool that the stand-in calls for a prompt.
+    fn result(&self, arguments: &[&str], prompt: &str) -> (bool, String) {
+        self.result_with(arguments, prompt, &[])
+    }
+
+    fn result_with(
+        &self,
+        arguments: &[&str],
+        prompt: &str,
+        variables: &[(&str, &str)],
+    ) -> (bool, String) {
+        let all = [&["--json", "--provider", "offline"], arguments, &[prompt]].concat();
+        let finished = self.run(&all, variables);
+        let frames: Vec<Value> = finished
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let results = of_kind(&frames, "tool_result");
+        let Some(result) = results.first() else {
+            panic!("{}\n{}", finished.stdout, finished.stderr);
+        };
+        (result["is_error"] == false, result.to_string())
+    }
+
+    /// Sends these commands to `zot rpc`, and returns the responses.
+    fn responses(&self, arguments: &[&str], commands: &[Value]) -> Vec<Value> {
+        let all = [&["rpc", "--provider", "offline"], arguments].concat();
+        let lines: String = commands.iter().map(|line| format!("{line}\n")).collect();
+        let command = ZotCommand::new(binary(), &self.workdir).arguments(&all);
+        let finished = command.run(&lines);
+        let frames = finished
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        frames.filter(|frame| frame["type"] == "response").collect()
+    }
+
+    fn user_settings(&self, settings: &Value) {
+        let home = self.workdir.zot_home();
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("config.json"), settings.to_string()).unwrap();
+    }
+
+    fn project_settings(&self, settings: &Value) {
+        self.workdir.write(".zot/config.json", settings.to_string());
+    }
+}
+
+const READ_BESIDE: &str = r#"call read {"path": "../beside.txt"}"#;
+const WRITE_INSIDE: &str = r#"call write {"path": "made.txt", "content": "made"}"#;
+
+#[test]
+fn a_level_is_what_it_says_for_files_and_commands() {
+    let project = Project::new();
+    let beside = project.beside("beside.txt");
+    let (read, write) = (
+        format!("run: cat {beside}"),
+        "run: echo made > made.txt && cat made.txt".to_owned(),
+    );
+    let read_system = r#"call read {"path": "/etc/passwd"}"#;
+    for (level, reads_outside, writes) in [
+        ("off", true, true),
+        ("workspace", false, true),
+        ("read-only", false, false),
+    ] {
+        let flags = ["--sandbox", level];
+        assert_eq!(
+            project.result(&flags, READ_BESIDE).0,
+            reads_outside,
+            "{level}"
+        );
+        assert_eq!(project.result(&flags, WRITE_INSIDE).0, writes, "{level}");
+        let found = project.result(&flags, &read);
+        assert_eq!(
+            found.1.contains("a secret"),
+            reads_outside,
+            "{level} {found:?}"
+        );
+        let found = project.result(&flags, &write);
+        assert_eq!(found.0, writes, "{level} {found:?}");
+        // Unlike the jail, it lets the tools read the system.
+        assert!(project.result(&flags, read_system).0, "{level}");
+    }
+    assert!(!project.result(&["--jail"], read_system).0);
+    let both = ["--jail", "--sandbox", "workspace"];
+    assert!(!project.result(&both, read_system).0);
+}
+
+#[test]
+fn exact_rules_allow_more() {
+    let project = Project::new();
+    let shared = project.beside("shared.txt");
+    let read = r#"call read {"path": "../shared.txt"}"#;
+    let write = r#"call write {"path": "../shared.txt", "content": "changed"}"#;
+    let workspace = ["--sandbox", "workspace"];
+    assert!(!project.result(&workspace, read).0);
+    let reading = [&workspace[..], &["--sandbox-read", &shared]].concat();
+    assert!(project.result(&reading, read).0);
+    assert!(!project.result(&reading, write).0);
+    // Relative to the working directory.
+    let writing = [&workspace[..], &["--sandbox-write", "../shared.txt"]].concat();
+    let found = project.result(&writing, write);
+    assert!(found.0, "{found:?}");
+    let found = project.result(&writing, "run: echo again > ../shared.txt");
+    assert!(found.0, "{found:?}");
+
+    let print = "run: echo \"[$A_TOKEN_OF_MINE] [$A_SECOND]\"";
+    let variables = [("A_TOKEN_OF_MINE", "one"), ("A_SECOND", "two")];
+    let found = project.result_with(&workspace, print, &variables).1;
+    assert!(found.contains("[] []"), "{found}");
+    let passing = [&workspace[..], &["--sandbox-env", "A_SECOND"]].concat();
+    let found = project.result_with(&passing, print, &variables).1;
+    assert!(found.contains("[] [two]"), "{found}");
+    let passing = [&workspace[..], &["--sandbox-env", "A_*"]].concat();
+    let found = project.result_with(&passing, print, &variables).1;
+    assert!(found.contains("[one] [two]"), "{found}");
+
+    let only = [&workspace[..], &["--sandbox-run", "/usr/bin/env"]].concat();
+    let found = project.result(&only, "run: cat /etc/passwd");
+    assert!(!found.0, "{found:?}");
+}
+
+#[test]
+fn wrong_flags_are_named() {
+    let project = Project::new();
+    for (flags, expected) in [
+        (["--sandbox", "strict"], "workspace, read-only"),
+        (["--sandbox", ""], "off, workspace, read-only"),
+        (["--sandbox-connect", "a b:1"], "a b:1"),
+        (["--sandbox-connect", "http://a"], "http://a"),
+        (["--sandbox-env", "A=B"], "write NAME or PREFIX_*"),
+        (["--sandbox-run", ""], "--sandbox-run"),
+        (["--sandbox-write", ""], "--sandbox-write"),
+    ] {
+        let all = [&["-p", "--provider", "offline"], &flags[..], &["hello"]].concat();
+        let finished = project.run(&all, &[]);
+        assert_eq!(finished.code, Some(2), "{flags:?}");
+        assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn settings_and_variables_choose_it_and_a_project_only_tightens() {
+    let project = Project::new();
+    project.user_settings(&json!({"sandbox": "workspace", "sandbox_read": ["../shared.txt"]}));
+    assert!(!project.result(&[], READ_BESIDE).0);
+    assert!(project.result(&[], WRITE_INSIDE).0);
+    let read = r#"call read {"path": "../shared.txt"}"#;
+    assert!(project.result(&[], read).0);
+
+    project.project_settings(&json!({"sandbox": "off", "sandbox_read": [".."]}));
+    let found = project.result(&[], READ_BESIDE);
+    assert!(!found.0, "{found:?}");
+    let print = ["-p", "--provider", "offline", "hello"];
+    let warned = project.run(&print, &[]).stderr;
+    assert!(
+        warned.contains("\"sandbox_read\" is ignored, because a project may not set it"),
+        "{warned}"
+    );
+
+    project.project_settings(&json!({"sandbox": "read-only"}));
+    assert!(!project.result(&[], WRITE_INSIDE).0);
+    // The user's own words of the moment count for more than any file.
+    assert!(project.result(&["--sandbox", "workspace"], WRITE_INSIDE).0);
+    let variable = [("ZOT_SANDBOX", "off")];
+    assert!(project.result_with(&[], READ_BESIDE, &variable).0);
+
+    project.user_settings(&json!({"sandbox_connect": ["no host"]}));
+    let broken = project.run(&print, &[]);
+    assert_eq!(broken.code, Some(2));
+    assert!(
+        broken
+            .stderr
+            .contains("\"sandbox_connect\" has a wrong entry"),
+        "{}",
+        broken.stderr
+    );
+}
+
+#[test]
+fn the_network_stays_closed_without_anybody_to_ask() {
+    let project = Project::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let port = server.local_addr().unwrap().port();
+    let connect = format!("run: bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    let arrived = || server.accept().is_ok();
+    for flags in [&["--sandbox", "workspace"][..], &["--sandbox", "read-only"]] {
+        let found = project.result(flags, &connect);
+        assert!(!found.0, "{found:?}");
+        assert!(!arrived(), "{flags:?}");
+    }
+    let print = [
+        &["-p", "--provider", "offline", "--sandbox", "workspace"],
+        &[connect.as_str()][..],
+    ]
+    .concat();
+    project.run(&print, &[]);
+    assert!(!arrived());
+    for flags in [
+        &["--sandbox", "workspace", "--sandbox-connect", "*"][..],
+        &["--jail"],
+        &["--sandbox", "off"],
+    ] {
+        let found = project.result(flags, &connect);
+        assert!(found.0 && arrived(), "{flags:?} {found:?}");
+    }
+    // Together they are the stricter of both.
+    let both = ["--jail", "--sandbox", "workspace"];
+    assert!(!project.result(&both, &connect).0);
+    assert!(!arrived());
+}
+
+#[test]
+fn the_pipe_reports_and_changes_it() {
+    let project = Project::new();
+    let state = json!({"type": "get_state"});
+    let responses = project.responses(
+        &["--sandbox", "workspace", "--sandbox-connect", "a.example:1"],
+        &[
+            state.clone(),
+            json!({"type": "set_sandbox", "level": "read-only", "read": ["../shared.txt"], "open_files": 64}),
+            json!({"type": "set_sandbox", "level": "workspace", "connect": ["no host"]}),
+            json!({"type": "set_sandbox", "level": "workspace", "environment": ["A=B"]}),
+            state.clone(),
+            json!({"type": "set_sandbox", "level": "workspace"}),
+            json!({"type": "set_sandbox", "level": "off", "connect": []}),
+            state.clone(),
+        ],
+    );
+    let without_caveats = |data: &Value| {
+        let mut data = data.clone();
+        data.as_object_mut().unwrap().remove("caveats");
+        data
+    };
+    let started = without_caveats(&responses[0]["data"]["sandbox"]);
+    assert_eq!(
+        started,
+        json!({"level": "workspace", "connect": ["a.example:1"]})
+    );
+    let changed = json!({"level": "read-only", "read": ["../shared.txt"], "connect": ["a.example:1"], "open_files": 64});
+    assert_eq!(without_caveats(&responses[1]["data"]), changed);
+    for (response, field) in [
+        (&responses[2], "connect: "),
+        (&responses[3], "environment: "),
+    ] {
+        assert_eq!(response["code"], "invalid_argument");
+        let error = response["error"].as_str().unwrap();
+        assert!(error.starts_with(field), "{error}");
+    }
+    assert_eq!(without_caveats(&responses[4]["data"]["sandbox"]), changed);
+    // What is left out is as at the start.
+    assert_eq!(without_caveats(&responses[5]["data"]), started);
+    assert_eq!(responses[6]["data"], json!({"level": "off"}));
+    assert_eq!(responses[7]["data"].get("sandbox"), None);
+
+    // A client cannot lift the jail.
+    let responses = project.responses(
+        &["--jail"],
+        &[json!({"type": "set_sandbox", "level": "off"}), state],
+    );
+    assert_eq!(responses[0]["data"]["level"], "workspace");
+    assert_eq!(responses[1]["data"]["jailed"], true);
+}
+
+#[test]
+fn commands_of_the_pipe_obey_the_latest_sandbox() {
+    let project = Project::new();
+    let all = ["rpc", "--provider", "offline"];
+    let lines = [
+        json!({"type": "set_sandbox", "level": "workspace"}),
+        json!({"type": "prompt", "message": READ_BESIDE}),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let command = ZotCommand::new(binary(), &project.workdir).arguments(&all);
+    let finished = command.run(&lines);
+    assert!(!finished.stdout.contains("a secret"), "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("tool_result"),
+        "{}",
+        finished.stdout
+    );
+}

@@ -1,0 +1,23 @@
+//! The sandbox of the built-in tools: what they may do, what a user allowed for a project, and what was
+//! contacted.
+//!
+//! [`ToolChoice::sandbox`](crate::ToolChoice::sandbox) chooses it, [`Runtime::set_sandbox`](crate::Runtime::set_sandbox)
+//! changes it. `docs/sandbox.md` describes it.
+
+pub(crate) mod allowances;
+mod confines;
+mod strictness;
+mod wire;
+
+pub use allowances::{AllowanceError, Allowed, ProjectAllowances};
+pub(crate) use confines::Confines;
+pub use confines::{SandboxChangeError, SandboxReport};
+pub use wire::SandboxRequestError;
+pub(crate) use wire::requested;
+pub use zot_process::launch::{Enforcement, Status};
+pub use zot_process::sandbox::{
+    BadHost, ConnectRule, Level, Limits, Policy, Rules, SandboxError, UnknownLevel,
+};
+
+#[cfg(test)]
+mod tests;

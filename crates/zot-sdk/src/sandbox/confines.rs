@@ -1,0 +1,230 @@
+//! The sandbox of an agent: what was chosen, and what is in force.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use zot_context::SkillSource;
+use zot_process::launch::{Enforcement, Status};
+use zot_process::sandbox::{Level, Policy, SandboxError};
+use zot_tools::ToolSandbox;
+
+use super::allowances::{Allowed, ProjectAllowances};
+use super::strictness::is_within;
+use crate::config::{ToolChoice, jailed};
+use crate::surroundings::Skills;
+use crate::workspace::Workspace;
+
+/// What the built-in tools may do, and known gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxReport {
+    /// What is in force.
+    pub policy: Policy,
+    /// What was chosen besides the jail.
+    pub chosen: Policy,
+    /// Whether the jail adds to it.
+    pub is_jailed: bool,
+    /// The working directory, with links resolved.
+    pub directory: PathBuf,
+    /// What this system enforces of it.
+    pub enforcement: Enforcement,
+    /// zot's own directory, with keys and sessions, if it is inside.
+    pub own_directory_inside: Option<PathBuf>,
+}
+
+impl SandboxReport {
+    /// Returns the gaps of the sandbox, one sentence each.
+    pub fn caveats(&self) -> Vec<String> {
+        if self.policy.level == Level::Off {
+            return Vec::new();
+        }
+        let files = match &self.enforcement.files {
+            Status::Enforced | Status::NotRequested => None,
+            Status::Partly(gap) => Some(format!("bash is confined, but {gap}")),
+            Status::NotEnforced(reason) => Some(format!(
+                "bash cannot be confined here ({reason}), so it is refused in the sandbox"
+            )),
+        };
+        let can_run = !matches!(self.enforcement.files, Status::NotEnforced(_));
+        let others = [
+            ("the programs that bash starts", &self.enforcement.execution),
+            ("the network of bash", &self.enforcement.network),
+            ("the memory of bash", &self.enforcement.memory),
+        ];
+        let others = others
+            .into_iter()
+            .filter_map(|(part, status)| match status {
+                Status::Enforced | Status::NotRequested => None,
+                Status::Partly(gap) => Some(format!("{part}: {gap}")),
+                Status::NotEnforced(reason) => {
+                    Some(format!("{part} cannot be limited here ({reason})"))
+                }
+            });
+        let own_directory = self.own_directory_inside.as_ref().map(|directory| {
+            format!(
+                "zot's own directory, with keys and sessions, is inside it: {}",
+                directory.display()
+            )
+        });
+        let gaps = files.into_iter().chain(others.filter(|_| can_run));
+        gaps.chain(own_directory).collect()
+    }
+}
+
+/// Why the sandbox was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxChangeError {
+    /// [`SandboxChoice::is_fixed`](crate::SandboxChoice::is_fixed).
+    #[error("whoever runs this agent has fixed its sandbox: it can only become stricter")]
+    Fixed,
+    /// It cannot be applied; the former one stays.
+    #[error(transparent)]
+    Unusable(#[from] SandboxError),
+}
+
+/// The sandbox of an agent.
+pub(crate) struct Confines {
+    sandbox: Arc<ToolSandbox>,
+    home: PathBuf,
+    initial: Chosen,
+    is_fixed: bool,
+    chosen: Mutex<Chosen>,
+}
+
+/// The two things that users choose: a policy, and the jail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Chosen {
+    policy: Policy,
+    jail: bool,
+}
+
+impl Chosen {
+    fn in_force(&self) -> Policy {
+        match self.jail {
+            true => jailed(self.policy.clone()),
+            false => self.policy.clone(),
+        }
+    }
+}
+
+impl Confines {
+    /// Applies what `choice` says, with what the user once allowed for this directory. The skills of the
+    /// user can be read; commands do not get the variables `withheld`. Returns warnings as well.
+    pub(crate) fn new(
+        choice: &ToolChoice,
+        workspace: &Workspace,
+        skills: Option<&Skills>,
+        withheld: Vec<String>,
+    ) -> Result<(Self, Vec<String>), SandboxError> {
+        let skills = skills.iter().flat_map(|skills| skills.set.iter());
+        let readable = skills
+            .filter(|skill| is_of_user(skill.source))
+            .filter_map(|skill| Some(skill.path.as_deref()?.parent()?.to_owned()))
+            .collect();
+        let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
+            .readable(readable)
+            .withheld(withheld);
+        let mut warnings = Vec::new();
+        let mut policy = choice.sandbox.policy();
+        if !choice.sandbox.is_fixed {
+            let store = ProjectAllowances::new(&workspace.zot_home);
+            match store.list(&workspace.cwd) {
+                Ok(allowed) => allowed
+                    .into_iter()
+                    .for_each(|allowed| allowed.extend(&mut policy.rules)),
+                Err(error) => warnings.push(crate::with_causes(&error)),
+            }
+        }
+        let chosen = Chosen {
+            policy,
+            jail: choice.jail,
+        };
+        sandbox.set_policy(chosen.in_force())?;
+        let confines = Self {
+            sandbox: Arc::new(sandbox),
+            home: workspace.zot_home.clone(),
+            initial: chosen.clone(),
+            is_fixed: choice.sandbox.is_fixed,
+            chosen: Mutex::new(chosen),
+        };
+        warnings.extend(confines.report().caveats());
+        Ok((confines, warnings))
+    }
+
+    pub(crate) fn of_tools(&self) -> Arc<ToolSandbox> {
+        Arc::clone(&self.sandbox)
+    }
+
+    /// Returns the policy that was chosen at the start, without the jail.
+    pub(crate) fn initial(&self) -> &Policy {
+        &self.initial.policy
+    }
+
+    /// Replaces the policy; the jail stays as it is.
+    pub(crate) fn set(&self, policy: Policy) -> Result<SandboxReport, SandboxChangeError> {
+        self.change(|chosen| chosen.policy = policy)
+    }
+
+    pub(crate) fn set_jail(&self, jail: bool) -> Result<SandboxReport, SandboxChangeError> {
+        self.change(|chosen| chosen.jail = jail)
+    }
+
+    /// Allows something for the rest of the session.
+    pub(crate) fn allow(&self, allowed: Allowed) -> Result<(), SandboxChangeError> {
+        self.change(|chosen| allowed.extend(&mut chosen.policy.rules))
+            .map(drop)
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Chosen),
+    ) -> Result<SandboxReport, SandboxChangeError> {
+        {
+            let mut chosen = self.chosen();
+            let mut changed = chosen.clone();
+            change(&mut changed);
+            let policy = changed.in_force();
+            if self.is_fixed && !is_within(&policy, &self.initial.in_force()) {
+                return Err(SandboxChangeError::Fixed);
+            }
+            self.sandbox.set_policy(policy)?;
+            *chosen = changed;
+        }
+        Ok(self.report())
+    }
+
+    /// Returns the working directory without links, if the tools are confined to it.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.sandbox.directory()
+    }
+
+    pub(crate) fn report(&self) -> SandboxReport {
+        let chosen = self.chosen().clone();
+        let directory = self.sandbox.directory();
+        let home = self.home.canonicalize().ok();
+        let is_inside = |home: &PathBuf| {
+            let directory = directory.as_deref();
+            directory.is_some_and(|directory: &Path| home.starts_with(directory))
+        };
+        let policy = chosen.in_force();
+        SandboxReport {
+            chosen: chosen.policy,
+            is_jailed: chosen.jail,
+            enforcement: policy.enforcement(),
+            own_directory_inside: home.filter(is_inside),
+            directory: directory.unwrap_or_default(),
+            policy,
+        }
+    }
+
+    fn chosen(&self) -> MutexGuard<'_, Chosen> {
+        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns whether a skill belongs to the user; those of a project are inside the sandbox.
+fn is_of_user(source: SkillSource) -> bool {
+    matches!(
+        source,
+        SkillSource::User | SkillSource::UserClaude | SkillSource::UserAgents
+    )
+}
