@@ -144,7 +144,7 @@ impl RunMark {
     /// Returns whether the run could create protected files, which [`Sandbox::obstacles`] renames. A
     /// program that runs for long is asked now and then.
     pub fn may_create_protected_files(&self) -> bool {
-        !self.swept.is_empty()
+        !self.sweeping.swept.is_empty()
     }
 }
 
