@@ -1,6 +1,6 @@
 use super::is_public;
 
-const PUBLIC: [&str; 31] = [
+const PUBLIC: [&str; 33] = [
     "1.1.1.1",
     "8.8.8.8",
     "9.255.255.255",
@@ -36,7 +36,7 @@ const PUBLIC: [&str; 31] = [
     "2002:808:808::1",
 ];
 
-const SPECIAL: [&str; 58] = [
+const SPECIAL: [&str; 53] = [
     "0.0.0.0",
     "0.1.2.3",
     "10.0.0.0",
