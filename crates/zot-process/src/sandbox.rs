@@ -22,7 +22,7 @@ pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
-pub use toolchains::TOOLCHAINS;
+pub use toolchains::{CACHES, TOOLCHAINS};
 
 use std::ffi::{OsStr, OsString};
 use std::io;

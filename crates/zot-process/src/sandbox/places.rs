@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
-use super::{Policy, SandboxError, Surroundings, TOOLCHAINS, protected};
+use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
+use super::{Policy, SandboxError, Surroundings, protected};
 use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
@@ -189,6 +190,7 @@ impl Collected {
             real: path,
             access,
             is_system,
+            is_overlaid: false,
         });
     }
 
@@ -221,6 +223,7 @@ impl Collected {
                 real: real.to_owned(),
                 access,
                 is_system: false,
+                is_overlaid: false,
             });
         };
         add(Path::new("/tmp"), &scratch.temporary, Access::Write);
@@ -236,7 +239,8 @@ impl Collected {
     }
 
     fn add_toolchains(&mut self, home: &Path, scratch: &Scratch, has_view: bool) {
-        for name in TOOLCHAINS {
+        let toolchains = TOOLCHAINS.iter().map(|name| (*name, false));
+        for (name, is_overlaid) in toolchains.chain(CACHES.iter().map(|name| (*name, true))) {
             let shown = home.join(name);
             let Ok(real) = shown.canonicalize() else {
                 continue;
@@ -247,6 +251,7 @@ impl Collected {
                     real,
                     access: Access::Read,
                     is_system: true,
+                    is_overlaid,
                 });
                 continue;
             }
@@ -257,6 +262,17 @@ impl Collected {
                 && fs::create_dir_all(parent).is_ok()
             {
                 let _ = symlink(&real, &link);
+            }
+        }
+        for (variable, names) in TOOLCHAIN_VARIABLES {
+            let root = std::env::var_os(variable).map(PathBuf::from);
+            // The home directory itself is never part of this.
+            let root = root.filter(|root| root.is_absolute() && !home.starts_with(root));
+            for name in names.iter().filter(|_| root.is_some()) {
+                let path = root.iter().map(|root| root.join(name)).next();
+                if let Some(path) = path.and_then(|path| path.canonicalize().ok()) {
+                    self.add(path, Access::Read, true);
+                }
             }
         }
     }
@@ -275,6 +291,7 @@ impl Collected {
                 real,
                 access: Access::Read,
                 is_system: true,
+                is_overlaid: false,
             });
         }
     }
@@ -310,7 +327,10 @@ fn without_needless(places: Vec<Place>) -> Vec<Place> {
         let covers = |outer: &Place| {
             let is_same = outer.shown == place.shown;
             let is_enough = outer.access == Access::Write
-                || (place.access == Access::Read && outer.is_system == place.is_system);
+                || (!outer.is_overlaid
+                    && !place.is_overlaid
+                    && place.access == Access::Read
+                    && outer.is_system == place.is_system);
             outer.shown == outer.real
                 && place.shown.starts_with(&outer.shown)
                 && is_enough
