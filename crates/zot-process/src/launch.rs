@@ -22,16 +22,19 @@ use linux as system;
 pub use enforcement::{Enforcement, Status};
 pub use programs::programs_needed;
 
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
-pub(crate) use system::{SYSTEM_FILES, View, files_needed, namespaces_available};
+pub(crate) use system::{FileRules, SYSTEM_FILES, View, files_needed, namespaces_available};
 
 /// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default)]
@@ -41,9 +44,11 @@ pub struct Confinement {
     processes: Option<u64>,
     processor_seconds: Option<u64>,
     files: Option<FileAccess>,
+    /// The rules for these files, if they were made before.
+    rules: Option<Arc<FileRules>>,
     view: Option<Arc<View>>,
     guarded: Vec<Guarded>,
-    swept: Arc<[Swept]>,
+    sweeping: Arc<Sweeping>,
     without_network: bool,
     without_local_sockets: bool,
 }
@@ -71,18 +76,55 @@ pub(crate) struct PlannedMount {
 /// A file or directory that a child in a view can neither rename nor remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Guarded {
-    pub(crate) path: PathBuf,
+    pub(crate) path: CString,
     pub(crate) is_read_only: bool,
 }
 
 /// A path that a child must not create. What is there when it has ended is renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Swept {
-    pub(crate) path: PathBuf,
-    pub(crate) renamed: PathBuf,
+    pub(crate) path: CString,
     /// What was there before, which stays.
     pub(crate) before: Option<FileIdentity>,
 }
+
+/// What is done about the paths that a child must not create.
+#[derive(Debug, Default)]
+pub(crate) struct Sweeping {
+    pub(crate) swept: Arc<[Swept]>,
+    /// The directories that the paths are in, as they were. Where none has changed, nothing was created.
+    pub(crate) directories: Arc<[(CString, Option<FileIdentity>)]>,
+    pub(crate) suffix: SweptSuffix,
+}
+
+/// What is appended to the names of what was swept. A child cannot guess it, and so cannot occupy the
+/// name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SweptSuffix(pub(crate) u64);
+
+impl SweptSuffix {
+    pub(crate) const LENGTH: usize = ".withheld-".len() + 16;
+
+    pub(crate) fn bytes(self) -> [u8; Self::LENGTH] {
+        let mut bytes = *b".withheld-0000000000000000";
+        let (_, digits) = bytes.split_at_mut(Self::LENGTH - 16);
+        for (position, digit) in digits.iter_mut().rev().enumerate() {
+            let nibble = (self.0 >> (4 * position)) as u8 & 15;
+            *digit = b"0123456789abcdef"[usize::from(nibble)];
+        }
+        bytes
+    }
+
+    /// Returns the new name of `path`.
+    pub(crate) fn renamed(self, path: &CStr) -> PathBuf {
+        let mut name = path.to_bytes().to_vec();
+        name.extend(self.bytes());
+        PathBuf::from(OsString::from_vec(name))
+    }
+}
+
+/// More than the steps in which the clocks of file systems move.
+const CLOCK_STEP_NANOSECONDS: i128 = 20_000_000;
 
 /// Tells a file from one that replaced it. The time of the last change is part of it, because numbers
 /// of inodes are used again.
@@ -91,6 +133,18 @@ pub(crate) struct FileIdentity {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) changed: (i64, i64),
+}
+
+impl FileIdentity {
+    /// Returns whether a change a moment ago could have left the time as it is: clocks of file systems
+    /// move in steps.
+    pub(crate) fn is_recent(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(i128::MAX, |now| now.as_nanos() as i128);
+        let (seconds, nanoseconds) = self.changed;
+        let changed = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+        now - changed < CLOCK_STEP_NANOSECONDS
+    }
 }
 
 impl From<&Metadata> for FileIdentity {
@@ -134,6 +188,14 @@ impl Confinement {
         self
     }
 
+    /// Restricts the child to `access`, with rules that were made for it before.
+    #[must_use]
+    pub(crate) fn prepared_files(mut self, access: FileAccess, rules: Arc<FileRules>) -> Self {
+        self.files = Some(access);
+        self.rules = Some(rules);
+        self
+    }
+
     /// Runs the child in a view, with a PID namespace of its own.
     #[must_use]
     pub(crate) fn view(mut self, view: Arc<View>, guarded: Vec<Guarded>) -> Self {
@@ -144,8 +206,8 @@ impl Confinement {
 
     /// Renames what a child created in these places, once it has ended.
     #[must_use]
-    pub(crate) fn sweep(mut self, swept: Arc<[Swept]>) -> Self {
-        self.swept = swept;
+    pub(crate) fn sweep(mut self, sweeping: Arc<Sweeping>) -> Self {
+        self.sweeping = sweeping;
         self
     }
 
@@ -285,16 +347,26 @@ pub fn confine(
     Ok((Confined { command, steps }, enforcement(confinement)))
 }
 
+/// Returns whether nothing was created in, renamed to or removed from any of `directories`.
+pub(crate) fn are_unchanged(directories: &[(CString, Option<FileIdentity>)]) -> bool {
+    directories.iter().all(|(path, before)| {
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let now = path.symlink_metadata();
+        before.is_some() && now.is_ok_and(|now| *before == Some(FileIdentity::from(&now)))
+    })
+}
+
 /// Renames what is at the path now, as the supervisor of a run does. Returns whether there was something.
-pub(crate) fn sweep(swept: &Swept) -> bool {
-    let Ok(found) = std::fs::symlink_metadata(&swept.path) else {
+pub(crate) fn sweep(swept: &Swept, suffix: SweptSuffix) -> bool {
+    let path = Path::new(OsStr::from_bytes(swept.path.to_bytes()));
+    let Ok(found) = std::fs::symlink_metadata(path) else {
         return false;
     };
     if swept.before == Some(FileIdentity::from(&found)) {
         return false;
     }
     // The name cannot be guessed, so nothing is replaced.
-    std::fs::rename(&swept.path, &swept.renamed).is_ok()
+    std::fs::rename(path, suffix.renamed(&swept.path)).is_ok()
 }
 
 /// Returns what this system enforces of `confinement`.

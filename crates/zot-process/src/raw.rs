@@ -251,6 +251,29 @@ fn set_mount_attributes(mount: &OwnedFd, attributes: u64, flags: libc::c_int) ->
     }
 }
 
+/// Applies a filter of system calls to this process, for good, and to those it starts.
+pub(crate) fn filter_calls(program: &[libc::sock_filter]) -> Result<()> {
+    let length = libc::c_ushort::try_from(program.len()).map_err(|_| Errno::TOOBIG)?;
+    let program = libc::sock_fprog {
+        len: length,
+        filter: program.as_ptr().cast_mut(),
+    };
+    rustix::thread::set_no_new_privs(true)?;
+    // SAFETY: the kernel reads as many instructions as there are, and changes nothing.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0,
+            &raw const program,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(last_error()),
+    }
+}
+
 /// Starts the loopback interface of this network namespace.
 pub(crate) fn start_loopback() -> Result<()> {
     // SAFETY: the structure is initialised, and the kernel reads no more than its size.

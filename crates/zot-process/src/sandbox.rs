@@ -24,7 +24,10 @@ pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::TOOLCHAINS;
 
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,10 +35,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 use crate::launch::{
-    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, Swept,
-    confine, enforcement,
+    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, FileRules,
+    Status, Sweeping, confine, enforcement,
 };
-use guards::{Guards, state_of};
+use guards::{Watched, state_of};
 use places::{Places, Scratch};
 use view::SharedView;
 
@@ -98,6 +101,19 @@ struct Shown {
     needed: Needed,
     has_view: bool,
     view: Option<SharedView>,
+    watched: Watched,
+    /// Device and inode of every writable place, to notice that it was replaced.
+    identities: Vec<Option<(u64, u64)>>,
+    /// The program that started last, and the rules for it.
+    rules: Option<(Program, Arc<FileRules>)>,
+}
+
+/// What the files depend on that a program needs to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Program {
+    name: OsString,
+    search_path: Option<OsString>,
+    directory: Option<PathBuf>,
 }
 
 /// What programs needed to start, beside what everybody gets.
@@ -120,7 +136,7 @@ pub struct Prepared {
 #[derive(Debug, Clone)]
 pub struct RunMark {
     contacts: ContactMark,
-    swept: Arc<[Swept]>,
+    sweeping: Arc<Sweeping>,
     compared: Vec<(PathBuf, u64)>,
 }
 
@@ -237,28 +253,37 @@ impl Sandbox {
         let mut confinement = limited(&policy.rules.limits);
         let mut run = RunMark {
             contacts: self.contacts.mark(),
-            swept: Arc::default(),
+            sweeping: Arc::default(),
             compared: Vec::new(),
         };
         if let Some(shown) = shown {
-            shown.refresh(&command, policy, self.exact.as_ref(), &self.surroundings)?;
+            let program = Program::of(&command);
+            shown.refresh(
+                &command,
+                &program,
+                policy,
+                self.exact.as_ref(),
+                &self.surroundings,
+            )?;
             command.env("TMPDIR", &shown.places.temporary);
             if self.exact.is_none() {
                 command.env("HOME", &shown.places.home);
             }
             confinement = confinement
-                .filesystem(files(&shown.layout, &policy.rules))
                 .network(policy.rules.allows_every_host())
                 .local_sockets(!policy.rules.unix_sockets.is_empty());
-            let guards = Guards::of(&shown.layout, shown.has_view);
-            run.swept = guards.swept.into();
+            let guards = shown.watched.guards(shown.has_view);
+            run.sweeping = guards.sweeping;
             run.compared = guards.compared;
-            confinement = confinement.sweep(Arc::clone(&run.swept));
+            confinement = confinement.sweep(Arc::clone(&run.sweeping));
             if shown.has_view {
                 let view = shown.view(policy, &self.surroundings, &self.contacts)?;
                 view.set_proxy_variables(&mut command);
                 confinement = confinement.view(view.namespaces(), guards.mounted);
             }
+            let access = files(&shown.layout, &policy.rules);
+            let rules = shown.rules(&command, program, &access)?;
+            confinement = confinement.prepared_files(access, rules);
         }
         Environment::new(policy, &self.surroundings.withheld).apply(&mut command);
         drop(state);
@@ -280,19 +305,13 @@ impl Sandbox {
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
     pub fn obstacles(&self, run: &RunMark) -> Obstacles {
-        let withheld = run.swept.iter().filter(|swept| {
-            // The supervisor has renamed it, unless somebody killed the supervisor.
-            launch::sweep(swept) || std::fs::symlink_metadata(&swept.renamed).is_ok()
-        });
         let changed = run
             .compared
             .iter()
             .filter(|(path, before)| state_of(path) != *before);
         Obstacles {
             hosts: self.contacts.refused_since(run.contacts),
-            withheld_files: withheld
-                .map(|swept| (swept.path.clone(), swept.renamed.clone()))
-                .collect(),
+            withheld_files: run.withheld_files(),
             changed_files: changed.map(|(path, _)| path.clone()).collect(),
         }
     }
@@ -304,6 +323,28 @@ impl Sandbox {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunMark {
+    /// Returns the protected paths that the run created, and their names now.
+    fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
+        let Sweeping {
+            swept,
+            directories,
+            suffix,
+        } = &*self.sweeping;
+        if launch::are_unchanged(directories) {
+            return Vec::new();
+        }
+        let renamed = swept.iter().filter_map(|swept| {
+            let renamed = suffix.renamed(&swept.path);
+            // The supervisor has done it, unless somebody killed the supervisor.
+            let was_there = launch::sweep(swept, *suffix) || renamed.symlink_metadata().is_ok();
+            let path = OsStr::from_bytes(swept.path.to_bytes());
+            was_there.then(|| (PathBuf::from(path), renamed))
+        });
+        renamed.collect()
     }
 }
 
@@ -324,6 +365,9 @@ impl Shown {
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         Ok(Some(Self {
+            identities: identities(&places.layout),
+            watched: Watched::of(&places.layout).map_err(SandboxError::Scratch)?,
+            rules: None,
             layout: Arc::new(places.layout.clone()),
             places,
             needed,
@@ -332,20 +376,29 @@ impl Shown {
         }))
     }
 
-    /// Makes everything anew if `command` needs files that are not shown, or if the working directory
-    /// is another one by now.
+    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
+    /// another one by now.
     fn refresh(
         &mut self,
         command: &Command,
+        program: &Program,
         policy: &Policy,
         exact: Option<&FileAccess>,
         surroundings: &Surroundings,
     ) -> Result<(), SandboxError> {
+        let is_served = self.view.as_ref().is_none_or(SharedView::is_served);
+        let is_current = is_served && self.identities == identities(&self.layout);
+        let is_known = self
+            .rules
+            .as_ref()
+            .is_some_and(|(known, _)| known == program);
+        if is_current && is_known {
+            return Ok(());
+        }
         let (mut files, mut links) = launch::files_needed(command, &execution(&policy.rules));
         files.retain(|path| !self.layout.shows(path));
         links.retain(|path| !self.layout.shows(path) && !self.needed.links.contains(path));
-        let is_stale = self.view.as_ref().is_some_and(|view| !view.is_current());
-        if files.is_empty() && links.is_empty() && !is_stale {
+        if files.is_empty() && links.is_empty() && is_current {
             return Ok(());
         }
         let mut needed = std::mem::take(&mut self.needed);
@@ -355,6 +408,24 @@ impl Shown {
             *self = shown;
         }
         Ok(())
+    }
+
+    /// Returns the rules for the files of `command`. They are kept for the next one.
+    fn rules(
+        &mut self,
+        command: &Command,
+        program: Program,
+        access: &FileAccess,
+    ) -> Result<Arc<FileRules>, SandboxError> {
+        if let Some((known, rules)) = &self.rules
+            && *known == program
+        {
+            return Ok(Arc::clone(rules));
+        }
+        let root = self.view.as_ref().map(SharedView::root);
+        let rules = Arc::new(FileRules::new(command, access, root)?);
+        self.rules = Some((program, Arc::clone(&rules)));
+        Ok(rules)
     }
 
     /// Returns the namespaces, which are made for the first command.
@@ -379,6 +450,17 @@ impl Shown {
     }
 }
 
+impl Program {
+    fn of(command: &Command) -> Self {
+        let path = command.get_envs().find(|(name, _)| *name == "PATH");
+        Self {
+            name: command.get_program().to_owned(),
+            search_path: path.and_then(|(_, value)| value.map(ToOwned::to_owned)),
+            directory: command.get_current_dir().map(ToOwned::to_owned),
+        }
+    }
+}
+
 impl Policy {
     /// Returns what this system enforces of it.
     pub fn enforcement(&self) -> Enforcement {
@@ -394,6 +476,19 @@ impl Policy {
         }
         enforcement(&confinement)
     }
+}
+
+fn identities(layout: &Layout) -> Vec<Option<(u64, u64)>> {
+    let writable = layout
+        .places()
+        .iter()
+        .filter(|place| place.access == Access::Write);
+    writable
+        .map(|place| {
+            let found = std::fs::metadata(&place.real).ok()?;
+            Some((found.dev(), found.ino()))
+        })
+        .collect()
 }
 
 fn limited(limits: &Limits) -> Confinement {

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 
 pub(crate) use location::Location;
+#[cfg(test)]
+pub(crate) use location::WITHOUT_OPENAT2;
 pub(crate) use replace::{MAX_LINKS, random_hex, replace};
 
 /// Opening must not wait for the other end of a FIFO, nor make a terminal the controlling one.

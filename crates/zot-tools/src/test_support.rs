@@ -17,7 +17,9 @@ use crate::{ToolSandbox, ToolsConfig, builtin_tools};
 
 /// A directory with the files of the recordings, and the tools working in it.
 pub(crate) struct Workspace {
-    directory: TempDir,
+    directory: std::path::PathBuf,
+    /// Removed with this.
+    _made: Option<TempDir>,
     pub(crate) output: TempDir,
     pub(crate) sandbox: Arc<ToolSandbox>,
     tools: Vec<Arc<dyn Tool>>,
@@ -32,7 +34,6 @@ impl Workspace {
     /// As [`recorded`](Self::recorded), with a changed sandbox.
     pub(crate) fn recorded_with(change: impl FnOnce(ToolSandbox) -> ToolSandbox) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let output = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
         for (name, content) in [
@@ -47,16 +48,43 @@ impl Workspace {
             std::fs::write(root.join(name), content).unwrap();
         }
         std::fs::create_dir(root.join("sub")).unwrap();
-        let sandbox = Arc::new(change(ToolSandbox::new(&root, None)));
+        let sandbox = change(ToolSandbox::new(&root, None));
+        Self::around(directory, None, sandbox)
+    }
+
+    /// Returns a workspace in a directory of somebody else.
+    pub(crate) fn in_directory(directory: &Path, sandbox: ToolSandbox) -> Self {
+        Self::made(directory, None, None, sandbox)
+    }
+
+    /// Returns a workspace in `directory`.
+    pub(crate) fn around(
+        directory: TempDir,
+        home: Option<std::path::PathBuf>,
+        sandbox: ToolSandbox,
+    ) -> Self {
+        let path = directory.path().canonicalize().unwrap();
+        Self::made(&path, Some(directory), home, sandbox)
+    }
+
+    fn made(
+        directory: &Path,
+        made: Option<TempDir>,
+        home: Option<std::path::PathBuf>,
+        sandbox: ToolSandbox,
+    ) -> Self {
+        let output = tempfile::tempdir().unwrap();
+        let sandbox = Arc::new(sandbox);
         let tools = builtin_tools(ToolsConfig {
-            cwd: root,
+            cwd: directory.to_owned(),
             output_dir: output.path().join("outputs"),
             checkpoint: None,
-            home: None,
+            home,
             sandbox: Arc::clone(&sandbox),
         });
         Self {
-            directory,
+            directory: directory.to_owned(),
+            _made: made,
             output,
             sandbox,
             tools,
@@ -74,7 +102,7 @@ impl Workspace {
     }
 
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
-        self.directory.path().canonicalize().unwrap().join(name)
+        self.directory.join(name)
     }
 
     pub(crate) fn content(&self, name: &str) -> Vec<u8> {

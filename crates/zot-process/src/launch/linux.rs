@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use landlock::RulesetCreated;
 use rustix::process::{Resource, Rlimit, getrlimit};
 
 use super::programs::{Needs, Surroundings};
@@ -35,19 +36,42 @@ pub(crate) fn namespaces_available() -> Result<(), String> {
     namespaces::available().map(|_| ())
 }
 
+/// The rules for the files of a child, which many children can apply.
+#[derive(Debug)]
+pub(crate) struct FileRules(RulesetCreated);
+
+impl FileRules {
+    /// Makes the rules for `command`. In a view, `root` is the directory that is its root.
+    pub(crate) fn new(
+        command: &Command,
+        access: &FileAccess,
+        root: Option<&Path>,
+    ) -> Result<Self, ConfineError> {
+        let needs = needs(command, &access.execute);
+        files::ruleset(access, &needs, root).map(Self)
+    }
+
+    fn copy(&self) -> Result<RulesetCreated, ConfineError> {
+        self.0.try_clone().map_err(ConfineError::FileRules)
+    }
+}
+
 /// Prepares what the child of `command` has to do before it starts its program.
 pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Steps, ConfineError> {
     let mut steps = Steps {
         closes_descriptors: true,
         limits: limits(confinement),
-        sweep: Sweep::new(&confinement.swept).map_err(ConfineError::Namespaces)?,
+        sweep: Sweep::new(&confinement.sweeping),
         ..Steps::default()
     };
     if let Some(access) = &confinement.files
         && files::landlock_abi().is_ok()
     {
-        let needs = needs(command, &access.execute);
-        steps.files = Some(files::ruleset(access, &needs)?);
+        let rules = match &confinement.rules {
+            Some(rules) => rules.copy()?,
+            None => FileRules::new(command, access, None)?.copy()?,
+        };
+        steps.files = Some(rules);
         steps.has_session = true;
         let mut changes_user = false;
         if let Some(view) = &confinement.view {
@@ -61,7 +85,8 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
         steps.privileges = Surplus::present(changes_user);
     }
     if calls::available().is_ok() {
-        steps.calls = calls::filters(refused_calls(confinement))?;
+        let refused = refused_calls(confinement);
+        steps.calls = calls::filter(refused).map_err(ConfineError::CallFilter)?;
     }
     Ok(steps)
 }
@@ -72,7 +97,8 @@ fn refused_calls(confinement: &Confinement) -> Refused {
     let view = confinement.view.as_ref();
     let has_own_network = view.is_some_and(|view| view.has_own_network());
     Refused {
-        privileged: files.is_some(),
+        unconfined: files.is_some(),
+        privileged: files.is_some() && privileges::are_kept(),
         instead_of_namespaces: files.is_some() && view.is_none(),
         memory_programs: files.is_some_and(|files| files.execute != Execution::Anything),
         internet: confinement.without_network && !has_own_network,

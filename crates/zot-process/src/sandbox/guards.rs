@@ -4,92 +4,198 @@
 //! has ended. Without namespaces nothing can be made read-only inside of a writable directory, so the
 //! files are compared, and a change is reported.
 
-use std::fs::{self, Metadata};
-use std::hash::DefaultHasher;
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
+use std::ffi::CString;
+use std::fs;
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::layout::Layout;
-use crate::launch::{FileIdentity, Guarded, Swept};
+use super::layout::{Access, Layout};
+use crate::launch::{self, FileIdentity, Guarded, Sweeping, Swept, SweptSuffix};
 
 /// How many files below a protected directory are compared.
 ///
 /// Limit: a change in further ones goes unnoticed where namespaces are denied.
 const MAX_COMPARED_FILES: usize = 512;
 
-/// What is done for one run.
+/// The protected paths of a sandbox, and the directories between them and their writable place.
 #[derive(Debug, Default)]
-pub(super) struct Guards {
-    pub(super) mounted: Vec<Guarded>,
-    pub(super) swept: Vec<Swept>,
-    /// Protected files that no mount protects, with their state.
-    pub(super) compared: Vec<(PathBuf, u64)>,
+pub(super) struct Watched {
+    nodes: Vec<Node>,
+    found: Option<Found>,
 }
 
-impl Guards {
-    /// Looks at the protected paths as they are now.
-    pub(super) fn of(layout: &Layout, has_view: bool) -> Self {
-        let mut guards = Self::default();
-        let suffix = RandomState::new().hash_one(std::process::id()) as u32;
-        for path in layout.protected() {
-            guards.add(path, layout, has_view, suffix);
-        }
-        guards
-    }
+#[derive(Debug)]
+struct Node {
+    path: PathBuf,
+    name: CString,
+    /// The directory it is in, if that is watched.
+    parent: Option<usize>,
+    is_protected: bool,
+}
 
-    fn add(&mut self, path: &Path, layout: &Layout, has_view: bool, suffix: u32) {
-        // The first part of the path that is not there, or is a link, is what could be created.
-        let Some(root) = layout.writable_root(path) else {
-            return;
-        };
-        let mut reached = root.to_owned();
-        let inside = path.strip_prefix(root).unwrap_or(Path::new(""));
-        for name in inside {
-            reached.push(name);
-            let found = fs::symlink_metadata(&reached).ok();
-            match found {
-                Some(found) if !found.is_symlink() => {
-                    if reached != path {
-                        self.hold(&reached, has_view);
-                    }
-                }
-                found => return self.sweep(reached, found, suffix),
+impl Watched {
+    pub(super) fn of(layout: &Layout) -> io::Result<Self> {
+        let mut watched = Self::default();
+        for path in layout.protected() {
+            let places = layout.places().iter().filter(|place| {
+                let is_outside = place.shown == place.real && place.access == Access::Write;
+                is_outside && path.starts_with(&place.shown)
+            });
+            let root = places.max_by_key(|place| place.shown.components().count());
+            if let Some(root) = root {
+                watched.add(path, &root.shown)?;
             }
         }
-        match has_view {
-            true => self.mounted.push(Guarded {
-                path: path.to_owned(),
-                is_read_only: true,
-            }),
-            false => self.compared.push((path.to_owned(), state_of(path))),
-        }
+        Ok(watched)
     }
 
-    /// Keeps a directory around protected files from being renamed with them.
-    fn hold(&mut self, directory: &Path, has_view: bool) {
-        let held = Guarded {
-            path: directory.to_owned(),
-            is_read_only: false,
+    fn add(&mut self, path: &Path, root: &Path) -> io::Result<()> {
+        let mut parent = None;
+        let mut reached = root.to_owned();
+        for name in path.strip_prefix(root).unwrap_or(Path::new("")) {
+            reached.push(name);
+            let known = self.nodes.iter().position(|node| node.path == reached);
+            parent = Some(match known {
+                Some(known) => known,
+                None => {
+                    self.nodes.push(Node {
+                        name: CString::new(reached.as_os_str().as_bytes())?,
+                        path: reached.clone(),
+                        parent,
+                        is_protected: false,
+                    });
+                    self.nodes.len() - 1
+                }
+            });
+        }
+        if let Some(node) = parent.and_then(|index| self.nodes.get_mut(index)) {
+            node.is_protected = true;
+        }
+        Ok(())
+    }
+
+    /// Decides what is done for a run, by what is there now. What was found last time still holds if
+    /// the directories are unchanged.
+    pub(super) fn guards(&mut self, has_view: bool) -> Guards {
+        if let Some(found) = &self.found
+            && launch::are_unchanged(&found.directories)
+        {
+            return found.guards(&self.nodes, has_view);
+        }
+        let found = Found::now(&self.nodes);
+        let guards = found.guards(&self.nodes, has_view);
+        self.found = Some(found);
+        guards
+    }
+}
+
+/// What was there when it was looked for.
+#[derive(Debug)]
+struct Found {
+    mounted: Vec<Guarded>,
+    swept: Arc<[Swept]>,
+    directories: Arc<[(CString, Option<FileIdentity>)]>,
+    /// The protected files that exist.
+    protected: Vec<usize>,
+}
+
+impl Found {
+    fn now(nodes: &[Node]) -> Self {
+        // Before everything else, so that a change in between is noticed.
+        let mut directories: Vec<(CString, Option<FileIdentity>)> = Vec::new();
+        for node in nodes {
+            if let Some(directory) = node.path.parent()
+                && let Ok(name) = CString::new(directory.as_os_str().as_bytes())
+                && !directories.iter().any(|(known, _)| *known == name)
+            {
+                let found = directory.symlink_metadata().ok();
+                let identity = found.as_ref().map(FileIdentity::from);
+                // A directory that is not there yet is below another one of these.
+                if identity.is_some() {
+                    directories.push((name, identity.filter(|found| !found.is_recent())));
+                }
+            }
+        }
+        let mut found = Self {
+            mounted: Vec::new(),
+            swept: Arc::default(),
+            directories: directories.into(),
+            protected: Vec::new(),
         };
-        if has_view && !self.mounted.contains(&held) {
-            self.mounted.push(held);
+        let mut swept = Vec::new();
+        // Whether something below could be created while the directory stays.
+        let mut is_held: Vec<bool> = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            let is_reachable = node
+                .parent
+                .is_none_or(|parent| is_held.get(parent) == Some(&true));
+            is_held.push(is_reachable && found.add(index, node, &mut swept));
+        }
+        found.swept = swept.into();
+        found
+    }
+
+    /// Returns whether what is inside of the path must be looked at, too.
+    fn add(&mut self, index: usize, node: &Node, swept: &mut Vec<Swept>) -> bool {
+        match fs::symlink_metadata(&node.path).ok() {
+            Some(found) if !found.is_symlink() => {
+                self.mounted.push(Guarded {
+                    path: node.name.clone(),
+                    // A directory around protected files must not be renamed with them.
+                    is_read_only: node.is_protected,
+                });
+                if node.is_protected {
+                    self.protected.push(index);
+                }
+                !node.is_protected && found.is_dir()
+            }
+            // Nothing, or a link, could be replaced by something of the program.
+            found => {
+                swept.push(Swept {
+                    path: node.name.clone(),
+                    before: found.as_ref().map(FileIdentity::from),
+                });
+                false
+            }
         }
     }
 
-    fn sweep(&mut self, path: PathBuf, before: Option<Metadata>, suffix: u32) {
-        if self.swept.iter().any(|swept| swept.path == path) {
-            return;
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        // A name that the program cannot guess, and so cannot occupy.
-        name.push(format!(".withheld-{suffix:08x}"));
-        self.swept.push(Swept {
-            renamed: path.with_file_name(name),
-            before: before.as_ref().map(FileIdentity::from),
-            path,
+    fn guards(&self, nodes: &[Node], has_view: bool) -> Guards {
+        let suffix = SweptSuffix(RandomState::new().hash_one(std::process::id()));
+        let sweeping = Arc::new(Sweeping {
+            swept: Arc::clone(&self.swept),
+            directories: Arc::clone(&self.directories),
+            suffix,
         });
+        if has_view {
+            return Guards {
+                mounted: self.mounted.clone(),
+                sweeping,
+                compared: Vec::new(),
+            };
+        }
+        let existing = self.protected.iter().filter_map(|index| nodes.get(*index));
+        Guards {
+            mounted: Vec::new(),
+            sweeping,
+            compared: existing
+                .map(|node| (node.path.clone(), state_of(&node.path)))
+                .collect(),
+        }
     }
+}
+
+/// What is done for one run.
+#[derive(Debug)]
+pub(super) struct Guards {
+    pub(super) mounted: Vec<Guarded>,
+    pub(super) sweeping: Arc<Sweeping>,
+    /// Protected files that no mount protects, with their state.
+    pub(super) compared: Vec<(PathBuf, u64)>,
 }
 
 /// Returns a number that changes with the file or anything in the directory.

@@ -4,6 +4,7 @@
 //! is the same path outside, except below the places that are [replaced](Layout::real): the home
 //! directory and `/tmp` are directories of the sandbox, where namespaces can show them.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// What is about to be done with a file.
@@ -107,20 +108,20 @@ impl Layout {
         place.is_some_and(|(place, inside)| join(&place.real, inside) == path)
     }
 
-    /// Returns the writable place that contains `path`, if it is the same outside.
-    pub(crate) fn writable_root(&self, path: &Path) -> Option<&Path> {
-        let (place, _) = self.innermost(path, |place| place.access == Access::Write)?;
-        (place.shown == place.real).then_some(&place.shown)
-    }
-
     /// Returns the innermost place that `shown` is in, and the path below it.
     fn innermost<'a, 'b>(
         &'a self,
         shown: &'b Path,
         counts: impl Fn(&Place) -> bool,
     ) -> Option<(&'a Place, &'b Path)> {
+        // Comparing components costs much more, and file tools ask for every part of a path.
+        let begins_with = |place: &&Place| {
+            let (shown, place) = (shown.as_os_str(), place.shown.as_os_str());
+            shown.as_bytes().starts_with(place.as_bytes())
+        };
         self.places
             .iter()
+            .filter(begins_with)
             .filter(|place| counts(place))
             .filter_map(|place| Some((place, shown.strip_prefix(&place.shown).ok()?)))
             .max_by_key(|(place, _)| place.shown.components().count())

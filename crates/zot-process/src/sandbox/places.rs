@@ -26,6 +26,10 @@ const MASKED: [&str; 12] = [
     "/etc/wireguard",
 ];
 
+/// Where programs read the limits of their control group, and what only the newer kind has there.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+const UNIFIED_MARK: &str = "/sys/fs/cgroup/cgroup.controllers";
+
 /// The directories of a sandbox in its scratch directory.
 #[derive(Debug, Clone)]
 pub(super) struct Scratch {
@@ -189,7 +193,11 @@ impl Collected {
 
     fn add_system(&mut self, needed: &[PathBuf]) {
         for path in SYSTEM_FILES {
-            if let Ok(path) = Path::new(path).canonicalize() {
+            // The older kind of control groups is a dozen file systems, which programs do not need.
+            let is_older = path == CONTROL_GROUPS && !Path::new(UNIFIED_MARK).exists();
+            if let Ok(path) = Path::new(path).canonicalize()
+                && !is_older
+            {
                 self.add(path, Access::Read, true);
             }
         }
@@ -288,22 +296,22 @@ impl Collected {
     }
 }
 
-/// Leaves out what a writable place already contains: rules allow, they never forbid.
+/// Leaves out what another place already shows: rules allow, they never forbid.
 fn without_needless(places: Vec<Place>) -> Vec<Place> {
     let is_needless = |place: &Place| {
-        places.iter().any(|outer| {
-            let contains = place.shown.starts_with(&outer.shown) && outer.shown == outer.real;
-            let is_mask = place.shown != place.real && place.access == Access::Read;
-            outer.access == Access::Write
-                && contains
-                && !is_mask
-                && *outer != *place
-                && (place.access == Access::Read || place.shown != outer.shown)
-        })
+        let is_mask = place.shown != place.real && place.access == Access::Read;
+        let covers = |outer: &Place| {
+            let is_same = outer.shown == place.shown;
+            let is_enough = outer.access == Access::Write
+                || (place.access == Access::Read && outer.is_system == place.is_system);
+            outer.shown == outer.real
+                && place.shown.starts_with(&outer.shown)
+                && is_enough
+                && (!is_same || (outer.access == Access::Write && place.access == Access::Read))
+        };
+        !is_mask && places.iter().any(covers)
     };
-    let needless: Vec<bool> = places.iter().map(is_needless).collect();
-    let mut kept = places;
-    let mut verdicts = needless.into_iter();
-    kept.retain(|_| !verdicts.next().unwrap_or(false));
-    kept
+    let kept: Vec<bool> = places.iter().map(|place| !is_needless(place)).collect();
+    let kept = places.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept);
+    kept.map(|(place, _)| place).collect()
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -28,8 +27,8 @@ const DIRECT_HOSTS: &str = "localhost,127.0.0.1,::1";
 #[derive(Debug)]
 pub(super) struct SharedView {
     namespaces: Arc<View>,
-    /// The working directory, and the device and inode it had.
-    workspace: (PathBuf, (u64, u64)),
+    /// The directory that is its root.
+    root: PathBuf,
     proxy: Option<ServedProxy>,
 }
 
@@ -62,11 +61,9 @@ impl SharedView {
             }),
             None => None,
         };
-        let workspace = surroundings.workspace.clone();
-        let identity = identity(&workspace)?;
         Ok(Self {
             namespaces: Arc::new(namespaces),
-            workspace: (workspace, identity),
+            root: plan.root,
             proxy,
         })
     }
@@ -75,12 +72,14 @@ impl SharedView {
         Arc::clone(&self.namespaces)
     }
 
-    /// Returns whether the working directory is still the one that is shown, and the proxy at work.
-    pub(super) fn is_current(&self) -> bool {
-        let (path, before) = &self.workspace;
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns whether the proxy is still at work.
+    pub(super) fn is_served(&self) -> bool {
         let served = self.proxy.as_ref();
-        identity(path).is_ok_and(|now| now == *before)
-            && served.is_none_or(|served| served.proxy.is_serving())
+        served.is_none_or(|served| served.proxy.is_serving())
     }
 
     pub(super) fn set_proxy_variables(&self, command: &mut Command) {
@@ -94,11 +93,6 @@ impl SharedView {
             command.env(name, DIRECT_HOSTS);
         }
     }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    let found = fs::metadata(path)?;
-    Ok((found.dev(), found.ino()))
 }
 
 /// Makes the first of `root-1`, `root-2` and so on that does not exist.

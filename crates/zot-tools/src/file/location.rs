@@ -19,6 +19,8 @@ use zot_process::sandbox::Layout;
 
 use super::replace::{follow_links, make_parents};
 use super::{FileError, links};
+#[cfg(test)]
+pub(crate) use beneath::WITHOUT_OPENAT2;
 use beneath::{open_beneath, open_or_make, open_root};
 
 /// The location of a file, which need not exist.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 mod commands;
+mod files;
+mod race;
 
 use zot_process::sandbox::{Access, Policy, Refusal};
 

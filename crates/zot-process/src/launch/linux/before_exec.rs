@@ -7,15 +7,14 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::Arc;
 
-use landlock::{AccessFs, Errno, PathBeneath, RulesetCreated, RulesetCreatedAttr, make_bitflags};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use landlock::{Errno, RulesetCreated};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, getppid, set_child_subreaper,
     set_parent_process_death_signal, setpgid, setrlimit, setsid,
 };
-use seccompiler::BpfProgram;
 
+use super::calls::Program;
 use super::namespaces::Joining;
 use super::privileges::Surplus;
 use super::supervisor::{lead_namespace, supervise_group, supervise_namespace};
@@ -33,7 +32,7 @@ pub(crate) struct Steps {
     pub(super) limits: Vec<(Resource, Rlimit)>,
     pub(super) privileges: Option<Surplus>,
     pub(super) files: Option<RulesetCreated>,
-    pub(super) calls: Arc<[BpfProgram]>,
+    pub(super) calls: Option<Arc<Program>>,
     pub(super) sweep: Sweep,
 }
 
@@ -68,13 +67,12 @@ impl Steps {
             privileges.drop_all()?;
         }
         if let Some(ruleset) = self.files.take() {
-            restrict_files(ruleset, self.isolation.is_some())?;
+            ruleset
+                .restrict_self()
+                .map_err(|error| io::Error::from_raw_os_error(*Errno::from(error)))?;
         }
-        for filter in self.calls.iter() {
-            seccompiler::apply_filter(filter).map_err(|error| match error {
-                seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
-                _ => rustix::io::Errno::INVAL.into(),
-            })?;
+        if let Some(filter) = &self.calls {
+            raw::filter_calls(filter)?;
         }
         Ok(())
     }
@@ -129,27 +127,6 @@ impl Isolation {
             Side::Child => Ok(()),
         }
     }
-}
-
-/// Restricts the calling process, with the child's copy of the rules.
-fn restrict_files(mut ruleset: RulesetCreated, has_view: bool) -> io::Result<()> {
-    let failed = |error| io::Error::from_raw_os_error(*Errno::from(error));
-    if has_view {
-        // Rules apply to inodes, and these were created for the view.
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let root = openat(CWD, c"/", flags, Mode::empty())?;
-        // Only what may be seen has a name there.
-        let list = make_bitflags!(AccessFs::{ReadDir});
-        ruleset = ruleset
-            .add_rule(PathBeneath::new(root, list))
-            .map_err(failed)?;
-        let processes = openat(CWD, c"/proc", flags, Mode::empty())?;
-        let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
-        ruleset = ruleset
-            .add_rule(PathBeneath::new(processes, read))
-            .map_err(failed)?;
-    }
-    ruleset.restrict_self().map(|_| ()).map_err(failed)
 }
 
 /// Makes `command` carry out `steps`, supervised by a process at the other end of `control`.

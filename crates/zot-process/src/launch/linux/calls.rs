@@ -1,23 +1,17 @@
 //! System call filters (seccomp).
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+mod program;
+
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
-};
 
-use crate::launch::ConfineError;
+pub(crate) use program::Program;
+use program::{Case, Condition, Refusal, Table, Test};
 
 /// Where the kernel lists the actions of filters.
 const ACTIONS: &str = "/proc/sys/kernel/seccomp/actions_avail";
-
-/// On `x86_64` every call may have a second number, that of the x32 ABI.
-const X32_BIT: i64 = 0x4000_0000;
 
 /// Numbers that are the same on every architecture and missing from some C library headers.
 const SYS_FCHMODAT2: i64 = 452;
@@ -26,34 +20,33 @@ const SYS_REMOVEXATTRAT: i64 = 466;
 const SYS_FILE_SETATTR: i64 = 469;
 
 /// Creates a file in memory that can never be executed.
-const MFD_NOEXEC_SEAL: u64 = 8;
+const MFD_NOEXEC_SEAL: u32 = 8;
 
 /// Requests that change attributes of files: `FS_IOC_SETFLAGS` in both widths, `FS_IOC_FSSETXATTR`.
-const ATTRIBUTE_REQUESTS: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
+const ATTRIBUTE_REQUESTS: [u32; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
 
 /// The arguments of `setpriority` and `ioprio_set` that mean all processes of a user.
-const PRIO_USER: u64 = 2;
-const IOPRIO_WHO_USER: u64 = 3;
+const PRIO_USER: u32 = 2;
+const IOPRIO_WHO_USER: u32 = 3;
 
 /// Requests that put characters into a terminal as if they were typed: `TIOCSTI`, `TIOCLINUX`.
-const TYPING_REQUESTS: [u64; 2] = [0x5412, 0x541c];
+const TYPING_REQUESTS: [u32; 2] = [0x5412, 0x541c];
 
 /// The flags of `clone` and `unshare` that make namespaces.
-const NAMESPACE_FLAGS: [libc::c_int; 8] = [
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWTIME,
-];
+const NAMESPACE_FLAGS: libc::c_int = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET;
 
 /// The system calls that a child is refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// What only the system's administrator needs, and what is not confined by anything else.
+    /// What nothing else confines: namespaces, keys of the kernel, measurements, typing into terminals.
+    pub(super) unconfined: bool,
+    /// What needs privileges, for a child that could not be deprived of them.
     pub(super) privileged: bool,
     /// What namespaces would have confined.
     pub(super) instead_of_namespaces: bool,
@@ -65,15 +58,17 @@ pub(super) struct Refused {
     pub(super) local_sockets: bool,
 }
 
-/// Calls that fail with the same error, always or if one of their rules matches.
-type Calls = BTreeMap<i64, Vec<SeccompRule>>;
-
 /// Checks that the kernel supports filters; the error is the reason.
 pub(super) fn available() -> Result<(), String> {
-    let architecture = std::env::consts::ARCH;
-    if TargetArch::try_from(architecture).is_err() {
+    static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
+    RESULT.get_or_init(probe).clone()
+}
+
+fn probe() -> Result<(), String> {
+    if program::architecture().is_none() {
         return Err(format!(
-            "system calls cannot be filtered on {architecture} processors"
+            "system calls cannot be filtered on {} processors",
+            std::env::consts::ARCH
         ));
     }
     match std::fs::read_to_string(ACTIONS) {
@@ -82,197 +77,191 @@ pub(super) fn available() -> Result<(), String> {
     }
 }
 
-/// Returns the filters that refuse these calls. They are compiled once.
-///
-/// Calls of another architecture, which have other numbers, kill the process.
-pub(super) fn filters(refused: Refused) -> Result<Arc<[BpfProgram]>, ConfineError> {
-    static COMPILED: Mutex<Vec<(Refused, Arc<[BpfProgram]>)>> = Mutex::new(Vec::new());
-    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, filters)) = compiled.iter().find(|(known, _)| *known == refused) {
-        return Ok(Arc::clone(filters));
+/// Returns the filter that refuses these calls, if there are any. It is compiled once.
+pub(super) fn filter(refused: Refused) -> io::Result<Option<Arc<Program>>> {
+    static COMPILED: Mutex<Vec<(Refused, Arc<Program>)>> = Mutex::new(Vec::new());
+    if refused == Refused::default() {
+        return Ok(None);
     }
-    let filters: Arc<[BpfProgram]> = compile(refused)
-        .map_err(|error| ConfineError::CallFilter(io::Error::other(error)))?
-        .into();
-    compiled.push((refused, Arc::clone(&filters)));
-    Ok(filters)
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, filter)) = compiled.iter().find(|(known, _)| *known == refused) {
+        return Ok(Some(Arc::clone(filter)));
+    }
+    let architecture = program::architecture().ok_or(io::ErrorKind::Unsupported)?;
+    let filter = Arc::new(program::compile(&table(refused), architecture));
+    compiled.push((refused, Arc::clone(&filter)));
+    Ok(Some(filter))
 }
 
-fn compile(refused: Refused) -> Result<Vec<BpfProgram>, BackendError> {
-    let mut filters = Vec::new();
-    let mut denied = Calls::new();
+fn table(refused: Refused) -> Table {
+    let mut table = Table::new();
+    let denied = Errno::PERM;
     if refused.privileged {
-        denied.extend(privileged()?);
+        refuse(&mut table, denied, &PRIVILEGED);
+        #[cfg(target_arch = "x86_64")]
+        refuse(&mut table, denied, &[libc::SYS_iopl, libc::SYS_ioperm]);
+    }
+    if refused.unconfined {
+        let calls = [
+            libc::SYS_perf_event_open,
+            libc::SYS_bpf,
+            libc::SYS_userfaultfd,
+        ];
+        refuse(&mut table, denied, &calls);
+        let makes_namespaces = vec![has_bits(0, NAMESPACE_FLAGS.cast_unsigned())];
+        for call in [libc::SYS_unshare, libc::SYS_clone] {
+            refuse_if(&mut table, denied, call, vec![makes_namespaces.clone()]);
+        }
+        refuse_if(
+            &mut table,
+            denied,
+            libc::SYS_ioctl,
+            requests(&TYPING_REQUESTS),
+        );
     }
     if refused.memory_programs {
-        denied.extend(memory_programs()?);
+        refuse(&mut table, denied, &[libc::SYS_memfd_secret]);
+        let executable = vec![Condition {
+            argument: 1,
+            test: Test::LacksBits(MFD_NOEXEC_SEAL),
+        }];
+        refuse_if(&mut table, denied, libc::SYS_memfd_create, vec![executable]);
     }
     if refused.instead_of_namespaces {
-        merge(&mut denied, instead_of_namespaces()?);
+        refuse_what_namespaces_confine(&mut table);
     }
-    if !denied.is_empty() {
-        filters.push(filter(denied, Errno::PERM)?);
+    let sockets = sockets(refused);
+    if refused.internet && refused.local_sockets {
+        refuse(&mut table, Errno::ACCESS, &[libc::SYS_socket]);
+    } else if !sockets.is_empty() {
+        refuse_if(&mut table, Errno::ACCESS, libc::SYS_socket, sockets);
     }
-    if refused.privileged || refused.internet || refused.local_sockets {
-        let sockets = sockets(refused)?;
-        filters.push(filter(
-            Calls::from([(libc::SYS_socket, sockets)]),
-            Errno::ACCESS,
-        )?);
-        // To programs this looks like an old kernel, and they manage without: `io_uring` could open
-        // sockets unseen, and the flags of `clone3` cannot be seen.
-        let mut missing = always([
+    // To programs this looks like an old kernel, and they manage without: `io_uring` could open
+    // sockets unseen, and the flags of `clone3` cannot be seen.
+    refuse(
+        &mut table,
+        Errno::NOSYS,
+        &[
             libc::SYS_io_uring_setup,
             libc::SYS_io_uring_enter,
             libc::SYS_io_uring_register,
-        ]);
-        if refused.privileged {
-            missing.extend(always([
-                libc::SYS_clone3,
-                libc::SYS_keyctl,
-                libc::SYS_add_key,
-                libc::SYS_request_key,
-            ]));
-        }
-        filters.push(filter(missing, Errno::NOSYS)?);
+        ],
+    );
+    if refused.unconfined {
+        let unseen = [
+            libc::SYS_clone3,
+            libc::SYS_keyctl,
+            libc::SYS_add_key,
+            libc::SYS_request_key,
+        ];
+        refuse(&mut table, Errno::NOSYS, &unseen);
     }
-    Ok(filters)
+    table
 }
 
-/// Returns the rules for `socket`: which families are refused. The family is the lower half of the
-/// first argument.
-fn sockets(refused: Refused) -> Result<Vec<SeccompRule>, BackendError> {
-    let family = |family: libc::c_int| u64::from(family.unsigned_abs());
-    if refused.internet && refused.local_sockets {
-        return Ok(Vec::new());
-    }
-    if !refused.privileged {
+/// Returns when `socket` is refused, by the family of the socket.
+fn sockets(refused: Refused) -> Vec<Case> {
+    let family = |family: libc::c_int| family.unsigned_abs();
+    if !refused.unconfined {
         // A program without other limits keeps the unusual families.
-        let mut rules = Vec::new();
-        if refused.internet {
-            rules.push(where_all(&[differs(0, family(libc::AF_UNIX))?])?);
-        }
-        if refused.local_sockets {
-            rules.push(where_all(&[equals(0, family(libc::AF_UNIX))?])?);
-        }
-        return Ok(rules);
+        return match (refused.internet, refused.local_sockets) {
+            (true, false) => vec![vec![differs(0, family(libc::AF_UNIX))]],
+            (false, true) => vec![vec![equals(0, family(libc::AF_UNIX))]],
+            _ => Vec::new(),
+        };
     }
-    let mut allowed = Vec::new();
+    let mut others = Vec::new();
     if !refused.internet {
-        allowed.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+        let allowed = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+        others.extend(allowed.map(|allowed| differs(0, family(allowed))));
     }
     if !refused.local_sockets {
-        allowed.push(libc::AF_UNIX);
+        others.push(differs(0, family(libc::AF_UNIX)));
     }
-    let others = allowed
-        .into_iter()
-        .map(|allowed| differs(0, family(allowed)))
-        .collect::<Result<Vec<_>, BackendError>>()?;
-    Ok(vec![
-        where_all(&others)?,
+    vec![
+        others,
         // Of netlink, only what lists interfaces and addresses.
-        where_all(&[equals(0, family(libc::AF_NETLINK))?, is_not_zero(2)?])?,
-    ])
+        vec![equals(0, family(libc::AF_NETLINK)), differs(2, 0)],
+    ]
 }
 
-/// Calls that are not confined to files or namespaces, or that no confined program needs: a mistake in
-/// the kernel's less used parts should not help it.
-fn privileged() -> Result<Calls, BackendError> {
-    let mut calls = always([
-        libc::SYS_perf_event_open,
-        libc::SYS_bpf,
-        libc::SYS_userfaultfd,
-        libc::SYS_setns,
-        libc::SYS_mount,
-        libc::SYS_umount2,
-        libc::SYS_pivot_root,
-        libc::SYS_move_mount,
-        libc::SYS_fsopen,
-        libc::SYS_fsconfig,
-        libc::SYS_fsmount,
-        libc::SYS_fspick,
-        libc::SYS_open_tree,
-        libc::SYS_mount_setattr,
-        libc::SYS_open_by_handle_at,
-        libc::SYS_init_module,
-        libc::SYS_finit_module,
-        libc::SYS_delete_module,
-        libc::SYS_kexec_load,
-        libc::SYS_kexec_file_load,
-        libc::SYS_reboot,
-        libc::SYS_swapon,
-        libc::SYS_swapoff,
-        libc::SYS_acct,
-        libc::SYS_quotactl,
-        libc::SYS_quotactl_fd,
-        libc::SYS_settimeofday,
-        libc::SYS_clock_settime,
-        libc::SYS_sethostname,
-        libc::SYS_setdomainname,
-        libc::SYS_syslog,
-        libc::SYS_vhangup,
-    ]);
+/// Calls that the kernel refuses to everybody without privileges.
+const PRIVILEGED: [i64; 29] = [
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+
+/// Refuses access to limits, priorities and memory of other processes, and all changes of modes, owners,
+/// times and attributes. A filter cannot see which process an id belongs to, nor where a file is.
+fn refuse_what_namespaces_confine(table: &mut Table) {
+    let denied = Errno::PERM;
+    refuse(
+        table,
+        denied,
+        &[
+            libc::SYS_process_vm_readv,
+            libc::SYS_process_vm_writev,
+            libc::SYS_process_madvise,
+            libc::SYS_process_mrelease,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_kcmp,
+            libc::SYS_fchmod,
+            libc::SYS_fchmodat,
+            SYS_FCHMODAT2,
+            libc::SYS_fchown,
+            libc::SYS_fchownat,
+            libc::SYS_utimensat,
+            libc::SYS_setxattr,
+            libc::SYS_lsetxattr,
+            libc::SYS_fsetxattr,
+            SYS_SETXATTRAT,
+            libc::SYS_removexattr,
+            libc::SYS_lremovexattr,
+            libc::SYS_fremovexattr,
+            SYS_REMOVEXATTRAT,
+            SYS_FILE_SETATTR,
+        ],
+    );
     #[cfg(target_arch = "x86_64")]
-    calls.extend(always([libc::SYS_iopl, libc::SYS_ioperm]));
-    for call in [libc::SYS_unshare, libc::SYS_clone] {
-        let rules = NAMESPACE_FLAGS.map(|flag| where_all(&[has_bit(0, flag)?]));
-        calls.insert(
-            call,
-            rules.into_iter().collect::<Result<_, BackendError>>()?,
-        );
-    }
-    calls.insert(libc::SYS_ioctl, requests(&TYPING_REQUESTS)?);
-    Ok(calls)
-}
-
-fn memory_programs() -> Result<Calls, BackendError> {
-    let executable = SeccompCondition::new(
-        1,
-        SeccompCmpArgLen::Dword,
-        SeccompCmpOp::MaskedEq(MFD_NOEXEC_SEAL),
-        0,
-    )?;
-    let mut calls = always([libc::SYS_memfd_secret]);
-    calls.insert(libc::SYS_memfd_create, vec![where_all(&[executable])?]);
-    Ok(calls)
-}
-
-/// Replaces namespaces where there are none: refuses access to limits, priorities and memory of other
-/// processes, and all changes of modes, owners, times and attributes. A filter cannot see which process
-/// an id belongs to, nor where a file is.
-fn instead_of_namespaces() -> Result<Calls, BackendError> {
-    let mut calls = always([
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_process_madvise,
-        libc::SYS_process_mrelease,
-        libc::SYS_pidfd_getfd,
-        libc::SYS_kcmp,
-        libc::SYS_fchmod,
-        libc::SYS_fchmodat,
-        SYS_FCHMODAT2,
-        libc::SYS_fchown,
-        libc::SYS_fchownat,
-        libc::SYS_utimensat,
-        libc::SYS_setxattr,
-        libc::SYS_lsetxattr,
-        libc::SYS_fsetxattr,
-        SYS_SETXATTRAT,
-        libc::SYS_removexattr,
-        libc::SYS_lremovexattr,
-        libc::SYS_fremovexattr,
-        SYS_REMOVEXATTRAT,
-        SYS_FILE_SETATTR,
-    ]);
-    #[cfg(target_arch = "x86_64")]
-    calls.extend(always([
-        libc::SYS_chmod,
-        libc::SYS_chown,
-        libc::SYS_lchown,
-        libc::SYS_utime,
-        libc::SYS_utimes,
-        libc::SYS_futimesat,
-    ]));
+    refuse(
+        table,
+        denied,
+        &[
+            libc::SYS_chmod,
+            libc::SYS_chown,
+            libc::SYS_lchown,
+            libc::SYS_utime,
+            libc::SYS_utimes,
+            libc::SYS_futimesat,
+        ],
+    );
     for call in [
         libc::SYS_prlimit64,
         libc::SYS_sched_setaffinity,
@@ -282,86 +271,62 @@ fn instead_of_namespaces() -> Result<Calls, BackendError> {
         libc::SYS_move_pages,
         libc::SYS_migrate_pages,
     ] {
-        calls.insert(call, vec![where_all(&[is_not_zero(0)?])?]);
+        refuse_if(table, denied, call, vec![vec![differs(0, 0)]]);
     }
     for (call, user) in [
         (libc::SYS_setpriority, PRIO_USER),
         (libc::SYS_ioprio_set, IOPRIO_WHO_USER),
     ] {
-        let rules = vec![
-            where_all(&[is_not_zero(1)?])?,
-            where_all(&[equals(0, user)?])?,
-        ];
-        calls.insert(call, rules);
+        let cases = vec![vec![differs(1, 0)], vec![equals(0, user)]];
+        refuse_if(table, denied, call, cases);
     }
-    calls.insert(libc::SYS_ioctl, requests(&ATTRIBUTE_REQUESTS)?);
-    Ok(calls)
+    refuse_if(
+        table,
+        denied,
+        libc::SYS_ioctl,
+        requests(&ATTRIBUTE_REQUESTS),
+    );
 }
 
-/// Adds rules to those that a call already has. A call without rules is always refused.
-fn merge(calls: &mut Calls, more: Calls) {
-    for (call, rules) in more {
-        match calls.entry(call) {
-            Entry::Vacant(free) => drop(free.insert(rules)),
-            Entry::Occupied(mut known) if !rules.is_empty() && !known.get().is_empty() => {
-                known.get_mut().extend(rules);
-            }
-            Entry::Occupied(mut known) => known.get_mut().clear(),
-        }
+fn refuse(table: &mut Table, error: Errno, calls: &[i64]) {
+    for call in calls {
+        let cases = Vec::new();
+        table.insert(number(*call), Refusal { error, cases });
     }
 }
 
-fn requests(requests: &[u64]) -> Result<Vec<SeccompRule>, BackendError> {
-    let rules = requests
+/// Adds cases to those that a call has already.
+fn refuse_if(table: &mut Table, error: Errno, call: i64, cases: Vec<Case>) {
+    let known = table.entry(number(call)).or_insert(Refusal {
+        error,
+        cases: Vec::new(),
+    });
+    known.cases.extend(cases);
+}
+
+/// Numbers of calls are small and never negative.
+fn number(call: i64) -> u32 {
+    call as u32
+}
+
+fn requests(requests: &[u32]) -> Vec<Case> {
+    requests
         .iter()
-        .map(|&request| where_all(&[equals(1, request)?]));
-    rules.collect()
+        .map(|&request| vec![equals(1, request)])
+        .collect()
 }
 
-fn always<const COUNT: usize>(calls: [i64; COUNT]) -> Calls {
-    calls.into_iter().map(|call| (call, Vec::new())).collect()
+fn equals(argument: u8, value: u32) -> Condition {
+    let test = Test::Equals(value);
+    Condition { argument, test }
 }
 
-/// Compares the lower half of an argument, which is what the kernel uses.
-fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+fn differs(argument: u8, value: u32) -> Condition {
+    let test = Test::Differs(value);
+    Condition { argument, test }
 }
 
-fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
-}
-
-fn has_bit(argument: u8, bit: libc::c_int) -> Result<SeccompCondition, BackendError> {
-    let bit = u64::from(bit.cast_unsigned());
-    SeccompCondition::new(
-        argument,
-        SeccompCmpArgLen::Qword,
-        SeccompCmpOp::MaskedEq(bit),
-        bit,
-    )
-}
-
-fn is_not_zero(argument: u8) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)
-}
-
-fn where_all(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> {
-    SeccompRule::new(conditions.to_vec())
-}
-
-/// Makes `calls` fail with `errno`.
-fn filter(calls: Calls, errno: Errno) -> Result<BpfProgram, BackendError> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let mut by_number = calls.clone();
-    if architecture == TargetArch::x86_64 {
-        let again = calls.into_iter();
-        by_number.extend(again.map(|(call, rules)| (call | X32_BIT, rules)));
-    }
-    SeccompFilter::new(
-        by_number,
-        SeccompAction::Allow,
-        SeccompAction::Errno(errno.raw_os_error().unsigned_abs()),
-        architecture,
-    )?
-    .try_into()
+fn has_bits(argument: u8, bits: u32) -> Condition {
+    let test = Test::HasBits(bits);
+    Condition { argument, test }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use landlock::{
     ABI, Access, AccessFs, BitFlags, LandlockStatus, PathBeneath, PathFd, RestrictSelf, Ruleset,
@@ -60,6 +61,11 @@ const WRITE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
 
 /// Returns the version of Landlock in this kernel; the error is the reason why there is none.
 pub(super) fn landlock_abi() -> Result<ABI, String> {
+    static RESULT: OnceLock<Result<ABI, String>> = OnceLock::new();
+    RESULT.get_or_init(query_abi).clone()
+}
+
+fn query_abi() -> Result<ABI, String> {
     // Without flags this restricts nothing; it is how the crate queries the version.
     let queried = RestrictSelf::default().no_new_privs(false).apply();
     match queried.map(|status| status.landlock) {
@@ -147,7 +153,11 @@ pub(super) fn processes_status(
 /// Creates the rules that the child will apply to itself.
 ///
 /// In a view, `/proc` is another one, for which the child adds its own rule.
-pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreated, ConfineError> {
+pub(super) fn ruleset(
+    access: &FileAccess,
+    needs: &Needs,
+    root: Option<&Path>,
+) -> Result<RulesetCreated, ConfineError> {
     let mut handled = AccessFs::from_all(NEWEST_ABI);
     let execute = match access.execute {
         Execution::Anything => {
@@ -162,14 +172,11 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         .and_then(Ruleset::create)
         .map_err(refused)?;
 
-    let readable = READABLE.iter().map(Path::new);
-    for path in readable.chain(paths(&needs.read)) {
-        allow_if_present(&mut ruleset, path, READ)?;
-    }
-    for path in &access.read {
-        if let Ok(opened) = open_exactly(path) {
-            allow(&mut ruleset, opened, READ)?;
-        }
+    match root {
+        // A view shows nothing but what may be read. Every command mounts another `/proc` in it, which
+        // no rule could name beforehand.
+        Some(root) => allow_if_present(&mut ruleset, root, READ)?,
+        None => allow_reading(&mut ruleset, access, needs)?,
     }
     for path in &needs.execute {
         // Their paths had no links when they were found, and may have been replaced since.
@@ -188,6 +195,23 @@ pub(super) fn ruleset(access: &FileAccess, needs: &Needs) -> Result<RulesetCreat
         allow(&mut ruleset, opened, WRITE)?;
     }
     Ok(ruleset)
+}
+
+fn allow_reading(
+    ruleset: &mut RulesetCreated,
+    access: &FileAccess,
+    needs: &Needs,
+) -> Result<(), ConfineError> {
+    let readable = READABLE.iter().map(Path::new);
+    for path in readable.chain(paths(&needs.read)) {
+        allow_if_present(ruleset, path, READ)?;
+    }
+    for path in &access.read {
+        if let Ok(opened) = open_exactly(path) {
+            allow(ruleset, opened, READ)?;
+        }
+    }
+    Ok(())
 }
 
 /// Opens `path` and refuses links anywhere in it, because the creator of a link would decide what is

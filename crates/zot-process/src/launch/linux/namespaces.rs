@@ -101,27 +101,15 @@ pub(super) struct Joining {
     view: Arc<View>,
     /// The directory of the child, which it must enter again: its current one is on the old mount.
     directory: CString,
-    guards: Vec<Guard>,
-}
-
-/// A file or directory that this command cannot replace, and perhaps not change.
-struct Guard {
-    path: CString,
-    is_read_only: bool,
+    guards: Vec<Guarded>,
 }
 
 impl Joining {
     pub(super) fn new(view: Arc<View>, directory: &Path, guarded: &[Guarded]) -> io::Result<Self> {
-        let guard = |guarded: &Guarded| {
-            Ok(Guard {
-                path: c_string(&guarded.path)?,
-                is_read_only: guarded.is_read_only,
-            })
-        };
         Ok(Self {
             view,
             directory: c_string(&std::path::absolute(directory)?)?,
-            guards: guarded.iter().map(guard).collect::<io::Result<_>>()?,
+            guards: guarded.to_vec(),
         })
     }
 
@@ -140,7 +128,7 @@ impl Joining {
     pub(super) fn mount(&self) -> rustix::io::Result<()> {
         raw::unshare(UnshareFlags::NEWNS)?;
         for guard in &self.guards {
-            guard.mount()?;
+            mount_guard(guard)?;
         }
         // Fails where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
         let flags =
@@ -152,23 +140,21 @@ impl Joining {
     }
 }
 
-impl Guard {
-    /// Mounts the path on itself: mount points can be neither renamed nor removed.
-    fn mount(&self) -> rustix::io::Result<()> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let links = ResolveFlags::NO_SYMLINKS;
-        let target = match openat2(CWD, &*self.path, flags, Mode::empty(), links) {
-            Ok(target) => target,
-            // Removed or replaced since it was found: then it is swept away after the run.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let copy = raw::copy_mounts(&target)?;
-        if self.is_read_only {
-            raw::restrict_mounts(&copy, libc::MOUNT_ATTR_RDONLY)?;
-        }
-        raw::attach(&copy, &target)
+/// Mounts the path on itself: mount points can be neither renamed nor removed.
+fn mount_guard(guard: &Guarded) -> rustix::io::Result<()> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let links = ResolveFlags::NO_SYMLINKS;
+    let target = match openat2(CWD, &*guard.path, flags, Mode::empty(), links) {
+        Ok(target) => target,
+        // Removed or replaced since it was found: then it is swept away after the run.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let copy = raw::copy_mounts(&target)?;
+    if guard.is_read_only {
+        raw::restrict_mounts(&copy, libc::MOUNT_ATTR_RDONLY)?;
     }
+    raw::attach(&copy, &target)
 }
 
 pub(super) fn write_to(path: &CStr, bytes: &[u8]) -> rustix::io::Result<()> {

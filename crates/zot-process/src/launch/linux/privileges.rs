@@ -1,6 +1,8 @@
 //! Removes privileges from a confined child of root: Landlock covers files, and root can bypass them
 //! (load a module, read another process's environment, create a device).
 
+use std::sync::OnceLock;
+
 use rustix::process::geteuid;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
@@ -59,8 +61,14 @@ pub(super) fn are_kept() -> bool {
     geteuid().is_root() && !can_drop && !surplus_bounding().is_empty()
 }
 
-/// Returns every capability of the bounding set that is not kept, one by one.
+/// Returns every capability of the bounding set that is not kept, one by one. Asked once: nothing of
+/// ours changes the set.
 fn surplus_bounding() -> Vec<CapabilitySet> {
+    static SURPLUS: OnceLock<Vec<CapabilitySet>> = OnceLock::new();
+    SURPLUS.get_or_init(find_surplus).clone()
+}
+
+fn find_surplus() -> Vec<CapabilitySet> {
     let every = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
     every
         // An error means an unknown capability: there are no more.

@@ -99,10 +99,15 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32, sweep:
         raw::exit(1);
     };
     let mut has_reported = false;
+    let mut is_reporting = true;
     loop {
         // Its report is forwarded before its end counts.
         let is_over = !matches!(waitpid(Some(first), WaitOptions::NOHANG), Ok(None));
-        has_reported |= forward_reports();
+        if is_reporting {
+            let forwarded = forward_reports();
+            has_reported |= forwarded.count > 0;
+            is_reporting = !forwarded.is_closed;
+        }
         if is_over {
             sweep.carry_out();
             if !has_reported {
@@ -111,8 +116,16 @@ pub(super) fn supervise_namespace(first: Pid, control: i32, reports: i32, sweep:
             }
             raw::exit(0);
         }
-        let watched = [borrowed(CONTROL), borrowed(signals), borrowed(REPORTS)];
-        match next_order(watched, signals) {
+        let order = match is_reporting {
+            true => next_order(
+                [borrowed(CONTROL), borrowed(signals), borrowed(REPORTS)],
+                signals,
+            ),
+            // A pipe that was closed would wake us all the time, while the kernel still takes the
+            // namespace apart.
+            false => next_order([borrowed(CONTROL), borrowed(signals)], signals),
+        };
+        match order {
             Order::None => {}
             Order::Terminate => {
                 let _ = kill_process(first, Signal::TERM);
@@ -339,14 +352,32 @@ fn wait<const COUNT: usize>(
     signalled > 0 && is_ready(0)
 }
 
-/// Forwards reports and returns whether there were any.
-fn forward_reports() -> bool {
-    let mut forwarded = false;
+/// What came through the pipe.
+struct Forwarded {
+    count: usize,
+    is_closed: bool,
+}
+
+/// Forwards the reports that have arrived.
+fn forward_reports() -> Forwarded {
+    let mut forwarded = Forwarded {
+        count: 0,
+        is_closed: false,
+    };
     let mut bytes = [0; 16];
-    // The pipe does not block.
-    while let Ok(count @ 1..) = rustix::io::read(borrowed(REPORTS), &mut bytes) {
-        let _ = rustix::io::write(borrowed(CONTROL), &bytes[..count]);
-        forwarded = true;
+    loop {
+        // The pipe does not block.
+        match rustix::io::read(borrowed(REPORTS), &mut bytes) {
+            Ok(0) => {
+                forwarded.is_closed = true;
+                return forwarded;
+            }
+            Ok(count) => {
+                let _ = rustix::io::write(borrowed(CONTROL), &bytes[..count]);
+                forwarded.count += 1;
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return forwarded,
+        }
     }
-    forwarded
 }

@@ -98,7 +98,7 @@ call = ctypes.CDLL(None, use_errno=True).syscall
 assert call(425, 1, 0) == -1 and ctypes.get_errno() == errno.ENOSYS
 if platform.machine() == 'x86_64':
     for number in (41, 41 | 1 << 30):
-        assert call(number, 2, 1, 0) == -1 and ctypes.get_errno() == errno.EACCES, number
+        assert call(number, 2, 1, 0) == -1 and ctypes.get_errno() in (errno.EACCES, errno.ENOSYS), number
 ";
     let mut command = Command::new(python);
     command.arg("-c").arg(code);

@@ -220,6 +220,15 @@ fn echo() -> SocketAddr {
     })
 }
 
+/// Goes on sending a body after the response has come, as a program does that looks for it later.
+fn keep_sending(client: &mut TcpStream) {
+    client.peek(&mut [0]).unwrap();
+    for _ in 0..5 {
+        std::thread::sleep(Duration::from_millis(50));
+        client.write_all(&[b'x'; 1000]).unwrap();
+    }
+}
+
 /// Reads to the end of a head, and no further.
 fn head(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();

@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::mpsc;
 
-use super::{PATIENCE, all, greeter, head, rest, running, server};
+use super::{PATIENCE, all, greeter, head, keep_sending, rest, running, server};
 
 /// A server that reads `length` bytes after the head, tells what it got until it is silent, and answers.
 fn reporting(length: usize) -> (SocketAddr, mpsc::Receiver<String>) {
@@ -159,14 +159,12 @@ fn an_answer_before_the_end_of_the_request_arrives() {
         connection
             .write_all(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
             .unwrap();
-        connection.shutdown(Shutdown::Write).unwrap();
-        let _ = all(&mut connection);
     });
     let proxy = running(&[&server.to_string()]);
     let mut client = proxy.sent(format!(
         "POST http://{server}/ HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n"
     ));
-    client.write_all(&[b'x'; 100_000]).unwrap();
+    keep_sending(&mut client);
     let answer = rest(&mut client);
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
 }

@@ -138,3 +138,30 @@ async fn a_proxy_runs_beside_its_owner() {
     assert_eq!(log.all().len(), 1);
     proxy.shutdown().await;
 }
+
+/// The time this thread has had of a processor.
+#[cfg(target_os = "linux")]
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn failing_to_accept_takes_no_processor_time() {
+    // Not a listening socket: it is readable, but nothing can be accepted, as without free descriptors.
+    let server = super::server(|mut connection| {
+        connection.write_all(b"readable").unwrap();
+        let _ = all(&mut connection);
+    });
+    let socket = TcpStream::connect(server).unwrap();
+    socket.peek(&mut [0]).unwrap();
+    let socket = std::os::fd::OwnedFd::from(socket);
+    let listener = TcpListener::from(socket);
+    listener.accept().unwrap_err();
+    let before = processor_time();
+    let _proxy = Proxy::start(listener, Vec::new(), ContactLog::default()).unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let taken = processor_time() - before;
+    assert!(taken < Duration::from_millis(40), "{taken:?}");
+}

@@ -85,7 +85,7 @@ fn a_reset_does_not_look_like_an_end() {
 #[test]
 fn a_silent_tunnel_is_closed_and_a_busy_one_is_not() {
     let limits = Limits {
-        idle_time: Duration::from_millis(500),
+        idle_time: Duration::from_millis(1500),
         ..Limits::default()
     };
     let server = server(|mut connection| {
@@ -96,7 +96,7 @@ fn a_silent_tunnel_is_closed_and_a_busy_one_is_not() {
     });
     let proxy = running_with(&[&server.to_string()], limits);
     let mut client = proxy.tunnel(server);
-    for byte in 0..15 {
+    for byte in 0..20 {
         client.write_all(&[byte]).unwrap();
         let mut answer = [0];
         client.read_exact(&mut answer).unwrap();
