@@ -25,6 +25,7 @@ pub(crate) use walls::{Walls, is_plain};
 pub struct ToolSandbox {
     surroundings: Surroundings,
     allowances: Option<Arc<dyn Allowances>>,
+    is_fixed: bool,
     state: Mutex<State>,
 }
 
@@ -52,6 +53,7 @@ impl ToolSandbox {
                 ..Surroundings::default()
             },
             allowances: None,
+            is_fixed: false,
             state: Mutex::default(),
         }
     }
@@ -83,6 +85,17 @@ impl ToolSandbox {
     pub fn allowances(mut self, allowances: Arc<dyn Allowances>) -> Self {
         self.allowances = Some(allowances);
         self
+    }
+
+    /// Asks nobody to allow more: whoever would answer may not decide about this machine.
+    #[must_use]
+    pub fn fixed(mut self) -> Self {
+        self.is_fixed = true;
+        self
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.is_fixed
     }
 
     pub fn policy(&self) -> Policy {
