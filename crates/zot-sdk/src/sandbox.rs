@@ -7,6 +7,7 @@
 pub(crate) mod allowances;
 mod confines;
 pub(crate) mod contacts;
+mod description;
 mod strictness;
 mod wire;
 
@@ -14,6 +15,7 @@ pub use allowances::{AllowanceError, ProjectAllowances};
 pub(crate) use confines::Confines;
 pub use confines::{SandboxChangeError, SandboxReport};
 pub use contacts::{ContactedHost, contacted_hosts};
+pub use description::{DescribeError, Description, Means, Source, SourcedRule, describe, means};
 pub use wire::SandboxRequestError;
 pub(crate) use wire::requested;
 pub use zot_process::launch::{Enforcement, Status};

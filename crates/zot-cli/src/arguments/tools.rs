@@ -30,8 +30,8 @@ pub(super) struct ToolArguments {
 #[derive(Args)]
 #[command(next_help_heading = heading::TOOLS)]
 pub(crate) struct PermissionArguments {
-    /// Confine read, write, edit and bash to the working directory
-    #[arg(long, help_heading = heading::COMMON, display_order = 10)]
+    /// Confine read, write, edit and bash to the working directory, with the network
+    #[arg(long, help_heading = heading::SANDBOX)]
     jail: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
@@ -44,7 +44,7 @@ pub(crate) struct PermissionArguments {
         num_args = 0..,
         require_equals = true,
         help_heading = heading::COMMON,
-        display_order = 11
+        display_order = 10
     )]
     confirm: Option<Vec<String>>,
     /// Ask before running any tool, like --confirm without names

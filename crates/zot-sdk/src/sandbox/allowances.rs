@@ -124,10 +124,13 @@ impl ProjectAllowances {
                 .iter_mut()
                 .filter(|project| project.directory == directory)
             {
-                let (kept, removed) = std::mem::take(project)
-                    .entries()
-                    .into_iter()
-                    .partition(|allowed| what.is_some_and(|what| !is_named(allowed, what)));
+                let (kept, removed) =
+                    std::mem::take(project)
+                        .entries()
+                        .into_iter()
+                        .partition(|allowed| {
+                            what.is_some_and(|what| !is_named(allowed, what, &directory))
+                        });
                 forgotten = removed;
                 project.directory.clone_from(&directory);
                 for allowed in &kept {
@@ -200,12 +203,12 @@ impl Project {
 }
 
 /// Returns whether a user means `allowance` by `text`.
-fn is_named(allowance: &Allowance, text: &str) -> bool {
+fn is_named(allowance: &Allowance, text: &str, directory: &Path) -> bool {
     match allowance {
         Allowance::Connect(rule) => {
             rule.to_string() == text || text.parse().is_ok_and(|meant: ConnectRule| meant == *rule)
         }
-        Allowance::Read(path) | Allowance::Write(path) => path == Path::new(text),
+        Allowance::Read(path) | Allowance::Write(path) => *path == directory.join(text),
     }
 }
 
