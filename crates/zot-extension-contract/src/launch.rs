@@ -1,7 +1,10 @@
 //! Starts the process of an extension, or another program, in its sandbox.
 
 mod grants;
+mod running;
 mod wanted;
+
+pub use running::ProcessSandbox;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +14,9 @@ use std::time::Duration;
 
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
-use zot_files::ScratchDirectory;
 use zot_process::ProcessGroup;
 use zot_process::launch::{Enforcement, Status};
-use zot_process::sandbox::{Contact, Level, Sandbox, SandboxError};
+use zot_process::sandbox::{Level, SandboxError, has_views};
 
 use crate::limits::EffectiveLimits;
 use crate::manifest::{DATA_DIRECTORY, Manifest, Permissions};
@@ -61,20 +63,6 @@ pub struct Process {
     pub shortfalls: Vec<String>,
     /// To be kept until the process has ended.
     pub sandbox: ProcessSandbox,
-}
-
-/// The sandbox of a running process, with its temporary files.
-#[derive(Debug)]
-pub struct ProcessSandbox {
-    sandbox: Sandbox,
-    _scratch: Option<ScratchDirectory>,
-}
-
-impl ProcessSandbox {
-    /// Returns the hosts that it contacted, and those that were refused.
-    pub fn contacts(&self) -> Vec<Contact> {
-        self.sandbox.contacts()
-    }
 }
 
 /// Why an extension could not be started.
@@ -220,7 +208,7 @@ fn spawn(
     } = wanted.apply(places)?;
     let prepared = sandbox.prepare(command)?;
     let mut enforcement = prepared.enforcement;
-    if includes_project_extensions {
+    if includes_project_extensions && !has_views() {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
     }
     for (part, status) in enforcement.parts() {
@@ -236,10 +224,7 @@ fn spawn(
         stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
         shortfalls,
-        sandbox: ProcessSandbox {
-            sandbox,
-            _scratch: scratch,
-        },
+        sandbox: ProcessSandbox::new(sandbox, prepared.run, scratch),
     })
 }
 
@@ -255,7 +240,7 @@ pub fn enforcement(manifest: &Manifest) -> Enforcement {
     let mut enforcement = wanted.policy().enforcement();
     let writes_project = manifest.permissions.as_ref();
     let writes_project = writes_project.is_some_and(Permissions::writes_whole_project);
-    if writes_project && manifest.sandbox.is_none() {
+    if writes_project && manifest.sandbox.is_none() && !has_views() {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
     }
     enforcement

@@ -5,7 +5,9 @@ use std::process::ExitStatus;
 
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_extension_contract::{Process, READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME};
+use zot_extension_contract::{
+    Process, ProcessSandbox, READY_SILENCE, SHUTDOWN_TIME, TERMINATION_TIME,
+};
 use zot_process::ProcessGroup;
 use zot_process::streams::{Channel, OutboxEnd, Throttle};
 use zot_wire::LineDecoder;
@@ -53,7 +55,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stdout,
         stderr,
         shortfalls,
-        sandbox: _sandbox,
+        sandbox,
     } = match extension.launch().await {
         Ok(process) => process,
         Err(error) => {
@@ -81,8 +83,12 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
         stopping: None,
         leaving: None,
     };
-    let cause = life.run(&group, stop).await;
-    life.end(cause, group).await
+    let cause = life.run(&group, &sandbox, stop).await;
+    let end = life.end(cause, group).await;
+    for remark in sandbox.remarks() {
+        extension.log(&remark);
+    }
+    end
 }
 
 /// The progress of the handshake.
@@ -122,7 +128,12 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    async fn run(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> EndCause {
+    async fn run(
+        &mut self,
+        group: &ProcessGroup,
+        sandbox: &ProcessSandbox,
+        stop: &CancellationToken,
+    ) -> EndCause {
         loop {
             tokio::select! {
                 // Flooded output is always ready to be read, so it comes last.
@@ -136,6 +147,9 @@ impl Life<'_> {
                     if let Some(cause) = self.check_deadlines() {
                         return cause;
                     }
+                }
+                remarks = sandbox.noticed() => {
+                    remarks.iter().for_each(|remark| self.extension.log(remark));
                 }
                 end = self.extension.outbox.drive() => match end {
                     OutboxEnd::Stalled => {

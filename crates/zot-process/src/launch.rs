@@ -71,6 +71,8 @@ pub(crate) struct PlannedMount {
     /// Where the child finds it.
     pub(crate) target: PathBuf,
     pub(crate) is_writable: bool,
+    /// An empty directory for what a child changes, if the source shall stay as it is.
+    pub(crate) changes: Option<PathBuf>,
 }
 
 /// A file or directory that a child in a view can neither rename nor remove.

@@ -22,7 +22,7 @@ pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
-pub use toolchains::TOOLCHAINS;
+pub use toolchains::{CACHES, TOOLCHAINS};
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -140,6 +140,20 @@ pub struct RunMark {
     compared: Vec<(PathBuf, u64)>,
 }
 
+impl RunMark {
+    /// Returns whether the run could create protected files, which [`Sandbox::obstacles`] renames. A
+    /// program that runs for long is asked now and then.
+    pub fn may_create_protected_files(&self) -> bool {
+        !self.sweeping.swept.is_empty()
+    }
+}
+
+/// Returns whether this system can show children a file system of their own, in which protected files
+/// are read-only.
+pub fn has_views() -> bool {
+    launch::namespaces_available().is_ok()
+}
+
 /// What the sandbox refused during a run, as far as it is known for sure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Obstacles {
@@ -159,7 +173,8 @@ impl Sandbox {
 
     /// Applies grants that somebody has listed one by one: a child gets these files beside those of the
     /// system and directories of its own, not the working directory and the toolchains of a level. It is
-    /// confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value.
+    /// confined as at [`Level::Workspace`]. The paths have no links; `HOME` keeps its value, but can only
+    /// be read.
     ///
     /// Where a level would refuse to start the command because the system cannot enforce anything, this
     /// one starts it and reports that: grants narrow what somebody trusts already.

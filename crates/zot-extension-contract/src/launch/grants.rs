@@ -22,7 +22,8 @@ use crate::manifest::{DATA_DIRECTORY, ExecPermission, PathVariables, Permissions
 /// How many links a path may lead through, as in the kernel.
 const MAX_GRANT_LINKS: usize = 40;
 
-/// What stays writable with the project, because the kernel's rules have no exceptions.
+/// What stays writable with the project where there are no namespaces, because the kernel's file rules
+/// have no exceptions.
 pub(super) const PROJECT_GAP: &str = "what it may write in $CWD includes .zot/extensions, from which zot starts extensions without limits";
 
 /// What an extension is granted.

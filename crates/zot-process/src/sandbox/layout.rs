@@ -24,6 +24,8 @@ pub struct Place {
     pub access: Access,
     /// Whether it is part of the system, which file tools may be refused.
     pub is_system: bool,
+    /// Whether commands may change it without changing what is outside.
+    pub is_overlaid: bool,
 }
 
 /// The places of a child.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
-use super::{Policy, SandboxError, Surroundings, TOOLCHAINS, protected};
+use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
+use super::{Policy, SandboxError, Surroundings, protected};
 use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
@@ -89,7 +90,7 @@ pub(super) fn of(
         home: home.as_deref(),
     };
     let mut collected = Collected::default();
-    collected.add_private(scratch, home.as_deref(), has_view);
+    collected.add_private(scratch, home.as_deref(), has_view, Access::Write);
     collected.add_system(needed);
     if let Some(home) = &home {
         collected.add_toolchains(home, scratch, has_view);
@@ -142,7 +143,8 @@ pub(super) fn exact(
         .as_ref()
         .and_then(|home| home.canonicalize().ok());
     let mut collected = Collected::default();
-    collected.add_private(scratch, home.as_deref(), has_view);
+    // Files that nobody asked for must not be lost in a home that is removed in the end.
+    collected.add_private(scratch, home.as_deref(), has_view, Access::Read);
     collected.add_system(needed);
     for path in surroundings.readable.iter().chain(&access.read) {
         collected.add(path.clone(), Access::Read, false);
@@ -188,6 +190,7 @@ impl Collected {
             real: path,
             access,
             is_system,
+            is_overlaid: false,
         });
     }
 
@@ -207,29 +210,37 @@ impl Collected {
     }
 
     /// Adds the directories of the sandbox itself: at the usual paths where a view can show them there.
-    fn add_private(&mut self, scratch: &Scratch, home: Option<&Path>, has_view: bool) {
-        let mut add = |shown: &Path, real: &Path| {
+    fn add_private(
+        &mut self,
+        scratch: &Scratch,
+        home: Option<&Path>,
+        has_view: bool,
+        home_access: Access,
+    ) {
+        let mut add = |shown: &Path, real: &Path, access: Access| {
             self.0.push(Place {
                 shown: if has_view { shown } else { real }.to_owned(),
                 real: real.to_owned(),
-                access: Access::Write,
+                access,
                 is_system: false,
+                is_overlaid: false,
             });
         };
-        add(Path::new("/tmp"), &scratch.temporary);
+        add(Path::new("/tmp"), &scratch.temporary, Access::Write);
         if has_view {
-            add(Path::new("/var/tmp"), &scratch.temporary);
-            add(Path::new("/dev/shm"), &scratch.shared_memory);
+            add(Path::new("/var/tmp"), &scratch.temporary, Access::Write);
+            add(Path::new("/dev/shm"), &scratch.shared_memory, Access::Write);
         }
         match home {
             // Not over the system.
-            Some(home) if home.parent().is_some() => add(home, &scratch.home),
-            _ => add(&scratch.home, &scratch.home),
+            Some(home) if home.parent().is_some() => add(home, &scratch.home, home_access),
+            _ => add(&scratch.home, &scratch.home, home_access),
         }
     }
 
     fn add_toolchains(&mut self, home: &Path, scratch: &Scratch, has_view: bool) {
-        for name in TOOLCHAINS {
+        let toolchains = TOOLCHAINS.iter().map(|name| (*name, false));
+        for (name, is_overlaid) in toolchains.chain(CACHES.iter().map(|name| (*name, true))) {
             let shown = home.join(name);
             let Ok(real) = shown.canonicalize() else {
                 continue;
@@ -240,6 +251,7 @@ impl Collected {
                     real,
                     access: Access::Read,
                     is_system: true,
+                    is_overlaid,
                 });
                 continue;
             }
@@ -250,6 +262,17 @@ impl Collected {
                 && fs::create_dir_all(parent).is_ok()
             {
                 let _ = symlink(&real, &link);
+            }
+        }
+        for (variable, names) in TOOLCHAIN_VARIABLES {
+            let root = std::env::var_os(variable).map(PathBuf::from);
+            // The home directory itself is never part of this.
+            let root = root.filter(|root| root.is_absolute() && !home.starts_with(root));
+            for name in names.iter().filter(|_| root.is_some()) {
+                let path = root.iter().map(|root| root.join(name)).next();
+                if let Some(path) = path.and_then(|path| path.canonicalize().ok()) {
+                    self.add(path, Access::Read, true);
+                }
             }
         }
     }
@@ -268,6 +291,7 @@ impl Collected {
                 real,
                 access: Access::Read,
                 is_system: true,
+                is_overlaid: false,
             });
         }
     }
@@ -303,7 +327,10 @@ fn without_needless(places: Vec<Place>) -> Vec<Place> {
         let covers = |outer: &Place| {
             let is_same = outer.shown == place.shown;
             let is_enough = outer.access == Access::Write
-                || (place.access == Access::Read && outer.is_system == place.is_system);
+                || (!outer.is_overlaid
+                    && !place.is_overlaid
+                    && place.access == Access::Read
+                    && outer.is_system == place.is_system);
             outer.shown == outer.real
                 && place.shown.starts_with(&outer.shown)
                 && is_enough

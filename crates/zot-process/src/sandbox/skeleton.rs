@@ -36,6 +36,10 @@ pub(super) fn plan(
             source: place.real.clone(),
             target: place.shown.clone(),
             is_writable: place.access == Access::Write,
+            changes: match place.is_overlaid {
+                true => Some(new_changes(&root, mounts.len())?),
+                false => None,
+            },
         };
         // The last one of a path decides: writable places come after readable ones.
         mounts.retain(|other| other.target != planned.target);
@@ -63,6 +67,15 @@ pub(super) fn plan(
         mounts,
         has_own_network,
     })
+}
+
+/// Makes the directories in which changes are kept: beside `root`, out of sight.
+fn new_changes(root: &Path, number: usize) -> io::Result<PathBuf> {
+    let path = root.with_extension(format!("changes-{number}"));
+    for name in ["upper", "work"] {
+        make_directories(&path.join(name))?;
+    }
+    Ok(path)
 }
 
 /// Makes the mount point of `planned`. Returns whether there is one.

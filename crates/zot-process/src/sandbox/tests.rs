@@ -254,7 +254,14 @@ fn toolchains_in_the_home_directory_work() {
         assert_eq!(text, "a tool\n");
         fixture.fails(workspace(), "cat ~/.cargo/credentials.toml");
         fixture.fails(workspace(), "echo x > ~/.cargo/bin/tool");
-        fixture.fails(workspace(), "echo x > ~/.cargo/registry/x");
+        fs::write(home.join(".cargo/registry/y"), "kept").unwrap();
+        let change = "cat ~/.cargo/registry/y; echo x > ~/.cargo/registry/y";
+        match fixture.without_namespaces {
+            true => drop(fixture.fails(workspace(), change)),
+            // Only for itself.
+            false => drop(fixture.succeeds(workspace(), change)),
+        }
+        assert_eq!(fs::read(home.join(".cargo/registry/y")).unwrap(), b"kept");
     }
 }
 

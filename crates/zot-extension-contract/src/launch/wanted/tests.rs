@@ -228,3 +228,59 @@ async fn a_minimum_leaves_what_the_user_could_read_and_narrows_what_a_project_as
     scene.permissions = Some(Permissions::default());
     assert!(!scene.writes("$ROOT/project/new").await);
 }
+
+/// What zot would start or obey later cannot be written with the project.
+#[tokio::test]
+async fn protected_files_of_the_project_stay_as_they_are() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::permitted(json!({"fs_write": ["$CWD"]}));
+    fs::create_dir_all(scene.root.join("project/.zot/extensions")).unwrap();
+    let is_protected = !scene.writes("$ROOT/project/.zot/extensions/new").await;
+    assert_eq!(is_protected, zot_process::sandbox::has_views());
+    assert!(scene.writes("$ROOT/project/new").await);
+    // One that did not exist is renamed when it is seen, and in the end.
+    assert!(scene.writes("$ROOT/project/.mcp.json").await);
+    assert!(!scene.root.join("project/.mcp.json").exists());
+}
+
+#[tokio::test]
+async fn what_a_running_program_creates_is_renamed_while_it_runs() {
+    if !confines() {
+        return;
+    }
+    let scene = Scene::sandboxed(Level::Workspace);
+    let rules = LaunchRules::default();
+    let launch = ProgramLaunch {
+        program: "/bin/sh",
+        args: &["-c".to_owned(), "echo x > .mcp.json; read line".to_owned()],
+        env: &BTreeMap::new(),
+        cwd: &scene.root.join("project"),
+        data_dir: &scene.data_dir(),
+        sandbox: scene.sandbox,
+        permissions: None,
+        is_from_project: false,
+        rules: &rules,
+    };
+    let process = start_program(&launch).unwrap();
+    // A caller that is busy asks again and again.
+    let noticed = async {
+        loop {
+            let soon = std::time::Duration::from_millis(100);
+            if let Ok(remarks) = tokio::time::timeout(soon, process.sandbox.noticed()).await {
+                return remarks;
+            }
+        }
+    };
+    let limit = std::time::Duration::from_secs(30);
+    let remarks = tokio::time::timeout(limit, noticed).await.unwrap();
+    assert!(
+        matches!(&remarks[..], [remark] if remark.contains(".mcp.json, which is protected")),
+        "{remarks:?}"
+    );
+    assert!(!scene.root.join("project/.mcp.json").exists());
+    assert!(process.sandbox.remarks().is_empty(), "it is said once");
+    drop(process.stdin);
+    process.group.end(limit).await;
+}

@@ -71,7 +71,7 @@ pub(super) struct Life {
     shared: Arc<Shared>,
     group: Option<ProcessGroup>,
     /// Dropped after the program.
-    _sandbox: ProcessSandbox,
+    sandbox: Arc<ProcessSandbox>,
     decoder: LineDecoder,
     lines: Throttle,
     bytes: Throttle,
@@ -98,7 +98,7 @@ impl Life {
         Self {
             shared,
             group: Some(process.group),
-            _sandbox: process.sandbox,
+            sandbox: Arc::new(process.sandbox),
             decoder: LineDecoder::with_limit(MAX_MCP_LINE_BYTES),
             lines: Throttle::new(MCP_LINES_PER_SECOND, now),
             bytes: Throttle::new(MCP_BYTES_PER_SECOND, now),
@@ -142,10 +142,13 @@ impl Life {
                 group.end(MCP_TERMINATION_TIME).await;
             }
         }
+        for remark in self.sandbox.remarks() {
+            self.shared.log.note(&remark);
+        }
     }
 
     async fn read(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> EndCause {
-        let shared = Arc::clone(&self.shared);
+        let (shared, sandbox) = (Arc::clone(&self.shared), Arc::clone(&self.sandbox));
         loop {
             tokio::select! {
                 // Flooded output is always ready to be read, so it comes last.
@@ -159,6 +162,9 @@ impl Life {
                     if self.leaving.is_some_and(|until| until <= now) {
                         return EndCause::Misbehaved("it closed its output".to_owned());
                     }
+                }
+                remarks = sandbox.noticed() => {
+                    remarks.iter().for_each(|remark| shared.log.note(remark));
                 }
                 end = shared.outbox.drive() => match end {
                     OutboxEnd::Stalled => {

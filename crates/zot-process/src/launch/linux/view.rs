@@ -7,13 +7,15 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Mutex;
 
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount as mount_at, unmount};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, bind, listen, recvmsg, sendmsg,
@@ -22,7 +24,7 @@ use rustix::net::{
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::namespaces::{self, SHARED, Users, c_string, make_private};
-use crate::launch::ViewPlan;
+use crate::launch::{PlannedMount, ViewPlan};
 use crate::raw;
 
 /// How many connections may wait until the proxy accepts them.
@@ -114,11 +116,14 @@ struct Mount {
     /// Below the directory that becomes the root.
     target: CString,
     attributes: u64,
+    /// The options of an overlay, which is preferred to a copy of the mount.
+    overlay: Option<CString>,
 }
 
 impl Builder {
     fn new(users: Users, plan: &ViewPlan) -> io::Result<Self> {
-        let mount = |planned: &crate::launch::PlannedMount| {
+        let are_mapped = users.are_mapped();
+        let mount = |planned: &PlannedMount| {
             let metadata = std::fs::symlink_metadata(&planned.source)?;
             let inside = planned.target.strip_prefix("/").unwrap_or(&planned.target);
             let mut attributes = libc::MOUNT_ATTR_NOSUID;
@@ -133,6 +138,10 @@ impl Builder {
                 identity: (metadata.dev(), metadata.ino()),
                 target: c_string(&plan.root.join(inside))?,
                 attributes,
+                overlay: planned
+                    .changes
+                    .as_ref()
+                    .and_then(|changes| overlay_options(&planned.source, changes, are_mapped)),
             })
         };
         Ok(Self {
@@ -191,6 +200,21 @@ impl Builder {
                 // It was replaced after it had been allowed.
                 return Err(Errno::STALE);
             }
+            if let Some(options) = &mount.overlay {
+                let flags = MountFlags::NOSUID | MountFlags::NODEV;
+                let overlay = c"overlay";
+                // Where the kernel or the file system cannot do it, there is a read-only copy.
+                let made = mount_at(
+                    overlay,
+                    &*mount.target,
+                    overlay,
+                    flags,
+                    Some(options.as_c_str()),
+                );
+                if made.is_ok() {
+                    continue;
+                }
+            }
             let copy = raw::copy_mounts(&source)?;
             raw::restrict_mounts(&copy, mount.attributes)?;
             let target = openat(CWD, &*mount.target, directory, Mode::empty())?;
@@ -198,6 +222,27 @@ impl Builder {
         }
         raw::restrict_mount(&root, libc::MOUNT_ATTR_RDONLY)
     }
+}
+
+/// Returns how `source` is overlaid; `None` if its path cannot be written as an option.
+fn overlay_options(source: &Path, changes: &Path, in_user_namespace: bool) -> Option<CString> {
+    let mut options = Vec::new();
+    for (option, path) in [
+        ("lowerdir=", source),
+        (",upperdir=", &changes.join("upper")),
+        (",workdir=", &changes.join("work")),
+    ] {
+        let path = path.as_os_str().as_bytes();
+        if path.iter().any(|byte| b",:\\".contains(byte)) {
+            return None;
+        }
+        options.extend(option.as_bytes());
+        options.extend(path);
+    }
+    if in_user_namespace {
+        options.extend(b",userxattr");
+    }
+    CString::new(options).ok()
 }
 
 fn open_namespace(path: &CStr) -> rustix::io::Result<OwnedFd> {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::HostProblem;
 
 /// The longest name that DNS can carry.
-const NAME_BYTES: usize = 253;
+const DOMAIN_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
 
 /// A host as it is compared, resolved and displayed: always in the same form.
@@ -42,7 +42,7 @@ impl HostName {
         if text.is_empty() {
             return Err(HostProblem::Empty);
         }
-        if text.len() > NAME_BYTES {
+        if text.len() > DOMAIN_BYTES {
             return Err(HostProblem::LongName);
         }
         let is_allowed =
