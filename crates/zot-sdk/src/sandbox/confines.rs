@@ -1,12 +1,13 @@
 //! The sandbox of an agent: what was chosen, and what is in force.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_context::SkillSource;
 use zot_process::launch::{Enforcement, Status};
 use zot_process::sandbox::{Level, Policy, SandboxError};
-use zot_tools::ToolSandbox;
+use zot_tools::{Allowance, Allowances, ToolSandbox};
 
 use super::allowances::{Allowed, ProjectAllowances};
 use super::strictness::is_within;
@@ -120,9 +121,16 @@ impl Confines {
             .filter(|skill| is_of_user(skill.source))
             .filter_map(|skill| Some(skill.path.as_deref()?.parent()?.to_owned()))
             .collect();
-        let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
+        let mut sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
             .readable(readable)
             .withheld(withheld);
+        sandbox = match choice.sandbox.is_fixed {
+            true => sandbox.fixed(),
+            false => sandbox.allowances(Arc::new(OfProject {
+                store: ProjectAllowances::new(&workspace.zot_home),
+                directory: workspace.cwd.clone(),
+            })),
+        };
         let mut warnings = Vec::new();
         let mut policy = choice.sandbox.policy();
         if !choice.sandbox.is_fixed {
@@ -168,12 +176,6 @@ impl Confines {
         self.change(|chosen| chosen.jail = jail)
     }
 
-    /// Allows something for the rest of the session.
-    pub(crate) fn allow(&self, allowed: Allowed) -> Result<(), SandboxChangeError> {
-        self.change(|chosen| allowed.extend(&mut chosen.policy.rules))
-            .map(drop)
-    }
-
     fn change(
         &self,
         change: impl FnOnce(&mut Chosen),
@@ -205,7 +207,8 @@ impl Confines {
             let directory = directory.as_deref();
             directory.is_some_and(|directory: &Path| home.starts_with(directory))
         };
-        let policy = chosen.in_force();
+        // With what the user has allowed when a command asked for it.
+        let policy = self.sandbox.policy();
         SandboxReport {
             chosen: chosen.policy,
             is_jailed: chosen.jail,
@@ -218,6 +221,27 @@ impl Confines {
 
     fn chosen(&self) -> MutexGuard<'_, Chosen> {
         self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps what the user allows for the project when the sandbox was in the way of a command.
+#[derive(Debug)]
+struct OfProject {
+    store: ProjectAllowances,
+    directory: PathBuf,
+}
+
+impl Allowances for OfProject {
+    fn keep(&self, allowed: &[Allowance]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        for allowance in allowed {
+            let allowed = match allowance.clone() {
+                Allowance::Connect(rule) => Allowed::Connect(rule),
+                Allowance::Read(path) => Allowed::Read(path),
+                Allowance::Write(path) => Allowed::Write(path),
+            };
+            self.store.allow(&self.directory, &allowed)?;
+        }
+        Ok(())
     }
 }
 
