@@ -95,8 +95,7 @@ impl BashTool {
             invocation: &invocation,
         };
         let first = self.run_in_force(&call).await?;
-        let may_ask = first.may_ask && !self.paths.sandbox().is_fixed();
-        let Some(obstruction) = first.obstruction.as_ref().filter(|_| may_ask) else {
+        let Some(obstruction) = first.obstruction.as_ref().filter(|_| first.may_ask) else {
             return Ok(first.into_output());
         };
         let allowances = obstruction.allowances();
@@ -167,7 +166,7 @@ impl BashTool {
         }
         let failure = (failed && !walls.is_jail()).then_some(output.as_str());
         let obstacles = sandbox.obstacles(&prepared.run);
-        ran.may_ask &= failure.is_some();
+        ran.may_ask &= failure.is_some() && !tools.is_fixed();
         ran.obstruction = Obstruction::find(&walls, cwd, obstacles, failure);
         Ok(ran)
     }

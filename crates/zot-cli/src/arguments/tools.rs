@@ -33,8 +33,6 @@ pub(crate) struct PermissionArguments {
     /// Confine read, write, edit and bash to the working directory, with the network
     #[arg(long, help_heading = heading::SANDBOX)]
     jail: bool,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
     /// Ask before running these tools, or any tool if none is named (-p and --json cannot ask: they
     /// refuse)
     #[arg(
@@ -54,6 +52,8 @@ pub(crate) struct PermissionArguments {
     /// until the client announces confirmations]
     #[arg(long, value_name = "SECONDS")]
     pub(super) confirm_timeout: Option<u64>,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
 }
 
 impl ToolArguments {

@@ -205,7 +205,8 @@ impl Confines {
             let directory = directory.as_deref();
             directory.is_some_and(|directory: &Path| home.starts_with(directory))
         };
-        let policy = chosen.in_force();
+        // With what the user has allowed when a command asked for it.
+        let policy = self.sandbox.policy();
         SandboxReport {
             chosen: chosen.policy,
             is_jailed: chosen.jail,

@@ -264,3 +264,66 @@ fn what_a_user_allows_meanwhile_is_kept() {
     let (next, _) = Confines::new(&choice, &workspace, None, Vec::new()).unwrap();
     assert_eq!(connect(next.report()), ["b:1"]);
 }
+
+/// Returns the result of a call, and how many questions were answered with `choice`.
+async fn asked(runtime: &Runtime, prompt: &str, choice: &str) -> (bool, String, usize) {
+    let mut events = runtime.prompt(prompt, Vec::new()).unwrap();
+    let mut result = None;
+    let mut questions = 0;
+    while let Some(event) = events.next().await {
+        match event {
+            AgentEvent::QuestionAsked { id, question, .. } => {
+                assert_eq!(question.origin, "sandbox");
+                questions += 1;
+                let content = serde_json::json!({ "choice": choice }).to_string();
+                let content = crate::JsonObject::parse(&content).ok();
+                let answer = crate::Answer::Accept { content };
+                runtime.answer_question(id.as_str(), answer).unwrap();
+            }
+            AgentEvent::ToolFinished {
+                result: finished, ..
+            } => result = Some((!finished.is_error, format!("{:?}", finished.content))),
+            _ => {}
+        }
+    }
+    let (success, text) = result.unwrap();
+    (success, text, questions)
+}
+
+#[tokio::test]
+async fn what_a_user_allows_for_a_project_is_kept() {
+    let directories = Directories::new();
+    let config = || Config {
+        tools: ToolChoice {
+            sandbox: SandboxChoice {
+                level: Some(Level::Workspace),
+                ..SandboxChoice::default()
+            },
+            ..ToolChoice::default()
+        },
+        ..directories.config()
+    };
+    let runtime = Runtime::new(config()).unwrap();
+    if matches!(runtime.sandbox().enforcement.files, Status::NotEnforced(_)) {
+        testkit::skip("commands cannot be confined here");
+        return;
+    }
+    let command = format!("cat {}", directories.path("secret.txt").display());
+    let bash = format!("call bash {}", serde_json::json!({ "command": command }));
+    // Nobody has said that they answer.
+    let (success, text, questions) = asked(&runtime, &bash, "once").await;
+    assert!(!success && questions == 0, "{text}");
+    assert!(text.contains("--sandbox-read"), "{text}");
+    runtime.accept_questions();
+    let (success, text, questions) = asked(&runtime, &bash, "no").await;
+    assert!(!success && questions == 1, "{text}");
+    let (success, text, questions) = asked(&runtime, &bash, "project").await;
+    assert!(success && questions == 1, "{text}");
+    assert!(text.contains("the secret"), "{text}");
+    let rules = runtime.sandbox().policy.rules;
+    assert_eq!(rules.read, [directories.path("secret.txt")]);
+
+    let later = Runtime::new(config()).unwrap();
+    let (success, text, questions) = asked(&later, &bash, "no").await;
+    assert!(success && questions == 0, "{text}");
+}
