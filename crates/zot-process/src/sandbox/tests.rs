@@ -383,3 +383,15 @@ fn another_policy_applies_from_the_next_command_on() {
         );
     }
 }
+
+#[test]
+fn nothing_is_left_behind_without_namespaces() {
+    let fixture = Fixture::new(true);
+    // One that leaves its session, its group and its parent.
+    let script = "setsid sh -c 'setsid sleep 987 & setsid sleep 987 &' & sleep 0.1";
+    fixture.succeeds(workspace(), script);
+    let alive = Command::new("pgrep").args(["-f", "sleep 987"]).output();
+    if let Ok(alive) = alive {
+        assert_eq!(alive.stdout, b"", "left behind");
+    }
+}
