@@ -89,15 +89,15 @@ fn fork_group(
     let supervisor = getpid();
     // We adopt orphans instead of the system's first process. Any nonzero number means yes.
     set_child_subreaper(Some(supervisor))?;
-    match raw::fork()? {
+    match group.map_or_else(raw::fork, ControlGroup::fork)? {
         Side::Parent { child } => supervise_group(child, control.as_raw_fd(), sweep, group),
         Side::Child => {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // A supervisor that died before this call causes no signal.
-            if getppid() != Some(supervisor) {
-                return Err(rustix::io::Errno::SRCH);
+            match getppid() == Some(supervisor) {
+                true => Ok(()),
+                false => Err(rustix::io::Errno::SRCH),
             }
-            group.map_or(Ok(()), ControlGroup::enter)
         }
     }
 }

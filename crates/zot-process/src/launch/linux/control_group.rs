@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, CWD, unlinkat};
 
 use super::namespaces::c_string;
+use crate::raw::{self, Side};
 
 /// The group of one child.
 pub(super) struct ControlGroup {
     path: CString,
-    members: File,
+    directory: File,
     kill: File,
 }
 
@@ -31,12 +32,13 @@ impl ControlGroup {
 
     fn at(path: &Path) -> io::Result<Self> {
         fs::create_dir(path)?;
-        let open = |name: &str| OpenOptions::new().write(true).open(path.join(name));
-        let opened = open("cgroup.procs").and_then(|members| Ok((members, open("cgroup.kill")?)));
-        match opened {
-            Ok((members, kill)) => Ok(Self {
+        let kill = OpenOptions::new()
+            .write(true)
+            .open(path.join("cgroup.kill"));
+        match kill.and_then(|kill| Ok((File::open(path)?, kill))) {
+            Ok((directory, kill)) => Ok(Self {
                 path: c_string(path)?,
-                members,
+                directory,
                 kill,
             }),
             // Linux before 5.14 has no `cgroup.kill`.
@@ -47,9 +49,12 @@ impl ControlGroup {
         }
     }
 
-    /// Moves this process into the group, and so everything that it will start. System calls only.
-    pub(super) fn enter(&self) -> rustix::io::Result<()> {
-        rustix::io::write(&self.members, b"0").map(|_| ())
+    /// Forks; the child begins in the group, and so does everything that it will start. System calls
+    /// only.
+    ///
+    /// A process that exists could be moved, but the kernel makes all others wait for that.
+    pub(super) fn fork(&self) -> rustix::io::Result<Side> {
+        raw::fork_into(self.directory.as_raw_fd())
     }
 
     /// Returns the descriptor that ends the group when `1` is written to it.
