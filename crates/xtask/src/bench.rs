@@ -14,6 +14,7 @@ mod programs;
 mod recording;
 mod report;
 mod samples;
+mod sandbox;
 mod scenarios;
 mod sessions;
 mod terminal;
@@ -88,6 +89,16 @@ pub(crate) fn mcp(effort: Effort) -> anyhow::Result<()> {
     print(bench.mcp_calls()?)?;
     print(bench.mcp_start()?)?;
     print(bench.mcp_silence()?)
+}
+
+/// Measures what the sandbox costs.
+pub(crate) fn sandbox(effort: Effort) -> anyhow::Result<()> {
+    check_system()?;
+    let programs = Programs::build()?;
+    let bench = Bench::new(&programs, effort)?;
+    print_heading("sandbox", "zot", effort)?;
+    print(bench.sandboxed_commands()?)?;
+    print(bench.idle_sandboxes()?)
 }
 
 /// Measures the runtime inside other programs.

@@ -17,6 +17,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench rpc [--quick]  measure `zot rpc` and print the table of BENCHMARKS.md
   bench ext [--quick]  measure what extensions cost, likewise
   bench mcp [--quick]  measure what MCP servers cost, likewise
+  bench sandbox [--quick]  measure what the sandbox costs, likewise
   bench sdk [--quick]  measure the runtime inside other programs, likewise
   bench sessions [--quick]  measure sessions, likewise
   bench zino [--quick] measure the services of zino, likewise
@@ -53,6 +54,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "ext", "--quick"] => bench::extensions(bench::Effort::Quick),
         ["bench", "mcp"] => bench::mcp(bench::Effort::Full),
         ["bench", "mcp", "--quick"] => bench::mcp(bench::Effort::Quick),
+        ["bench", "sandbox"] => bench::sandbox(bench::Effort::Full),
+        ["bench", "sandbox", "--quick"] => bench::sandbox(bench::Effort::Quick),
         ["bench", "sdk"] => bench::embedding(bench::Effort::Full),
         ["bench", "sdk", "--quick"] => bench::embedding(bench::Effort::Quick),
         ["bench", "sessions"] => bench::sessions(bench::Effort::Full),

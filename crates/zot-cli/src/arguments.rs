@@ -39,6 +39,7 @@ use mode::{DoctorArguments, ModeArguments, RunCommand, StreamArguments};
 use model::ModelArguments;
 use recording::RecordingArguments;
 use resume::Positions;
+pub(crate) use sandbox::SandboxArguments;
 pub(crate) use serving::ServingArguments;
 use session::SessionArguments;
 use system_prompt::SystemPromptArguments;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use zot_sdk::doctor::{self, Depth, Report, Screen};
+use zot_sdk::sandbox::ContactedHost;
 use zot_sdk::{Persistence, VERSION};
 use zot_stdio::executor;
 use zot_terminal::Print;
@@ -12,6 +13,7 @@ use zot_terminal::Print;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
+use crate::text::write_table;
 
 pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failure> {
     let is_json = arguments.is_json();
@@ -44,6 +46,7 @@ fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
     if let Some(plan) = &report.network {
         writeln!(output, "{plan}")?;
     }
+    write_contacts(output, &report.contacts)?;
     for step in &report.probe {
         let milliseconds = step.took.as_millis();
         match &step.outcome {
@@ -52,6 +55,30 @@ fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Lists the hosts that commands in a sandbox asked for.
+fn write_contacts(output: &mut dyn Print, contacts: &[ContactedHost]) -> io::Result<()> {
+    if contacts.is_empty() {
+        return Ok(());
+    }
+    writeln!(output, "Contacted by commands in a sandbox:")?;
+    let mut rows = vec![["HOST", "PORT", "", "TIMES", "LAST", "IN"].map(str::to_owned)];
+    for contact in contacts {
+        let outcome = match contact.is_allowed {
+            true => "allowed",
+            false => "refused",
+        };
+        rows.push([
+            contact.host.clone(),
+            contact.port.to_string(),
+            outcome.to_owned(),
+            contact.times.to_string(),
+            contact.last.clone(),
+            contact.directory.clone(),
+        ]);
+    }
+    write_table(output, &rows)
 }
 
 fn as_json(report: &Report) -> Value {
@@ -83,11 +110,23 @@ fn as_json(report: &Report) -> Value {
             "milliseconds": milliseconds,
         })
     });
+    let contacts = report.contacts.iter().map(|contact| {
+        json!({
+            "host": contact.host,
+            "port": contact.port,
+            "allowed": contact.is_allowed,
+            "times": contact.times,
+            "last": contact.last,
+            "directory": contact.directory,
+            "session": contact.session,
+        })
+    });
     json!({
         "version": VERSION,
         "ok": report.is_healthy(),
         "checks": checks.collect::<Vec<_>>(),
         "network": network,
+        "contacts": contacts.collect::<Vec<_>>(),
         "probe": probe.collect::<Vec<_>>(),
     })
 }

@@ -15,7 +15,7 @@ use zot_sdk::mcp;
 use zot_sdk::models::NoModels;
 use zot_sdk::recordings::CassetteError;
 use zot_sdk::sessions::{DeleteError, FindError, OperationError};
-use zot_sdk::{AssemblyError, Busy, extensions, skills, with_causes};
+use zot_sdk::{AssemblyError, Busy, extensions, sandbox, skills, with_causes};
 
 /// Exit code of a model or provider error, and of anything else that failed while running.
 pub(crate) const FAILED: u8 = 1;
@@ -129,7 +129,7 @@ kinds! {
     Usage: AssemblyError, ConfigError, CredentialError, NoModels;
     Failed: io::Error, Busy, CassetteError, DeleteError, FindError, KeyPageError, OriginError,
         StoreError, extensions::CreateError, extensions::DevError, extensions::LogError,
-        mcp::ApprovalError, mcp::ServerLogError, skills::CreateError, skills::ShowError;
+        mcp::ApprovalError, mcp::ServerLogError, sandbox::AllowanceError, skills::CreateError, skills::ShowError;
 }
 
 impl From<mcp::ChangeError> for Failure {

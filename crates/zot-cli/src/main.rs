@@ -20,6 +20,7 @@ mod one_shot;
 mod output;
 mod pipe;
 mod prompt_input;
+mod sandbox_command;
 mod sessions_command;
 mod skills_command;
 mod stdin_lines;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Some("cassette") => return command::run(cassette_command::run),
         Some("ext") => return command::run(ext_command::run),
         Some("mcp") => return command::run(mcp_command::run),
+        Some("sandbox") => return command::run(sandbox_command::run),
         Some("skills") => return command::run(skills_command::run),
         Some("sessions") => return command::run(sessions_command::run),
         Some("config") => return command::run(config_command::run),

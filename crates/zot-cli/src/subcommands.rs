@@ -6,12 +6,12 @@ use crate::arguments::Arguments;
 use crate::completions::{CompletionArguments, ManArguments};
 use crate::login_command::{LoginArguments, LogoutArguments};
 use crate::{
-    auth_command, cassette_command, config_command, ext_command, mcp_command, sessions_command,
-    skills_command,
+    auth_command, cassette_command, config_command, ext_command, mcp_command, sandbox_command,
+    sessions_command, skills_command,
 };
 
 /// The words that are subcommands when they come first.
-pub(crate) const NAMES: [&str; 14] = [
+pub(crate) const NAMES: [&str; 15] = [
     "rpc",
     "sessions",
     "login",
@@ -22,6 +22,7 @@ pub(crate) const NAMES: [&str; 14] = [
     "doctor",
     "ext",
     "mcp",
+    "sandbox",
     "skills",
     "cassette",
     "completions",
@@ -48,6 +49,7 @@ fn subcommand(name: &str) -> Command {
         "config" => config_command::Arguments::command(),
         "ext" => ext_command::Arguments::command(),
         "mcp" => mcp_command::Arguments::command(),
+        "sandbox" => sandbox_command::Arguments::command(),
         "skills" => skills_command::Arguments::command(),
         "cassette" => cassette_command::Arguments::command(),
         "completions" => CompletionArguments::command(),

@@ -94,7 +94,8 @@ impl Service {
         if let Some(names) = tools {
             let withheld = withheld_variables(&workspace.zot_home);
             let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
-            let sandbox = sandbox.withheld(withheld);
+            // Questions go to the client, which must not lift what the owner of the server has chosen.
+            let sandbox = sandbox.withheld(withheld).fixed();
             sandbox.set_policy(completed.tools.policy())?;
             all.extend(offered::built_in(&names, &workspace.cwd, sandbox.into())?);
         }

@@ -23,6 +23,9 @@ const FIRST_OTHER: libc::c_int = 3;
 /// How many descriptors are closed one by one if the kernel cannot close a range.
 const MAX_CLOSED_ONE_BY_ONE: libc::c_int = 65_536;
 
+/// Begins in another control group. The constant of the C library's crate is too narrow.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
 /// The side of a `fork`.
 pub(crate) enum Side {
     Parent { child: Pid },
@@ -51,6 +54,29 @@ pub(crate) fn fork() -> Result<Side> {
         Some(child) if number > 0 => Ok(Side::Parent { child }),
         None => Ok(Side::Child),
         Some(_) => Err(last_error()),
+    }
+}
+
+/// Forks like [`fork`], with the child in the control group whose directory is open at `group`.
+pub(crate) fn fork_into(group: libc::c_int) -> Result<Side> {
+    // SAFETY: all zero is a valid value, which means that nothing is shared.
+    let mut arguments = unsafe { std::mem::zeroed::<libc::clone_args>() };
+    arguments.flags = CLONE_INTO_CGROUP;
+    arguments.exit_signal = u64::from(libc::SIGCHLD.unsigned_abs());
+    arguments.cgroup = u64::from(group.unsigned_abs());
+    // SAFETY: as in `fork`; the structure has the size that is given.
+    let number = unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw const arguments,
+            size_of::<libc::clone_args>(),
+        )
+    };
+    match i32::try_from(number).ok().and_then(Pid::from_raw) {
+        Some(child) if number > 0 => Ok(Side::Parent { child }),
+        None => Ok(Side::Child),
+        // Before Linux 5.7, or where filters cannot look into the call.
+        Some(_) => fork(),
     }
 }
 

@@ -11,6 +11,7 @@ use std::error::Error;
 
 use crate::causes::with_causes;
 use crate::config::Config;
+use crate::sandbox::{ContactedHost, contacted_hosts};
 use crate::workspace::Workspace;
 
 pub use diagnosis::{Diagnosis, diagnose, probe};
@@ -43,6 +44,9 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// What would be contacted; only with [`Depth::Network`] and [`Depth::Probe`].
     pub network: Option<Plan>,
+    /// What commands in a sandbox have contacted or were refused, the latest first; only with
+    /// [`Depth::Network`] and [`Depth::Probe`].
+    pub contacts: Vec<ContactedHost>,
     /// The steps of the connection; only with [`Depth::Probe`].
     pub probe: Vec<ProbeStep>,
 }
@@ -100,6 +104,7 @@ pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report
     checks.push(selection);
     checks.extend(surroundings::terminal(screen));
     checks.push(surroundings::sandbox());
+    checks.extend(surroundings::commands(&workspace, &config));
     checks.extend(surroundings::programs());
     let probe = match &plan {
         Some(plan) if depth == Depth::Probe => probe(plan).await,
@@ -107,6 +112,10 @@ pub async fn examine(mut config: Config, depth: Depth, screen: Screen) -> Report
     };
     Report {
         checks,
+        contacts: match depth {
+            Depth::Configuration => Vec::new(),
+            Depth::Network | Depth::Probe => contacted_hosts(&workspace.zot_home),
+        },
         network: plan.filter(|_| depth != Depth::Configuration),
         probe,
     }

@@ -6,18 +6,23 @@
 
 pub(crate) mod allowances;
 mod confines;
+pub(crate) mod contacts;
+mod description;
 mod strictness;
 mod wire;
 
-pub use allowances::{AllowanceError, Allowed, ProjectAllowances};
+pub use allowances::{AllowanceError, ProjectAllowances};
 pub(crate) use confines::Confines;
 pub use confines::{SandboxChangeError, SandboxReport};
+pub use contacts::{ContactedHost, contacted_hosts};
+pub use description::{DescribeError, Description, Means, Source, SourcedRule, describe, means};
 pub use wire::SandboxRequestError;
 pub(crate) use wire::requested;
 pub use zot_process::launch::{Enforcement, Status};
 pub use zot_process::sandbox::{
     BadHost, ConnectRule, Level, Limits, Policy, Rules, SandboxError, UnknownLevel,
 };
+pub use zot_tools::Allowance;
 
 #[cfg(test)]
 mod tests;

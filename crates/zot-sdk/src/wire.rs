@@ -9,8 +9,8 @@ use zot_wire::rpc::ToolDetails;
 
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
-    InvokedData, Message, ModelEntry, RepairReport, Role, SessionData, StateData, ToolEntry,
-    UsageData,
+    InvokedData, Message, ModelEntry, RepairReport, Role, SandboxData, SandboxLevel, SessionData,
+    SetSandboxCommand, StateData, ToolEntry, UsageData,
 };
 
 /// The source of notices that do not come from an extension.

@@ -166,7 +166,7 @@ impl BashTool {
         }
         let failure = (failed && !walls.is_jail()).then_some(output.as_str());
         let obstacles = sandbox.obstacles(&prepared.run);
-        ran.may_ask &= failure.is_some();
+        ran.may_ask &= failure.is_some() && !tools.is_fixed();
         ran.obstruction = Obstruction::find(&walls, cwd, obstacles, failure);
         Ok(ran)
     }

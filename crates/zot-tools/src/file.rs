@@ -30,6 +30,11 @@ pub(crate) enum FileError {
         path: PathBuf,
         source: io::Error,
     },
+    #[error(
+        "{} is not in the sandbox, where {} is a directory of its own; only the user can allow the file \
+         outside, with --sandbox-read {}", path.display(), place.display(), path.display()
+    )]
+    NotInPlace { path: PathBuf, place: PathBuf },
     #[error("{} is a directory", path.display())]
     Directory { path: PathBuf },
     #[error("{} is a {kind}, not a regular file", path.display())]
@@ -62,13 +67,11 @@ impl FileError {
 
     /// Returns whether the file does not exist.
     pub(crate) fn is_missing(&self) -> bool {
-        let Self::System { source, .. } = self else {
-            return false;
-        };
-        matches!(
-            source.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        )
+        match self {
+            Self::System { source, .. } => is_missing(source),
+            Self::NotInPlace { .. } => true,
+            _ => false,
+        }
     }
 }
 
@@ -79,7 +82,13 @@ impl FileError {
 /// blocking.
 pub(crate) fn open_regular(location: &Location) -> Result<(File, Metadata), FileError> {
     let path = location.shown();
-    let stat_failed = FileError::during("stat", path);
+    let stat_failed = |error: io::Error| match location.own_place() {
+        Some(place) if is_missing(&error) => FileError::NotInPlace {
+            path: path.to_owned(),
+            place,
+        },
+        _ => FileError::during("stat", path)(error),
+    };
     let anchor = location.anchor().map_err(&stat_failed)?;
     let stat = anchor.stat().map_err(&stat_failed)?;
     require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
@@ -95,6 +104,13 @@ pub(crate) fn open_regular(location: &Location) -> Result<(File, Metadata), File
     }
     let metadata = file.metadata().map_err(stat_failed)?;
     Ok((file, metadata))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Creates a file that only its owner can read; it must not exist yet.

@@ -25,12 +25,16 @@ pub(crate) use walls::{Walls, is_plain};
 pub struct ToolSandbox {
     surroundings: Surroundings,
     allowances: Option<Arc<dyn Allowances>>,
+    is_fixed: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// In force, with what is allowed.
     policy: Policy,
+    /// What the user has allowed in this session. Stays when the policy changes.
+    allowed: Vec<Allowance>,
     /// Starts commands at [`Level::Off`].
     open: Option<Arc<Sandbox>>,
     /// Starts commands at the other levels. Kept while the level is off: it knows what was contacted.
@@ -52,6 +56,7 @@ impl ToolSandbox {
                 ..Surroundings::default()
             },
             allowances: None,
+            is_fixed: false,
             state: Mutex::default(),
         }
     }
@@ -85,6 +90,14 @@ impl ToolSandbox {
         self
     }
 
+    /// Lets nobody allow more while the session runs: whoever runs the agent has decided.
+    #[must_use]
+    pub fn fixed(mut self) -> Self {
+        self.is_fixed = true;
+        self
+    }
+
+    /// Returns what is in force, with what the user has allowed.
     pub fn policy(&self) -> Policy {
         self.state().policy.clone()
     }
@@ -93,23 +106,33 @@ impl ToolSandbox {
         self.state().policy.level
     }
 
-    /// Changes the policy, from the next call on. If it fails, the former one stays.
+    /// Changes the policy, from the next call on; what the user has allowed in this session stays allowed.
+    /// If it fails, the former policy stays.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
-        self.apply(&mut self.state(), policy)
+        let mut state = self.state();
+        let allowed = state.allowed.clone();
+        self.apply(&mut state, policy, allowed)
     }
 
     /// Adds what the user has allowed to the policy, from the next call on.
     pub fn allow(&self, allowed: &[Allowance], period: AllowedFor) -> Result<(), AllowError> {
+        if self.is_fixed {
+            return Err(AllowError::Fixed);
+        }
         if period == AllowedFor::Project {
             let allowances = self.allowances.as_ref().ok_or(AllowError::NoProject)?;
             allowances.keep(allowed).map_err(AllowError::NotKept)?;
         }
         let mut state = self.state();
-        let mut policy = state.policy.clone();
-        for allowance in allowed {
-            allowance.add_to(&mut policy.rules);
-        }
-        Ok(self.apply(&mut state, policy)?)
+        let policy = state.policy.clone();
+        let mut all = state.allowed.clone();
+        all.extend_from_slice(allowed);
+        Ok(self.apply(&mut state, policy, all)?)
+    }
+
+    /// Returns whether a user can be asked to allow more.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
     }
 
     /// Returns whether a user can allow something for the project.
@@ -179,7 +202,15 @@ impl ToolSandbox {
         Ok(self.walls_of(&*self.sandbox()?))
     }
 
-    fn apply(&self, state: &mut State, policy: Policy) -> Result<(), SandboxError> {
+    fn apply(
+        &self,
+        state: &mut State,
+        mut policy: Policy,
+        allowed: Vec<Allowance>,
+    ) -> Result<(), SandboxError> {
+        for allowance in &allowed {
+            allowance.add_to(&mut policy.rules);
+        }
         if policy.level != Level::Off {
             self.find_workspace(state)?;
             if let Some(confined) = &state.confined {
@@ -187,6 +218,7 @@ impl ToolSandbox {
             }
         }
         state.policy = policy;
+        state.allowed = allowed;
         state.open = None;
         Ok(())
     }

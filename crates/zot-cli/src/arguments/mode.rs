@@ -47,7 +47,7 @@ pub(super) struct StreamArguments {
 #[derive(Args)]
 #[command(next_help_heading = heading::DOCTOR)]
 pub(super) struct DoctorArguments {
-    /// Also show which hosts a run would contact
+    /// Also show which hosts a run would contact, and which ones commands in a sandbox asked for
     #[arg(long)]
     network: bool,
     /// Also try to reach these hosts, without sending a request

@@ -30,11 +30,9 @@ pub(super) struct ToolArguments {
 #[derive(Args)]
 #[command(next_help_heading = heading::TOOLS)]
 pub(crate) struct PermissionArguments {
-    /// Confine read, write, edit and bash to the working directory
-    #[arg(long, help_heading = heading::COMMON, display_order = 10)]
+    /// Confine read, write, edit and bash to the working directory, with the network
+    #[arg(long, help_heading = heading::SANDBOX)]
     jail: bool,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
     /// Ask before running these tools, or any tool if none is named (-p and --json cannot ask: they
     /// refuse)
     #[arg(
@@ -44,7 +42,7 @@ pub(crate) struct PermissionArguments {
         num_args = 0..,
         require_equals = true,
         help_heading = heading::COMMON,
-        display_order = 11
+        display_order = 10
     )]
     confirm: Option<Vec<String>>,
     /// Ask before running any tool, like --confirm without names
@@ -54,6 +52,8 @@ pub(crate) struct PermissionArguments {
     /// until the client announces confirmations]
     #[arg(long, value_name = "SECONDS")]
     pub(super) confirm_timeout: Option<u64>,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
 }
 
 impl ToolArguments {

@@ -66,6 +66,11 @@ fn confirm() {
 }
 
 #[test]
+fn sandbox() {
+    replay("sandbox", &["--sandbox", "workspace"]);
+}
+
+#[test]
 fn thinking() {
     replay("thinking", &[]);
 }

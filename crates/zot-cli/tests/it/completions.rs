@@ -221,6 +221,7 @@ fn the_short_help_shows_ten_options() {
             "Common options:",
             "Model:",
             "Tools and permissions:",
+            "Sandbox:",
             "Instructions and skills:",
             "Sessions:",
             "Input and output:",

@@ -10,8 +10,8 @@ use zot_wire::extension::{ExtensionFrame, HostFrame};
 use zot_wire::rpc::{
     CommandFrame, CommandsData, ContentBlock, Event, ExtensionsData, FullBlock, FullMessage,
     FullMessagesData, HelloData, InvokedData, McpData, Message, MessagesData, ModelData,
-    ModelsData, PongData, ReasoningData, Response, SetMessagesData, StartedData, StateData,
-    SteeredData, SubscribedData, ToolsData, UsageData, json_schema,
+    ModelsData, PongData, ReasoningData, Response, SandboxData, SetMessagesData, StartedData,
+    StateData, SteeredData, SubscribedData, ToolsData, UsageData, json_schema,
 };
 
 const DOCUMENTS: [&str; 4] = [
@@ -74,6 +74,7 @@ fn is_response(frame: &Value) -> bool {
         Some("set_messages") => is::<Response<SetMessagesData>>(frame),
         Some("set_reasoning") => is::<Response<ReasoningData>>(frame),
         Some("set_tools" | "get_tools") => is::<Response<ToolsData>>(frame),
+        Some("set_sandbox") => is::<Response<SandboxData>>(frame),
         Some("get_usage") => is::<Response<UsageData>>(frame),
         Some("subscribe") => is::<Response<SubscribedData>>(frame),
         Some("set_model") => is::<Response<ModelData>>(frame),

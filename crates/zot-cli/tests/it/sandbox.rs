@@ -315,3 +315,156 @@ fn commands_of_the_pipe_obey_the_latest_sandbox() {
         finished.stdout
     );
 }
+
+#[test]
+fn the_sandbox_in_force_is_shown_with_its_sources() {
+    let project = Project::new();
+    project.user_settings(&json!({
+        "sandbox": "workspace", "sandbox_connect": ["a.example:1"], "sandbox_processes": 50
+    }));
+    let store = json!({"projects": [
+        {"directory": project.workdir.path().canonicalize().unwrap(), "connect": ["b.example:2"], "write": ["/srv/out"]},
+        {"directory": "/elsewhere", "connect": ["c.example:3"]},
+    ]});
+    let allowed = project.workdir.zot_home().join("sandbox.json");
+    std::fs::write(&allowed, store.to_string()).unwrap();
+    let show = |flags: &[&str]| {
+        let all = [&["sandbox", "--json"], flags].concat();
+        let variables = [("OPENAI_API_KEY", "sk-0123456789"), ("SOMETHING", "else")];
+        let finished = project.run(&all, &variables);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        assert!(!finished.stdout.contains("0123456789"));
+        serde_json::from_str::<Value>(&finished.stdout).unwrap()
+    };
+    let shown = show(&["--sandbox-read", "/srv/in"]);
+    assert_eq!(shown["sandbox"]["level"], "workspace");
+    let config = project.workdir.zot_home().join("config.json");
+    let config = config.to_str().unwrap();
+    assert_eq!(shown["source"], config);
+    let rules: Vec<[&str; 3]> = shown["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| ["name", "value", "source"].map(|field| rule[field].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            ["read", "/srv/in", "command line"],
+            ["connect", "a.example:1", config],
+            ["processes", "50", config],
+            ["connect", "b.example:2", "allowed for this project"],
+            ["write", "/srv/out", "allowed for this project"],
+        ]
+    );
+    assert_eq!(
+        shown["sandbox"]["connect"],
+        json!(["a.example:1", "b.example:2"])
+    );
+    let withheld = shown["withheld"].to_string();
+    assert!(withheld.contains("OPENAI_API_KEY") && withheld.contains("SOMETHING"));
+    assert!(shown["protected"].to_string().contains(".git/hooks"));
+    let off = show(&["--sandbox", "off"]);
+    assert_eq!(off["source"], "command line");
+    assert_eq!(off["withheld"], json!(["OPENAI_API_KEY"]));
+    let text = project.run(&["sandbox"], &[]).stdout;
+    assert!(text.starts_with("sandbox workspace ("), "{text}");
+    assert!(text.contains("b.example:2"), "{text}");
+
+    let forget = |what: &[&str]| project.run(&[&["sandbox", "forget"], what].concat(), &[]);
+    let unknown = forget(&["c.example:3"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(
+        unknown.stderr.contains("is not allowed for"),
+        "{}",
+        unknown.stderr
+    );
+    assert_eq!(
+        forget(&["b.example:2"]).stdout,
+        "no longer allowed: connect b.example:2\n"
+    );
+    assert_eq!(forget(&[]).stdout, "no longer allowed: write /srv/out\n");
+    assert_eq!(forget(&[]).stdout, "nothing was allowed for this project\n");
+    assert!(
+        std::fs::read_to_string(allowed)
+            .unwrap()
+            .contains("c.example:3")
+    );
+}
+
+#[test]
+fn what_is_allowed_for_a_project_holds_there_and_in_no_level_that_is_off() {
+    let project = Project::new();
+    let shared = project.beside("shared.txt");
+    let directory = project.workdir.path().canonicalize().unwrap();
+    let allow = |directory: &std::path::Path| {
+        let store = json!({"projects": [{"directory": directory, "read": [shared]}]});
+        let home = project.workdir.zot_home();
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("sandbox.json"), store.to_string()).unwrap();
+    };
+    let read = r#"call read {"path": "../shared.txt"}"#;
+    let workspace = ["--sandbox", "workspace"];
+    assert!(!project.result(&workspace, read).0);
+    allow(&directory);
+    assert!(project.result(&workspace, read).0);
+    allow(&directory.join("elsewhere"));
+    assert!(!project.result(&workspace, read).0);
+    let store = project.workdir.zot_home().join("sandbox.json");
+    std::fs::write(store, "{").unwrap();
+    let print = [
+        "-p",
+        "--provider",
+        "offline",
+        "--sandbox",
+        "workspace",
+        read,
+    ];
+    let finished = project.run(&print, &[]);
+    assert!(
+        !finished.stdout.contains("shared text"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished.stderr.contains("sandbox.json"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn refused_hosts_are_on_record_for_the_doctor() {
+    let project = Project::new();
+    let ask = r#"run: p=${http_proxy#http://}; p=${p%/}; bash -c 'exec 3<>/dev/tcp/${0%:*}/${0#*:}; printf "GET http://refused.example/ HTTP/1.1\r\nHost: refused.example\r\n\r\n" >&3; head -1 <&3' $p"#;
+    let found = project.result(&["--sandbox", "workspace"], ask);
+    assert!(
+        found.1.contains("403") || found.1.contains("refused.example"),
+        "{found:?}"
+    );
+    let doctor = project.run(
+        &["doctor", "--network", "--json", "--provider", "offline"],
+        &[],
+    );
+    let report: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let contact = &report["contacts"][0];
+    assert_eq!(contact["host"], "refused.example", "{report:#}");
+    assert_eq!(contact["port"], 80);
+    assert_eq!(contact["allowed"], false);
+    assert_eq!(contact["times"], 1);
+    let names = ["commands", "processes", "files", "hosts", "withheld"];
+    for name in names {
+        let mut checks = report["checks"].as_array().unwrap().iter();
+        assert!(checks.any(|check| check["name"] == name), "{name}");
+    }
+    let text = project.run(&["doctor", "--network", "--provider", "offline"], &[]);
+    assert!(
+        text.stdout.contains("refused.example  80    refused  1"),
+        "{}",
+        text.stdout
+    );
+    // Not without being asked for.
+    let plain = project.run(&["doctor", "--json", "--provider", "offline"], &[]);
+    let report: Value = serde_json::from_str(&plain.stdout).unwrap();
+    assert_eq!(report["contacts"], json!([]));
+}

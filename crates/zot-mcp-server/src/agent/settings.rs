@@ -178,6 +178,8 @@ impl AgentSettings {
         config.tools.jail |= self.is_jailed;
         let level = config.tools.sandbox.level.unwrap_or_default();
         config.tools.sandbox.level = Some(level.max(self.level));
+        // Questions go to the client, which must not lift what the owner of the server has chosen.
+        config.tools.sandbox.is_fixed = true;
         config.budget = self.spending.left();
         config.reasoning = reasoning.or(config.reasoning);
         config.model.model = wanted.model.or(config.model.model);

@@ -2,6 +2,7 @@
 
 mod before_exec;
 mod calls;
+mod control_group;
 mod files;
 mod namespaces;
 mod privileges;
@@ -22,6 +23,7 @@ use super::{ConfineError, Confinement, Enforcement, Execution, FileAccess, Statu
 use before_exec::Isolation;
 pub(super) use before_exec::{Steps, install};
 use calls::Refused;
+use control_group::ControlGroup;
 pub(crate) use files::READABLE as SYSTEM_FILES;
 use namespaces::{Joining, Means};
 use privileges::Surplus;
@@ -81,6 +83,9 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
                 .map_err(ConfineError::Namespaces)?;
             changes_user = isolation.joining.changes_user();
             steps.isolation = Some(isolation);
+        }
+        if confinement.view.is_none() {
+            steps.control_group = ControlGroup::new();
         }
         steps.privileges = Surplus::present(changes_user);
     }
@@ -159,7 +164,11 @@ pub(super) fn isolation_report() -> String {
         (Ok(Means::Privileged), _) => "namespaces".to_owned(),
         (Ok(Means::UserNamespace), _) => "user namespaces".to_owned(),
         (Err(reason), Ok(())) => format!(
-            "a system call filter, which refuses every change of modes, owners and times: {reason}"
+            "a system call filter, which refuses every change of modes, owners and times, and {}: {reason}",
+            match control_group::is_delegated() {
+                true => "a control group each",
+                false => "no control group, because none is delegated to us",
+            }
         ),
         (Err(reason), Err(also)) => format!("nothing: {reason}; {also}"),
     }

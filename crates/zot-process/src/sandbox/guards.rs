@@ -19,7 +19,7 @@ use crate::launch::{self, FileIdentity, Guarded, Sweeping, Swept, SweptSuffix};
 /// How many files below a protected directory are compared.
 ///
 /// Limit: a change in further ones goes unnoticed where namespaces are denied.
-const MAX_COMPARED_FILES: usize = 512;
+const MAX_GUARDED_FILES: usize = 512;
 
 /// The protected paths of a sandbox, and the directories between them and their writable place.
 #[derive(Debug, Default)]
@@ -201,7 +201,7 @@ pub(super) struct Guards {
 /// Returns a number that changes with the file or anything in the directory.
 pub(super) fn state_of(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let mut left = MAX_COMPARED_FILES;
+    let mut left = MAX_GUARDED_FILES;
     let mut ahead = vec![path.to_owned()];
     while let Some(path) = ahead.pop() {
         let Ok(found) = fs::symlink_metadata(&path) else {

@@ -228,6 +228,28 @@ fn a_named_protected_file_can_be_written() {
 }
 
 #[test]
+fn a_named_protected_file_can_be_created() {
+    for fixture in fixtures() {
+        let mut policy = workspace();
+        policy.rules.write.push(".git".into());
+        fixture.succeeds(policy, "mkdir .git && echo x > .git/config");
+        assert!(fixture.workspace().join(".git/config").exists());
+    }
+}
+
+#[test]
+fn where_a_protected_link_leads_is_protected() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    fs::create_dir(root.join("settings")).unwrap();
+    symlink("settings", root.join(".vscode")).unwrap();
+    fixture.fails(workspace(), "echo x > settings/tasks.json");
+    fixture.fails(workspace(), "echo x > .vscode/tasks.json");
+}
+
+#[test]
 fn without_namespaces_a_changed_protected_file_is_reported() {
     let fixture = Fixture::new(true);
     let root = fixture.workspace();
@@ -381,5 +403,17 @@ fn another_policy_applies_from_the_next_command_on() {
             run(&sandbox, &root, "echo x > three; echo x > ../beside").0,
             0
         );
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_without_namespaces() {
+    let fixture = Fixture::new(true);
+    // One that leaves its session, its group and its parent.
+    let script = "setsid sh -c 'setsid sleep 987 & setsid sleep 987 &' & sleep 0.1";
+    fixture.succeeds(workspace(), script);
+    let alive = Command::new("pgrep").args(["-f", "sleep 987"]).output();
+    if let Ok(alive) = alive {
+        assert_eq!(alive.stdout, b"", "left behind");
     }
 }

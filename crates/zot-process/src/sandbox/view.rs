@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::layout::Layout;
-use super::{ContactLog, Policy, Proxy, Surroundings, skeleton};
+use super::{ConnectRule, ContactLog, Policy, Proxy, Surroundings, skeleton};
 use crate::launch::View;
 
 /// The variables that lead programs to the proxy, and those that keep them from it.
@@ -22,7 +22,7 @@ const PROXY_VARIABLES: [&str; 6] = [
 const DIRECT_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// Inside of its own network, a program reaches its own servers without the proxy.
-const DIRECT_HOSTS: &str = "localhost,127.0.0.1,::1";
+const DIRECT_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 #[derive(Debug)]
 pub(super) struct SharedView {
@@ -36,6 +36,8 @@ pub(super) struct SharedView {
 #[derive(Debug)]
 struct ServedProxy {
     address: String,
+    /// The hosts that are not asked for through the proxy.
+    direct: String,
     proxy: Proxy,
 }
 
@@ -57,6 +59,7 @@ impl SharedView {
         let proxy = match namespaces.take_listener() {
             Some(listener) => Some(ServedProxy {
                 address: format!("http://{}", listener.local_addr()?),
+                direct: direct_hosts(&policy.rules.connect),
                 proxy: Proxy::start(listener, policy.rules.connect.clone(), contacts.clone())?,
             }),
             None => None,
@@ -90,9 +93,25 @@ impl SharedView {
             command.env(name, &proxy.address);
         }
         for name in DIRECT_VARIABLES {
-            command.env(name, DIRECT_HOSTS);
+            command.env(name, &proxy.direct);
         }
     }
+}
+
+/// Returns the hosts that mean the network of the program itself: not those that a rule names, which are
+/// of the user's machine.
+fn direct_hosts(rules: &[ConnectRule]) -> String {
+    let is_named = |host: &&str| {
+        let named = rules.iter().any(|rule| {
+            let rule = rule.to_string();
+            let rule = rule.trim_start_matches('[');
+            rule.strip_prefix(*host)
+                .is_some_and(|rest| !rest.starts_with('.'))
+        });
+        !named
+    };
+    let hosts: Vec<&str> = DIRECT_HOSTS.into_iter().filter(is_named).collect();
+    hosts.join(",")
 }
 
 /// Makes the first of `root-1`, `root-2` and so on that does not exist.

@@ -2,15 +2,14 @@
 
 use std::env;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use zot_agent::ApprovalScope;
 use zot_context::Templates;
-use zot_conversation::ToolSet;
+use zot_conversation::{Tool, ToolSet};
 use zot_extension_contract::{Discovery, LaunchRules, SearchPaths, discover};
 use zot_extension_host::HostConfig;
 use zot_mcp::name::SEPARATOR;
-use zot_session::Checkpoints;
 use zot_tools::{Checkpoint, ToolsConfig, builtin_tools};
 
 use super::AssemblyError;
@@ -19,6 +18,7 @@ use crate::config::{Config, ExtensionSearch};
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
 use crate::sandbox::Confines;
+use crate::sandbox::contacts::{NetworkLog, RecordedTool};
 use crate::servers;
 use crate::servers::search::TOOL_SEARCH;
 use crate::surroundings::{Skills, Surroundings};
@@ -60,8 +60,7 @@ impl Equipped {
         let withheld = chosen.providers.secret_variables();
         let (confines, of_sandbox) =
             Confines::new(&config.tools, workspace, skills.as_ref(), withheld)?;
-        let checkpoints = opened.checkpoints.as_ref();
-        let own_tools = own_tools(config, workspace, &confines, checkpoints, skills.as_ref());
+        let own_tools = own_tools(config, workspace, &confines, opened, skills.as_ref());
         let search = search_paths(&config.extensions, workspace);
         let discovery = discover(&search);
         let mut servers = servers::find(&config.mcp, workspace)?;
@@ -115,22 +114,36 @@ fn own_tools(
     config: &Config,
     workspace: &Workspace,
     confines: &Confines,
-    checkpoints: Option<&Arc<Checkpoints>>,
+    opened: &Opened,
     skills: Option<&Skills>,
 ) -> ToolSet {
+    let sandbox = confines.of_tools();
     let builtin = builtin_tools(ToolsConfig {
         cwd: workspace.cwd.clone(),
         home: workspace.user_home.clone(),
         output_dir: env::temp_dir(),
-        checkpoint: checkpoints.map(|checkpoints| {
+        checkpoint: opened.checkpoints.as_ref().map(|checkpoints| {
             Arc::new(SessionCheckpoint(Arc::clone(checkpoints))) as Arc<dyn Checkpoint>
         }),
-        sandbox: confines.of_tools(),
+        sandbox: Arc::clone(&sandbox),
     });
+    let recorded = |tool: Arc<dyn Tool>| match tool.definition().name == "bash" {
+        true => {
+            let session = opened.info.as_ref().map(|info| info.id.clone());
+            let log = NetworkLog::new(&workspace.zot_home, &workspace.cwd, session);
+            Arc::new(RecordedTool {
+                tool,
+                sandbox: Arc::clone(&sandbox),
+                log: Mutex::new(log),
+            })
+        }
+        false => tool,
+    };
     // Built-in tools come first and win a clash of names.
     ToolSet::new(
         builtin
             .into_iter()
+            .map(recorded)
             .chain(skills.map(Skills::tool))
             .chain(config.tools.custom.iter().cloned()),
     )

@@ -5,8 +5,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use zot_extension_contract::{EnforcementStatus, enforceable, isolation};
+use zot_process::launch::Status;
+use zot_process::sandbox::{Environment, Level, Policy};
 
 use super::{Check, Screen};
+use crate::config::Config;
+use crate::known_secrets::withheld_variables;
+use crate::sandbox;
+use crate::workspace::Workspace;
 
 pub(super) fn terminal(screen: Screen) -> Vec<Check> {
     if screen == Screen::None {
@@ -67,6 +73,39 @@ pub(super) fn sandbox() -> Check {
         false => "only Linux enforces them; install only extensions you trust",
     };
     Check::warning("sandbox", gaps.join("; "), fix)
+}
+
+/// Tells what commands of `bash` may do, how they are held, and which variables they do not get.
+pub(super) fn commands(workspace: &Workspace, config: &Config) -> Vec<Check> {
+    let policy = config.tools.policy();
+    let means = sandbox::means();
+    let level = match (policy.level, config.tools.jail) {
+        (level, true) => format!("{level}, jailed"),
+        (level, false) => level.to_string(),
+    };
+    let withheld = withheld_variables(&workspace.zot_home);
+    let withheld = match Environment::new(&policy, &withheld).missing().as_slice() {
+        [] => "none that is set".to_owned(),
+        names => names.join(", "),
+    };
+    let gap = match Policy::at(Level::Workspace).enforcement().files {
+        Status::NotEnforced(reason) => Some(reason),
+        _ => None,
+    };
+    let files = match gap {
+        None => Check::ok("files", means.files),
+        Some(_) => {
+            let fix = "bash is refused with --sandbox and --jail here: use a container instead";
+            Check::warning("files", means.files, fix)
+        }
+    };
+    vec![
+        Check::ok("commands", format!("sandbox {level}")),
+        Check::ok("processes", means.processes),
+        files,
+        Check::ok("hosts", means.network),
+        Check::ok("withheld", withheld),
+    ]
 }
 
 pub(super) fn programs() -> Vec<Check> {

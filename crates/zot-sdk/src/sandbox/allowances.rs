@@ -1,13 +1,14 @@
 //! What the user allowed for a project: `$ZOT_HOME/sandbox.json`, never a file of the project.
 
-use std::fmt;
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use zot_files::Lock;
-use zot_process::sandbox::{ConnectRule, Rules};
+use zot_process::sandbox::ConnectRule;
+use zot_tools::{Allowance, Allowances};
 
 /// The most projects with allowances.
 ///
@@ -23,27 +24,6 @@ const MAX_ALLOWANCES_PER_PROJECT: usize = 500;
 ///
 /// Limit: a larger file counts as damaged; nothing is allowed until it is removed.
 const MAX_ALLOWANCES_BYTES: u64 = 8 << 20;
-
-/// Something that is allowed in the sandbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Allowed {
-    /// Connections to this host.
-    Connect(ConnectRule),
-    /// Reading this file or directory.
-    Read(PathBuf),
-    /// Reading and changing this file or directory.
-    Write(PathBuf),
-}
-
-impl fmt::Display for Allowed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connect(rule) => write!(formatter, "connect {rule}"),
-            Self::Read(path) => write!(formatter, "read {}", path.display()),
-            Self::Write(path) => write!(formatter, "write {}", path.display()),
-        }
-    }
-}
 
 /// Why allowances cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +74,7 @@ impl ProjectAllowances {
     }
 
     /// Returns what is allowed for the project in `directory`, hosts first.
-    pub fn list(&self, directory: &Path) -> Result<Vec<Allowed>, AllowanceError> {
+    pub fn list(&self, directory: &Path) -> Result<Vec<Allowance>, AllowanceError> {
         let directory = identity(directory);
         let record = self.read().map_err(|source| self.failed(source))?;
         let project = record
@@ -105,7 +85,7 @@ impl ProjectAllowances {
     }
 
     /// Allows `allowed` for the project in `directory`, from its next start on.
-    pub fn allow(&self, directory: &Path, allowed: &Allowed) -> Result<(), AllowanceError> {
+    pub fn allow(&self, directory: &Path, allowed: &[Allowance]) -> Result<(), AllowanceError> {
         let directory = identity(directory);
         let mut is_full = false;
         self.change(|projects| {
@@ -119,7 +99,7 @@ impl ProjectAllowances {
                     ..Project::default()
                 },
             };
-            is_full = !project.add(allowed);
+            is_full = !allowed.iter().all(|allowance| project.add(allowance));
             let surplus = (projects.len() + 1).saturating_sub(MAX_ALLOWANCE_PROJECTS);
             projects.drain(..surplus);
             projects.push(project);
@@ -136,7 +116,7 @@ impl ProjectAllowances {
         &self,
         directory: &Path,
         what: Option<&str>,
-    ) -> Result<Vec<Allowed>, AllowanceError> {
+    ) -> Result<Vec<Allowance>, AllowanceError> {
         let directory = identity(directory);
         let mut forgotten = Vec::new();
         self.change(|projects| {
@@ -144,10 +124,13 @@ impl ProjectAllowances {
                 .iter_mut()
                 .filter(|project| project.directory == directory)
             {
-                let (kept, removed) = std::mem::take(project)
-                    .entries()
-                    .into_iter()
-                    .partition(|allowed| what.is_some_and(|what| !allowed.is_named(what)));
+                let (kept, removed) =
+                    std::mem::take(project)
+                        .entries()
+                        .into_iter()
+                        .partition(|allowed| {
+                            what.is_some_and(|what| !is_named(allowed, what, &directory))
+                        });
                 forgotten = removed;
                 project.directory.clone_from(&directory);
                 for allowed in &kept {
@@ -188,12 +171,12 @@ impl ProjectAllowances {
 }
 
 impl Project {
-    fn entries(self) -> Vec<Allowed> {
+    fn entries(self) -> Vec<Allowance> {
         // A host that this version cannot read is none that it allows.
         let hosts = self.connect.iter().filter_map(|host| host.parse().ok());
-        let mut entries: Vec<Allowed> = hosts.map(Allowed::Connect).collect();
-        entries.extend(self.read.into_iter().map(Allowed::Read));
-        entries.extend(self.write.into_iter().map(Allowed::Write));
+        let mut entries: Vec<Allowance> = hosts.map(Allowance::Connect).collect();
+        entries.extend(self.read.into_iter().map(Allowance::Read));
+        entries.extend(self.write.into_iter().map(Allowance::Write));
         entries
     }
 
@@ -202,7 +185,7 @@ impl Project {
     }
 
     /// Adds an entry, unless there are too many; returns whether it is there.
-    fn add(&mut self, allowed: &Allowed) -> bool {
+    fn add(&mut self, allowed: &Allowance) -> bool {
         fn insert<T: PartialEq>(list: &mut Vec<T>, entry: T, has_room: bool) -> bool {
             let is_new = !list.contains(&entry);
             if is_new && has_room {
@@ -212,37 +195,33 @@ impl Project {
         }
         let has_room = self.count() < MAX_ALLOWANCES_PER_PROJECT;
         match allowed {
-            Allowed::Connect(rule) => insert(&mut self.connect, rule.to_string(), has_room),
-            Allowed::Read(path) => insert(&mut self.read, path.clone(), has_room),
-            Allowed::Write(path) => insert(&mut self.write, path.clone(), has_room),
+            Allowance::Connect(rule) => insert(&mut self.connect, rule.to_string(), has_room),
+            Allowance::Read(path) => insert(&mut self.read, path.clone(), has_room),
+            Allowance::Write(path) => insert(&mut self.write, path.clone(), has_room),
         }
     }
 }
 
-impl Allowed {
-    /// Returns whether a user means this entry by `text`.
-    fn is_named(&self, text: &str) -> bool {
-        match self {
-            Self::Connect(rule) => {
-                let written = rule.to_string();
-                written == text || text.parse().is_ok_and(|meant: ConnectRule| meant == *rule)
-            }
-            Self::Read(path) | Self::Write(path) => path == Path::new(text),
+/// Returns whether a user means `allowance` by `text`.
+fn is_named(allowance: &Allowance, text: &str, directory: &Path) -> bool {
+    match allowance {
+        Allowance::Connect(rule) => {
+            rule.to_string() == text || text.parse().is_ok_and(|meant: ConnectRule| meant == *rule)
         }
+        Allowance::Read(path) | Allowance::Write(path) => *path == directory.join(text),
     }
+}
 
-    /// Adds it to `rules`.
-    pub(crate) fn extend(self, rules: &mut Rules) {
-        fn add<T: PartialEq>(list: &mut Vec<T>, entry: T) {
-            if !list.contains(&entry) {
-                list.push(entry);
-            }
-        }
-        match self {
-            Self::Connect(rule) => add(&mut rules.connect, rule),
-            Self::Read(path) => add(&mut rules.read, path),
-            Self::Write(path) => add(&mut rules.write, path),
-        }
+/// Keeps what is allowed for one project.
+#[derive(Debug)]
+pub(crate) struct ForProject {
+    pub(crate) store: ProjectAllowances,
+    pub(crate) directory: PathBuf,
+}
+
+impl Allowances for ForProject {
+    fn keep(&self, allowed: &[Allowance]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(self.store.allow(&self.directory, allowed)?)
     }
 }
 

@@ -8,7 +8,7 @@ use zot_process::launch::{Enforcement, Status};
 use zot_process::sandbox::{Level, Policy, SandboxError};
 use zot_tools::ToolSandbox;
 
-use super::allowances::{Allowed, ProjectAllowances};
+use super::allowances::{ForProject, ProjectAllowances};
 use super::strictness::is_within;
 use crate::config::{ToolChoice, jailed};
 use crate::surroundings::Skills;
@@ -120,19 +120,25 @@ impl Confines {
             .filter(|skill| is_of_user(skill.source))
             .filter_map(|skill| Some(skill.path.as_deref()?.parent()?.to_owned()))
             .collect();
-        let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
+        let mut sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
             .readable(readable)
             .withheld(withheld);
         let mut warnings = Vec::new();
         let mut policy = choice.sandbox.policy();
-        if !choice.sandbox.is_fixed {
+        if choice.sandbox.is_fixed {
+            sandbox = sandbox.fixed();
+        } else {
             let store = ProjectAllowances::new(&workspace.zot_home);
             match store.list(&workspace.cwd) {
                 Ok(allowed) => allowed
-                    .into_iter()
-                    .for_each(|allowed| allowed.extend(&mut policy.rules)),
+                    .iter()
+                    .for_each(|allowance| allowance.add_to(&mut policy.rules)),
                 Err(error) => warnings.push(crate::with_causes(&error)),
             }
+            sandbox = sandbox.allowances(Arc::new(ForProject {
+                store,
+                directory: workspace.cwd.clone(),
+            }));
         }
         let chosen = Chosen {
             policy,
@@ -168,12 +174,6 @@ impl Confines {
         self.change(|chosen| chosen.jail = jail)
     }
 
-    /// Allows something for the rest of the session.
-    pub(crate) fn allow(&self, allowed: Allowed) -> Result<(), SandboxChangeError> {
-        self.change(|chosen| allowed.extend(&mut chosen.policy.rules))
-            .map(drop)
-    }
-
     fn change(
         &self,
         change: impl FnOnce(&mut Chosen),
@@ -205,7 +205,8 @@ impl Confines {
             let directory = directory.as_deref();
             directory.is_some_and(|directory: &Path| home.starts_with(directory))
         };
-        let policy = chosen.in_force();
+        // With what the user has allowed when a command asked for it.
+        let policy = self.sandbox.policy();
         SandboxReport {
             chosen: chosen.policy,
             is_jailed: chosen.jail,
@@ -216,9 +217,21 @@ impl Confines {
         }
     }
 
+    /// Returns what was chosen, with what the user has allowed meanwhile because a command needed it.
     fn chosen(&self) -> MutexGuard<'_, Chosen> {
-        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (live, applied) = (self.sandbox.policy().rules, chosen.in_force().rules);
+        let rules = &mut chosen.policy.rules;
+        add_new(&mut rules.connect, live.connect, &applied.connect);
+        add_new(&mut rules.read, live.read, &applied.read);
+        add_new(&mut rules.write, live.write, &applied.write);
+        chosen
     }
+}
+
+/// Adds the entries of `live` that are not in `applied`.
+fn add_new<T: PartialEq>(list: &mut Vec<T>, live: Vec<T>, applied: &[T]) {
+    list.extend(live.into_iter().filter(|entry| !applied.contains(entry)));
 }
 
 /// Returns whether a skill belongs to the user; those of a project are inside the sandbox.

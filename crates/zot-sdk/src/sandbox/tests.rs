@@ -1,10 +1,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Level, Policy, Status};
+use zot_tools::AllowedFor;
+
+use crate::sandbox::{Allowance, Confines, Level, Policy, SandboxReport, Status};
 use crate::wire::StateData;
 use crate::{
-    AgentEvent, Config, ContextSearch, ModelChoice, Runtime, SandboxChoice, SkillSearch, ToolChoice,
+    AgentEvent, Config, ContextSearch, ModelChoice, Runtime, SandboxChoice, SkillSearch,
+    ToolChoice, Workspace,
 };
 
 struct Directories {
@@ -194,7 +197,7 @@ async fn a_fixed_sandbox_only_becomes_stricter() {
     let store = super::ProjectAllowances::new(&directories.path("home"));
     let host = "example.com:443".parse().unwrap();
     store
-        .allow(&directories.path("work"), &super::Allowed::Connect(host))
+        .allow(&directories.path("work"), &[Allowance::Connect(host)])
         .unwrap();
     let runtime = |is_fixed| {
         Runtime::new(Config {
@@ -225,4 +228,102 @@ async fn a_fixed_sandbox_only_becomes_stricter() {
     fixed.unjail().unwrap();
     fixed.set_sandbox(Policy::at(Level::ReadOnly)).unwrap();
     fixed.set_sandbox(Policy::at(Level::Workspace)).unwrap();
+}
+
+#[test]
+fn what_a_user_allows_meanwhile_is_kept() {
+    let directories = Directories::new();
+    let workspace = Workspace::of_process()
+        .in_directory(&directories.path("work"))
+        .with_zot_home(&directories.path("home"));
+    let choice = ToolChoice {
+        sandbox: Policy::at(Level::Workspace).into(),
+        ..ToolChoice::default()
+    };
+    let (confines, _) = Confines::new(&choice, &workspace, None, Vec::new()).unwrap();
+    let host = |text: &str| Allowance::Connect(text.parse().unwrap());
+    let tools = confines.of_tools();
+    tools.allow(&[host("a:1")], AllowedFor::Session).unwrap();
+    tools.allow(&[host("b:1")], AllowedFor::Project).unwrap();
+    let connect = |report: SandboxReport| {
+        let hosts = report.policy.rules.connect;
+        hosts.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(connect(confines.report()), ["a:1", "b:1"]);
+    // The jail would allow every host, and does not here.
+    assert_eq!(connect(confines.set_jail(true).unwrap()), ["a:1", "b:1"]);
+    let chosen = confines.report().chosen;
+    let stricter = Policy {
+        level: Level::ReadOnly,
+        ..chosen
+    };
+    assert_eq!(connect(confines.set(stricter).unwrap()), ["a:1", "b:1"]);
+    assert_eq!(confines.initial().rules.connect, []);
+
+    // The next session has what was allowed for the project.
+    let (next, _) = Confines::new(&choice, &workspace, None, Vec::new()).unwrap();
+    assert_eq!(connect(next.report()), ["b:1"]);
+}
+
+/// Returns the result of a call, and how many questions were answered with `choice`.
+async fn asked(runtime: &Runtime, prompt: &str, choice: &str) -> (bool, String, usize) {
+    let mut events = runtime.prompt(prompt, Vec::new()).unwrap();
+    let mut result = None;
+    let mut questions = 0;
+    while let Some(event) = events.next().await {
+        match event {
+            AgentEvent::QuestionAsked { id, question, .. } => {
+                assert_eq!(question.origin, "sandbox");
+                questions += 1;
+                let content = serde_json::json!({ "choice": choice }).to_string();
+                let content = crate::JsonObject::parse(&content).ok();
+                let answer = crate::Answer::Accept { content };
+                runtime.answer_question(id.as_str(), answer).unwrap();
+            }
+            AgentEvent::ToolFinished {
+                result: finished, ..
+            } => result = Some((!finished.is_error, format!("{:?}", finished.content))),
+            _ => {}
+        }
+    }
+    let (success, text) = result.unwrap();
+    (success, text, questions)
+}
+
+#[tokio::test]
+async fn what_a_user_allows_for_a_project_is_kept() {
+    let directories = Directories::new();
+    let config = || Config {
+        tools: ToolChoice {
+            sandbox: SandboxChoice {
+                level: Some(Level::Workspace),
+                ..SandboxChoice::default()
+            },
+            ..ToolChoice::default()
+        },
+        ..directories.config()
+    };
+    let runtime = Runtime::new(config()).unwrap();
+    if matches!(runtime.sandbox().enforcement.files, Status::NotEnforced(_)) {
+        testkit::skip("commands cannot be confined here");
+        return;
+    }
+    let command = format!("cat {}", directories.path("secret.txt").display());
+    let bash = format!("call bash {}", serde_json::json!({ "command": command }));
+    // Nobody has said that they answer.
+    let (success, text, questions) = asked(&runtime, &bash, "once").await;
+    assert!(!success && questions == 0, "{text}");
+    assert!(text.contains("--sandbox-read"), "{text}");
+    runtime.accept_questions();
+    let (success, text, questions) = asked(&runtime, &bash, "no").await;
+    assert!(!success && questions == 1, "{text}");
+    let (success, text, questions) = asked(&runtime, &bash, "project").await;
+    assert!(success && questions == 1, "{text}");
+    assert!(text.contains("the secret"), "{text}");
+    let rules = runtime.sandbox().policy.rules;
+    assert_eq!(rules.read, [directories.path("secret.txt")]);
+
+    let later = Runtime::new(config()).unwrap();
+    let (success, text, questions) = asked(&later, &bash, "no").await;
+    assert!(success && questions == 0, "{text}");
 }

@@ -9,8 +9,8 @@ use crate::sandbox::{Allowance, AllowedFor};
 
 /// The longest part of a command that the question shows, in characters.
 ///
-/// Limit: the rest of the command is left out of the question.
-const MAX_SHOWN_COMMAND: usize = 300;
+/// Limit: the question says how much of the command it leaves out.
+const MAX_SHOWN_COMMAND: usize = 2000;
 
 /// What the user decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,20 +106,19 @@ pub(super) fn choice(answer: &Answer, allowances: &[Allowance], kept: Kept) -> C
     }
 }
 
-/// Returns the beginning of a command on one line, so that it cannot look like another part of the
-/// question.
+/// Returns a command on one line, so that it cannot look like another part of the question.
 fn one_line(command: &str) -> String {
-    let visible = |character: char| match crate::sandbox::is_plain(character) {
-        true => character,
-        false => ' ',
-    };
-    let mut text: String = command
-        .chars()
-        .take(MAX_SHOWN_COMMAND)
-        .map(visible)
-        .collect();
-    if command.chars().nth(MAX_SHOWN_COMMAND).is_some() {
-        text.push_str(" …");
+    let mut text = String::new();
+    for character in command.chars().take(MAX_SHOWN_COMMAND) {
+        match character {
+            '\n' => text.push_str(" ⏎ "),
+            character if crate::sandbox::is_plain(character) => text.push(character),
+            _ => text.push('\u{fffd}'),
+        }
+    }
+    let more = command.chars().skip(MAX_SHOWN_COMMAND).count();
+    if more > 0 {
+        text.push_str(&format!(" … ({more} more characters, see the call)"));
     }
     text
 }

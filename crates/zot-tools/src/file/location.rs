@@ -60,6 +60,22 @@ impl Location {
         }
     }
 
+    /// Returns what commands call the directory of the sandbox that the file is in, if there is another
+    /// directory at this path outside.
+    pub(super) fn own_place(&self) -> Option<PathBuf> {
+        let Self::Below {
+            root,
+            inside,
+            target,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let place = target.ancestors().nth(inside.components().count())?;
+        (place != root).then(|| place.to_owned())
+    }
+
     /// Returns how the file is replaced here.
     pub(super) fn replacing(&self) -> Replacing<'_> {
         match self {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+mod asking;
 mod commands;
 mod files;
 mod race;

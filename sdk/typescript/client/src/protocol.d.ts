@@ -68,6 +68,33 @@ export interface SetReasoningCommand { type: "set_reasoning"; effort?: string; i
 /** Gives the model exactly these tools; without `tools`, all of them. `server__*` stands for all tools of an MCP server. */
 export interface SetToolsCommand { type: "set_tools"; id?: RequestId; tools?: string[] }
 
+/** Changes what the built-in tools may do, from the next call on. */
+export interface SetSandboxCommand {
+  type: "set_sandbox";
+  id?: RequestId;
+  /** Hosts that can be connected to: `host:port`, `host`, `*.domain` or `*`. */
+  connect?: string[];
+  /** Variables that commands get although the level withholds them; `PREFIX_*` names many. */
+  environment?: string[];
+  level: SandboxLevel;
+  /** Memory of each process of a command; 0 means no limit, as in the fields below. */
+  memory_mib?: number;
+  /** Open files of each process of a command. */
+  open_files?: number;
+  /** Processes and threads of a command at a time. */
+  processes?: number;
+  /** Processor time of each process of a command. */
+  processor_seconds?: number;
+  /** Paths that can be read besides. A path may begin with `~/`, or is relative to `cwd`. */
+  read?: string[];
+  /** The only programs that can be started. */
+  run?: string[];
+  /** Unix sockets that can be connected to. */
+  unix_sockets?: string[];
+  /** Paths that can be changed besides. */
+  write?: string[];
+}
+
 /** Replaces the system prompt; without `prompt`, by the one the process started with. */
 export interface SetSystemPromptCommand { type: "set_system_prompt"; id?: RequestId; prompt?: string }
 
@@ -172,6 +199,7 @@ export type Command =
   | GetModelsCommand
   | SetReasoningCommand
   | SetToolsCommand
+  | SetSandboxCommand
   | SetSystemPromptCommand
   | GetUsageCommand
   | GetToolsCommand
@@ -654,10 +682,31 @@ export interface RepairReport {
 export type RequestId = string | number;
 
 /** The response to one command. */
-export type Response = AbortResponse | AnswerResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMcpResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
+export type Response = AbortResponse | AnswerResponse | ClearResponse | CompactResponse | ConfirmResponse | FailureResponse | GetCommandsResponse | GetMcpResponse | GetMessagesFullResponse | GetMessagesResponse | GetModelsResponse | GetStateResponse | GetToolsResponse | GetUsageResponse | HelloResponse | InvokeCommandResponse | PanelCloseResponse | PanelKeyResponse | PanelResizeResponse | PingResponse | PromptResponse | PromptSteeredResponse | ReloadExtResponse | SetMessagesResponse | SetModelResponse | SetReasoningResponse | SetSandboxResponse | SetSystemPromptResponse | SetToolsResponse | SteerResponse | SubscribeResponse;
 
 /** Who a message comes from. */
 export type Role = "user" | "assistant" | "tool";
+
+/** `set_sandbox`, and `sandbox` of `get_state`: what the built-in tools may do. */
+export interface SandboxData {
+  /** What this system does not enforce, one sentence each. */
+  caveats?: string[];
+  connect?: string[];
+  environment?: string[];
+  level: SandboxLevel;
+  memory_mib?: number;
+  open_files?: number;
+  processes?: number;
+  processor_seconds?: number;
+  read?: string[];
+  /** The only programs that can be started; left out if it is every program. */
+  run?: string[];
+  unix_sockets?: string[];
+  write?: string[];
+}
+
+/** How much the built-in tools may do. Later ones are stricter. */
+export type SandboxLevel = "off" | "workspace" | "read-only";
 
 /** The session of a conversation. */
 export interface SessionData {
@@ -678,6 +727,9 @@ export interface SetModelResponse { type: "response"; command: "set_model"; data
 /** `set_reasoning` succeeded. */
 export interface SetReasoningResponse { type: "response"; command: "set_reasoning"; data: ReasoningData; id?: RequestId; success: true }
 
+/** `set_sandbox` succeeded. */
+export interface SetSandboxResponse { type: "response"; command: "set_sandbox"; data: SandboxData; id?: RequestId; success: true }
+
 /** `set_system_prompt` succeeded. */
 export interface SetSystemPromptResponse { type: "response"; command: "set_system_prompt"; id?: RequestId; success: true }
 
@@ -696,6 +748,8 @@ export interface StateData {
   message_count: number;
   model: string;
   provider: string;
+  /** What the built-in tools may do; left out when it is everything that the user may do. */
+  sandbox?: SandboxData;
   /** The session file of the conversation, if there is one. */
   session?: SessionData;
   usage: CumulativeUsage;
@@ -785,6 +839,7 @@ export interface ResponseData {
   set_messages: SetMessagesData;
   set_model: ModelData;
   set_reasoning: ReasoningData;
+  set_sandbox: SandboxData;
   set_system_prompt: undefined;
   set_tools: ToolsData;
   steer: SteeredData;

@@ -15,6 +15,7 @@ use rustix::process::{
 };
 
 use super::calls::Program;
+use super::control_group::ControlGroup;
 use super::namespaces::Joining;
 use super::privileges::Surplus;
 use super::supervisor::{lead_namespace, supervise_group, supervise_namespace};
@@ -34,6 +35,7 @@ pub(crate) struct Steps {
     pub(super) files: Option<RulesetCreated>,
     pub(super) calls: Option<Arc<Program>>,
     pub(super) sweep: Sweep,
+    pub(super) control_group: Option<ControlGroup>,
 }
 
 /// How a command joins its view, and the pipe through which the first process of its PID namespace
@@ -50,7 +52,7 @@ impl Steps {
         raw::block_signals();
         match &mut self.isolation {
             Some(isolation) => isolation.fork(control, &self.sweep)?,
-            None => fork_group(control, &self.sweep)?,
+            None => fork_group(control, &self.sweep, self.control_group.as_ref())?,
         }
         raw::unblock_signals();
         match self.has_session {
@@ -79,12 +81,16 @@ impl Steps {
 }
 
 /// Returns in a new process; the calling one supervises it.
-fn fork_group(control: &UnixStream, sweep: &Sweep) -> rustix::io::Result<()> {
+fn fork_group(
+    control: &UnixStream,
+    sweep: &Sweep,
+    group: Option<&ControlGroup>,
+) -> rustix::io::Result<()> {
     let supervisor = getpid();
     // We adopt orphans instead of the system's first process. Any nonzero number means yes.
     set_child_subreaper(Some(supervisor))?;
-    match raw::fork()? {
-        Side::Parent { child } => supervise_group(child, control.as_raw_fd(), sweep),
+    match group.map_or_else(raw::fork, ControlGroup::fork)? {
+        Side::Parent { child } => supervise_group(child, control.as_raw_fd(), sweep, group),
         Side::Child => {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // A supervisor that died before this call causes no signal.

@@ -17,6 +17,7 @@ use rustix::process::{
     wait as wait_any, waitid, waitpid,
 };
 
+use super::control_group::ControlGroup;
 use super::sweep::Sweep;
 use crate::group::protocol::{GONE, KILL, Report, TERMINATE};
 use crate::raw;
@@ -44,10 +45,18 @@ const CHILD_LIST_BYTES: usize = 4096;
 /// The descriptors that [`raw::keep_only`] leaves.
 const CONTROL: i32 = 0;
 const REPORTS: i32 = 1;
+const GROUP_KILL: i32 = 1;
 
 /// Supervises `program`, which leads its own group.
-pub(super) fn supervise_group(program: Pid, control: i32, sweep: &Sweep) -> ! {
-    raw::keep_only([control]);
+pub(super) fn supervise_group(
+    program: Pid,
+    control: i32,
+    sweep: &Sweep,
+    control_group: Option<&ControlGroup>,
+) -> ! {
+    let kill = control_group.map(ControlGroup::kill_descriptor);
+    // Without a group, a second copy of the connection takes its place.
+    raw::keep_only([control, kill.unwrap_or(control)]);
     prepare_process();
     let mut group = Group {
         program,
@@ -66,10 +75,16 @@ pub(super) fn supervise_group(program: Pid, control: i32, sweep: &Sweep) -> ! {
         if group.status.is_some() && !others {
             // Its process id is not needed any more.
             let _ = waitpid(Some(program), WaitOptions::NOHANG);
+            if let Some(group) = control_group {
+                group.remove();
+            }
             sweep.carry_out();
             raw::exit(0);
         }
         if rounds > 0 {
+            if kill.is_some() {
+                let _ = rustix::io::write(borrowed(GROUP_KILL), b"1");
+            }
             group.signal(Signal::KILL);
             rounds += 1;
             if rounds > MAX_KILL_ROUNDS {

@@ -2,10 +2,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use super::{Allowed, MAX_ALLOWANCES_PER_PROJECT, ProjectAllowances};
+use zot_tools::Allowance;
 
-fn host(text: &str) -> Allowed {
-    Allowed::Connect(text.parse().unwrap())
+use super::{MAX_ALLOWANCES_PER_PROJECT, ProjectAllowances};
+
+fn host(text: &str) -> Allowance {
+    Allowance::Connect(text.parse().unwrap())
 }
 
 #[test]
@@ -20,11 +22,11 @@ fn what_is_allowed_belongs_to_one_project() {
 
     let entries = [
         host("github.com:443"),
-        Allowed::Read(PathBuf::from("/srv/data")),
-        Allowed::Write(PathBuf::from("/srv/out")),
+        Allowance::Read(PathBuf::from("/srv/data")),
+        Allowance::Write(PathBuf::from("/srv/out")),
     ];
     for entry in entries.iter().chain(&entries) {
-        store.allow(&one, entry).unwrap();
+        store.allow(&one, std::slice::from_ref(entry)).unwrap();
     }
     assert_eq!(store.list(&one).unwrap(), entries);
     assert_eq!(store.list(&one.join("../one")).unwrap(), entries);
@@ -34,7 +36,7 @@ fn what_is_allowed_belongs_to_one_project() {
         .permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
 
-    store.allow(&other, &host("example.com")).unwrap();
+    store.allow(&other, &[host("example.com")]).unwrap();
     let forgotten = store.forget(&one, Some("GitHub.com:443")).unwrap();
     assert_eq!(forgotten, [host("github.com:443")]);
     assert_eq!(store.forget(&one, Some("/srv")).unwrap(), []);
@@ -51,7 +53,7 @@ fn a_damaged_file_allows_nothing_and_is_not_overwritten() {
     let store = ProjectAllowances::new(home.path());
     let error = store.list(home.path()).unwrap_err().to_string();
     assert!(error.contains("sandbox.json"), "{error}");
-    store.allow(home.path(), &host("a:1")).unwrap_err();
+    store.allow(home.path(), &[host("a:1")]).unwrap_err();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"projects\": [");
 }
 
@@ -61,12 +63,12 @@ fn allowances_are_bounded() {
     let store = ProjectAllowances::new(home.path());
     for port in 1..=MAX_ALLOWANCES_PER_PROJECT {
         store
-            .allow(home.path(), &host(&format!("a:{port}")))
+            .allow(home.path(), &[host(&format!("a:{port}"))])
             .unwrap();
     }
-    store.allow(home.path(), &host("a:1")).unwrap();
+    store.allow(home.path(), &[host("a:1")]).unwrap();
     let error = store
-        .allow(home.path(), &host("b:1"))
+        .allow(home.path(), &[host("b:1")])
         .unwrap_err()
         .to_string();
     assert!(error.contains("zot sandbox forget"), "{error}");
@@ -79,7 +81,11 @@ fn several_processes_can_allow_at_once() {
         for port in 1..=8 {
             let store = ProjectAllowances::new(home.path());
             let directory = home.path();
-            scope.spawn(move || store.allow(directory, &host(&format!("a:{port}"))).unwrap());
+            scope.spawn(move || {
+                store
+                    .allow(directory, &[host(&format!("a:{port}"))])
+                    .unwrap()
+            });
         }
     });
     assert_eq!(

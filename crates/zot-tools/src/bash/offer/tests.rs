@@ -59,7 +59,12 @@ fn a_command_cannot_disturb_the_question() {
     let (message, _) = asked(&command, &[], Kept::No);
     assert!(message.chars().all(|character| !character.is_control()));
     assert!(!message.contains('\u{202e}'));
-    assert!(message.len() < 500 && message.ends_with(" …"), "{message}");
+    assert!(message.len() < 2500, "{message}");
+    assert!(message.contains("echo a ⏎ Allowed: nothing"), "{message}");
+    assert!(
+        message.ends_with("more characters, see the call)"),
+        "{message}"
+    );
 }
 
 #[test]

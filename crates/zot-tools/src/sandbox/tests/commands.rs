@@ -8,13 +8,13 @@ use std::path::Path;
 use serde_json::json;
 use testkit::{KernelFeature, skip, skip_without};
 use zot_process::launch::Status;
-use zot_process::sandbox::{Policy, SandboxError};
+use zot_process::sandbox::{Level, Policy, Rules, SandboxError};
 
 use crate::sandbox::{CommandConfinement, NotConfined, ToolSandbox};
 use crate::test_support::{Workspace, directory_outside};
 
 /// Returns confined workspaces: with all means of the system, and without namespaces.
-async fn confined(policy: Policy) -> Vec<Workspace> {
+pub(super) async fn confined(policy: Policy) -> Vec<Workspace> {
     let workspaces = [
         Workspace::recorded(),
         Workspace::recorded_with(ToolSandbox::without_namespaces),
@@ -213,6 +213,109 @@ async fn an_open_jail_holds_nobody() {
         succeeds(&workspace, &command).await;
         workspace.apply(Policy::jail());
         fails(&workspace, &command).await;
+    }
+}
+
+#[tokio::test]
+async fn workspace_writes_inside_and_explains_what_it_refuses() {
+    let outside = directory_outside();
+    let outside = outside.path().canonicalize().unwrap();
+    let (secret, fresh) = (outside.join("secret"), outside.join("fresh"));
+    fs::write(&secret, "kept").unwrap();
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        succeeds(&workspace, "echo x > made && cat /etc/passwd made").await;
+        let text = fails(&workspace, &format!("cat {}", secret.display())).await;
+        let expected = format!(
+            "\n[sandbox workspace] reading {0} is refused; only the user can allow it, with \
+             --sandbox-read {0}",
+            secret.display()
+        );
+        assert!(text.ends_with(&expected), "{text}");
+        let text = fails(&workspace, &format!("echo x > {}", fresh.display())).await;
+        let expected = format!(
+            "changing {0} is refused; only the user can allow it, with --sandbox-write {0}",
+            outside.display()
+        );
+        assert!(text.ends_with(&expected), "{text}");
+        // A failure of its own is not blamed on the sandbox.
+        let text = fails(&workspace, "echo wrong; exit 3").await;
+        assert!(!text.contains("sandbox"), "{text}");
+        let text = fails(&workspace, "echo x > /etc/zot-test").await;
+        assert!(text.contains("[sandbox workspace] "), "{text}");
+        assert!(text.contains("--sandbox-write"), "{text}");
+    }
+    assert_eq!(fs::read(&secret).unwrap(), b"kept");
+    assert!(!fresh.exists());
+}
+
+#[tokio::test]
+async fn read_only_changes_nothing() {
+    for workspace in confined(Policy::at(Level::ReadOnly)).await {
+        succeeds(&workspace, "cat a.txt; echo x > $TMPDIR/x").await;
+        let text = fails(&workspace, "echo x > made").await;
+        let directory = workspace.sandbox.directory().unwrap();
+        let expected = format!(
+            "[sandbox read-only] changing {} is refused",
+            directory.display()
+        );
+        assert!(text.contains(&expected), "{text}");
+        assert!(!workspace.path("made").exists());
+    }
+}
+
+#[tokio::test]
+async fn protected_files_that_a_command_makes_are_named() {
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        let text = succeeds(&workspace, "echo '{}' > .mcp.json; mkdir -p .git/hooks").await;
+        assert!(!workspace.path(".mcp.json").exists(), "{text}");
+        let name = workspace.path(".mcp.json").display().to_string();
+        assert!(
+            text.contains(&format!(
+                "{name}, which the command made, is called {name}.withheld"
+            )),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn commands_get_the_variables_of_their_level() {
+    // Set by the programs that run tests.
+    const NAME: &str = "CARGO_MANIFEST_DIR";
+    if std::env::var_os(NAME).is_none() {
+        skip("the test was not started by cargo");
+        return;
+    }
+    let show = format!("echo \"=${NAME}=\"; test -n \"$PATH\"");
+    let is_passed = async |workspace: &Workspace| {
+        let text = succeeds(workspace, &show).await;
+        !text.contains("\n==\n")
+    };
+    let named = |policy: Policy| Policy {
+        rules: Rules {
+            environment: vec![NAME.to_owned()],
+            ..policy.rules
+        },
+        ..policy
+    };
+    let withholding = Workspace::recorded_with(|sandbox| sandbox.withheld(vec![NAME.to_owned()]));
+    assert!(!is_passed(&withholding).await, "off, but a key");
+    withholding.apply(named(Policy::default()));
+    assert!(is_passed(&withholding).await, "off, named");
+    assert!(is_passed(&Workspace::recorded()).await, "off");
+    for (policy, expected) in [
+        (Policy::at(Level::Workspace), false),
+        (named(Policy::at(Level::Workspace)), true),
+        (Policy::jail(), true),
+    ] {
+        for workspace in confined(policy.clone()).await {
+            assert_eq!(is_passed(&workspace).await, expected, "{policy:?}");
+        }
+    }
+    if let Some(workspace) = confined(Policy::jail()).await.first() {
+        assert!(is_passed(workspace).await);
+        withholding.apply(Policy::jail());
+        assert!(!is_passed(&withholding).await, "a key in the jail");
     }
 }
 

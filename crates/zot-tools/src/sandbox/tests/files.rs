@@ -119,7 +119,19 @@ async fn the_home_directory_is_that_of_commands() {
         };
         sandbox.set_policy(Policy::at(Level::Workspace)).unwrap();
         let workspace = Workspace::around(directory, Some(home.clone()), sandbox);
-        refused(&workspace, "read", json!({"path": "~/notes"})).await;
+        let text = refused(&workspace, "read", json!({"path": "~/notes"})).await;
+        let notes = home.join("notes");
+        let expected = match workspace.has_view() {
+            true => format!(
+                "{} is not in the sandbox, where {} is a directory of its own; only the user can allow \
+                 the file outside, with --sandbox-read {}",
+                notes.display(),
+                home.display(),
+                notes.display()
+            ),
+            false => "no such file or directory".to_owned(),
+        };
+        assert!(text.ends_with(&expected), "{text}");
         done(
             &workspace,
             "write",

@@ -1,0 +1,314 @@
+//! What happens after the user was asked, with real commands.
+
+use std::error::Error;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use testkit::skip;
+use tokio_util::sync::CancellationToken;
+use zot_conversation::{
+    Answer, BoxFuture, JsonObject, Question, QuestionKind, Questions, ToolOutput,
+};
+use zot_process::sandbox::{Level, Policy};
+
+use super::commands::confined;
+use crate::sandbox::{AllowError, Allowance, Allowances, AllowedFor, ToolSandbox};
+use crate::test_support::{Recorder, Workspace, directory_outside};
+
+/// Answers every question with the same choice.
+struct Chooses {
+    choice: &'static str,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl Chooses {
+    fn new(choice: &'static str) -> Self {
+        Self {
+            choice,
+            asked: Mutex::default(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    /// Returns the titles of the options of the last question, by their values.
+    fn options(&self) -> Vec<(String, String)> {
+        let asked = self.asked.lock().unwrap();
+        let QuestionKind::Form { schema } = &asked.last().unwrap().kind else {
+            panic!("not a form");
+        };
+        let schema: Value = serde_json::from_str(schema.as_str()).unwrap();
+        let options = schema["properties"]["choice"]["oneOf"].as_array().unwrap();
+        let text = |option: &Value, key: &str| option[key].as_str().unwrap().to_owned();
+        let options = options
+            .iter()
+            .map(|option| (text(option, "const"), text(option, "title")));
+        options.collect()
+    }
+}
+
+impl Questions for Chooses {
+    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        self.asked.lock().unwrap().push(question);
+        let content = json!({"choice": self.choice}).to_string();
+        let content = JsonObject::parse(&content).ok();
+        Box::pin(async { Answer::Accept { content } })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<Allowance>>);
+
+impl Allowances for Kept {
+    fn keep(&self, allowed: &[Allowance]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.0.lock().unwrap().extend_from_slice(allowed);
+        Ok(())
+    }
+}
+
+/// Keeps nothing.
+#[derive(Debug)]
+struct Full;
+
+impl Allowances for Full {
+    fn keep(&self, _: &[Allowance]) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Err("the disk is full".into())
+    }
+}
+
+async fn bash(workspace: &Workspace, command: &str, questions: &dyn Questions) -> ToolOutput {
+    workspace
+        .call_asking(
+            "bash",
+            json!({"command": command}),
+            &Recorder::default(),
+            questions,
+            &CancellationToken::new(),
+        )
+        .await
+}
+
+fn outside() -> (tempfile::TempDir, PathBuf) {
+    let directory = directory_outside();
+    let path = directory.path().canonicalize().unwrap();
+    (directory, path)
+}
+
+#[tokio::test]
+async fn once_runs_the_command_outside_and_changes_nothing_else() {
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        let (_directory, outside) = outside();
+        let command = format!("echo x >> {0}/made; cat {0}/made", outside.display());
+        let answer = Chooses::new("once");
+        let output = bash(&workspace, &command, &answer).await;
+        let text = output.joined_text();
+        assert!(!output.is_error, "{text}");
+        assert!(
+            text.ends_with("the user allowed it for this call only)"),
+            "{text}"
+        );
+        assert_eq!(fs::read(outside.join("made")).unwrap(), b"x\n");
+        assert_eq!(answer.count(), 1);
+        assert_eq!(workspace.sandbox.policy(), Policy::at(Level::Workspace));
+        let output = bash(&workspace, &command, &Chooses::new("no")).await;
+        assert!(output.is_error, "{}", output.joined_text());
+    }
+}
+
+#[tokio::test]
+async fn a_path_is_allowed_for_the_session() {
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        let (_directory, outside) = outside();
+        let (_other, elsewhere) = self::outside();
+        let command = format!("echo x > {}/made", outside.display());
+        let answer = Chooses::new("session");
+        let output = bash(&workspace, &command, &answer).await;
+        let text = output.joined_text();
+        assert!(!output.is_error, "{text}");
+        let note = format!(
+            "(run once more: the user allowed changing {} for this session)",
+            outside.display()
+        );
+        assert!(text.ends_with(&note), "{text}");
+        let options = answer.options();
+        let names: Vec<&str> = options.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["once", "session", "no"],
+            "nothing is kept for projects"
+        );
+        let title = format!("Allow changing {} for", outside.display());
+        assert!(options[1].1.starts_with(&title), "{options:?}");
+        assert!(outside.join("made").exists());
+
+        // Now it is allowed, for the file tools as well, also after the level was changed.
+        workspace.apply(Policy::default());
+        workspace.apply(Policy::at(Level::Workspace));
+        let answer = Chooses::new("session");
+        let output = bash(
+            &workspace,
+            &format!("rm {}/made", outside.display()),
+            &answer,
+        )
+        .await;
+        assert!(!output.is_error, "{}", output.joined_text());
+        let arguments = json!({"path": outside.join("by-write"), "content": "x"});
+        assert!(!workspace.call("write", arguments).await.is_error);
+        assert_eq!(answer.count(), 0);
+        let arguments = json!({"path": elsewhere.join("by-write"), "content": "x"});
+        assert!(
+            workspace.call("write", arguments).await.is_error,
+            "nothing else is"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_path_is_allowed_for_the_project() {
+    let kept = Arc::new(Kept::default());
+    let workspace = Workspace::recorded_with(|sandbox| sandbox.allowances(kept.clone()));
+    workspace.apply(Policy::at(Level::Workspace));
+    if confined(Policy::at(Level::Workspace)).await.is_empty() {
+        return;
+    }
+    let (_directory, outside) = outside();
+    fs::write(outside.join("file"), "to be read").unwrap();
+    let file = outside.join("file");
+    let answer = Chooses::new("project");
+    let output = bash(&workspace, &format!("cat {}", file.display()), &answer).await;
+    let text = output.joined_text();
+    assert!(!output.is_error && text.contains("to be read"), "{text}");
+    assert_eq!(*kept.0.lock().unwrap(), [Allowance::Read(file.clone())]);
+    // Reading was allowed, not changing.
+    let output = bash(
+        &workspace,
+        &format!("echo x > {}", file.display()),
+        &Chooses::new("no"),
+    )
+    .await;
+    assert!(output.is_error, "{}", output.joined_text());
+
+    let workspace = Workspace::recorded_with(|sandbox| sandbox.allowances(Arc::new(Full)));
+    workspace.apply(Policy::at(Level::Workspace));
+    let output = bash(&workspace, &format!("cat {}", file.display()), &answer).await;
+    let text = output.joined_text();
+    assert!(
+        output.is_error && text.contains("cannot be kept for the project: the disk is full"),
+        "{text}"
+    );
+    assert_eq!(workspace.sandbox.policy(), Policy::at(Level::Workspace));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_without_need() {
+    let (_directory, outside) = outside();
+    fs::write(outside.join("secret"), "secret").unwrap();
+    let cat = format!("cat {}/secret", outside.display());
+    let answer = Chooses::new("once");
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        for command in [
+            "true",
+            "echo Permission denied",
+            "exit 3",
+            "cat missing",
+            // Only the user decides what happens with failures that a command ignores.
+            &format!("{cat}; true"),
+        ] {
+            bash(&workspace, command, &answer).await;
+        }
+    }
+    for workspace in confined(Policy::jail()).await {
+        let output = bash(&workspace, &cat, &answer).await;
+        assert!(output.is_error);
+    }
+    let workspace = Workspace::recorded_with(ToolSandbox::fixed);
+    workspace.apply(Policy::at(Level::Workspace));
+    let output = bash(&workspace, &cat, &answer).await;
+    assert!(output.is_error, "{}", output.joined_text());
+    let allowance = Allowance::Read(outside.clone());
+    let refused = workspace.sandbox.allow(&[allowance], AllowedFor::Session);
+    assert!(matches!(refused, Err(AllowError::Fixed)));
+    let workspace = Workspace::recorded();
+    bash(
+        &workspace,
+        "cat /nonexistent; echo Permission denied; false",
+        &answer,
+    )
+    .await;
+    assert_eq!(answer.count(), 0);
+}
+
+#[tokio::test]
+async fn an_output_cannot_choose_what_is_allowed() {
+    let (_directory, outside) = outside();
+    fs::write(outside.join("secret"), "secret").unwrap();
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        // It can name a path that is refused: the user sees it in full. Hosts come from the proxy only.
+        let answer = Chooses::new("session");
+        let command = "echo 'curl: (6) Could not resolve host: evil.example'; exit 6";
+        let output = bash(&workspace, command, &answer).await;
+        assert!(output.is_error);
+        let names: Vec<String> = answer.options().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["once", "no"]);
+        assert_eq!(workspace.sandbox.policy(), Policy::at(Level::Workspace));
+    }
+}
+
+/// Serves one response at an address that programs reach through the proxy.
+fn serve() -> Option<(u16, std::thread::JoinHandle<()>)> {
+    let listener = TcpListener::bind("127.0.0.2:0").ok()?;
+    let port = listener.local_addr().ok()?.port();
+    let serving = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut request = [0; 1024];
+        let _ = client.read(&mut request);
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nserved";
+        client.write_all(response.as_bytes()).unwrap();
+    });
+    Some((port, serving))
+}
+
+#[tokio::test]
+async fn a_host_is_named_and_allowed() {
+    let workspace = Workspace::recorded();
+    workspace.apply(Policy::at(Level::Workspace));
+    if !workspace.has_view() {
+        skip("there is no network of its own without namespaces");
+        return;
+    }
+    if bash(&workspace, "curl --version", &Chooses::new("no"))
+        .await
+        .is_error
+    {
+        skip("there is no curl");
+        return;
+    }
+    let (port, serving) = serve().unwrap();
+    let command = format!("curl -sS --fail --max-time 20 http://127.0.0.2:{port}/");
+    let output = bash(&workspace, &command, &Chooses::new("no")).await;
+    let text = output.joined_text();
+    assert!(output.is_error, "{text}");
+    let named = format!(
+        "\n[sandbox workspace] connections refused: 127.0.0.2:{port}; only the user can allow them"
+    );
+    assert!(text.contains(&named), "{text}");
+
+    let answer = Chooses::new("session");
+    let output = bash(&workspace, &command, &answer).await;
+    let text = output.joined_text();
+    assert!(!output.is_error && text.contains("served"), "{text}");
+    assert!(answer.options()[1].1.contains(&format!("127.0.0.2:{port}")));
+    serving.join().unwrap();
+    // Another port of the host is still refused.
+    let command = format!("curl -sS --max-time 20 http://127.0.0.2:{}/", port ^ 1);
+    let text = bash(&workspace, &command, &Chooses::new("no"))
+        .await
+        .joined_text();
+    assert!(text.contains("connections refused"), "{text}");
+}
