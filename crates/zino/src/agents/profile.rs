@@ -6,8 +6,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, ContextSearch, ExtensionSearch, ModelChoice, SkillSearch,
-    SystemPrompt, ToolChoice, ToolSelection,
+    ApprovalPolicy, ApprovalScope, ContextSearch, ExtensionSearch, ModelChoice, SandboxChoice,
+    SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
 
 use super::wire::ProfileFacts;
@@ -110,6 +110,11 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
                 Some(names) => ToolSelection::Only(names.clone()),
             },
             jail: profile.jail,
+            sandbox: SandboxChoice {
+                // A client far away must not decide about this machine.
+                is_fixed: true,
+                ..SandboxChoice::default()
+            },
             approval: ApprovalPolicy {
                 scope,
                 ..ApprovalPolicy::default()

@@ -40,17 +40,17 @@ pub(super) fn question(
     let names = names.join(", ");
     let mut options = vec![json!({
         "const": "once",
-        "title": "Yes, this once, outside of the sandbox",
+        "title": "Yes, outside of the sandbox, this time only",
     })];
     if !allowances.is_empty() {
         options.push(json!({
             "const": "session",
-            "title": format!("Yes, and for this session allow {names}"),
+            "title": format!("Session: yes, and allow {names}"),
         }));
         if kept == Kept::Yes {
             options.push(json!({
                 "const": "project",
-                "title": format!("Yes, and in this project always allow {names}"),
+                "title": format!("Project: yes, and always allow {names}"),
             }));
         }
     }

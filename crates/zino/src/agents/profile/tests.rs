@@ -55,6 +55,7 @@ fn a_profile_becomes_the_configuration_of_its_sessions() {
     };
     assert_eq!(tools, ["bash", "edit", "write"]);
     assert!(config.tools.jail);
+    assert!(config.tools.sandbox.is_fixed);
     assert!(!config.extensions.discover);
 
     let none = Profile {

@@ -101,7 +101,7 @@ fn the_user_is_asked_when_the_sandbox_is_in_the_way() {
     terminal.wait_for("● No");
     // Left of "no": for the project.
     terminal.press("Left");
-    terminal.wait_for("● Yes, and in this project");
+    terminal.wait_for("● Project: yes");
     terminal.press("Enter");
     terminal.press("Enter");
     terminal.wait_for("of the user");

@@ -367,9 +367,9 @@ fn lines_answer_a_form_where_there_are_only_lines() {
 /// As `bash` asks when the sandbox refused something.
 const OBSTACLE: &str = r#"{"type":"object","properties":{"choice":{"type":"string",
     "title":"Run it again?","oneOf":[
-    {"const":"once","title":"Yes, this once, outside of the sandbox"},
-    {"const":"session","title":"Yes, and for this session allow connecting to static.crates.io:443"},
-    {"const":"project","title":"Yes, and in this project always allow connecting to static.crates.io:443"},
+    {"const":"once","title":"Yes, outside of the sandbox, this time only"},
+    {"const":"session","title":"Session: yes, and allow connecting to static.crates.io:443"},
+    {"const":"project","title":"Project: yes, and always allow connecting to static.crates.io:443"},
     {"const":"no","title":"No"}],"default":"no"}},"required":["choice"]}"#;
 
 fn obstacle(chat: &mut Chat) {
@@ -400,9 +400,9 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
             "sandbox asks",
             "  The sandbox (level workspace) refused connecting to static.crates.io:443. The",
             "  command: cargo fetch",
-            "▸ Run it again?  ○ Yes, this once, outside of the sandbox",
-            "                 ○ Yes, and for this session allow connecting to static.crates.…",
-            "                 ○ Yes, and in this project always allow connecting to static.c…",
+            "▸ Run it again?  ○ Yes, outside of the sandbox, this time only",
+            "                 ○ Session: yes, and allow connecting to static.crates.io:443",
+            "                 ○ Project: yes, and always allow connecting to static.crates.i…",
             "                 ● No",
             "  [send]",
             "  [decline]",
@@ -423,7 +423,7 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
     narrow.prompt("fetch");
     obstacle(&mut narrow);
     let screen = narrow.rows().join("\n");
-    for words in ["this once", "this session", "this project", "● No"] {
+    for words in ["○ Yes, outside", "○ Session: yes", "○ Project: yes", "● No"] {
         assert!(screen.contains(words), "{words}:\n{screen}");
     }
 }
