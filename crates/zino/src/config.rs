@@ -3,6 +3,7 @@
 pub mod address;
 pub mod agents;
 mod bus;
+mod executor;
 mod keys;
 pub mod network;
 mod operating;
@@ -24,6 +25,7 @@ use crate::lenient;
 use crate::logging::Level;
 
 pub use bus::{BUS_IDENTITY_VARIABLE, BUS_URL_VARIABLE, Bus, BusUrl};
+pub use executor::{Executor, ExecutorSandbox};
 pub use operating::Metrics;
 pub use store::{STORE_URL_VARIABLE, Store, StoreUrl};
 
@@ -176,42 +178,6 @@ impl Default for SystemPrompt {
             template: PathBuf::from("SYSTEM.md"),
             personality: String::new(),
             soft_memory: String::new(),
-        }
-    }
-}
-
-/// `[exc]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default)]
-pub struct Executor {
-    pub socket: Option<PathBuf>,
-    /// In seconds.
-    #[serde(deserialize_with = "lenient::read_number")]
-    pub timeout: f64,
-    /// Ours: how many programs run at a time; more wait.
-    #[serde(deserialize_with = "lenient::read_count")]
-    pub concurrency: usize,
-    /// Ours: how much of each output stream is kept.
-    #[serde(deserialize_with = "lenient::read_count")]
-    pub max_output_bytes: usize,
-    /// Ours: confine programs to the working directory.
-    pub sandbox: bool,
-    /// Ours: where programs run; by default the working directory of the service.
-    pub working_dir: Option<PathBuf>,
-    /// Ours, with `sandbox`: whether programs may use the network.
-    pub network: bool,
-}
-
-impl Default for Executor {
-    fn default() -> Self {
-        Self {
-            socket: None,
-            timeout: 30.0,
-            concurrency: 16,
-            max_output_bytes: 1024 * 1024,
-            sandbox: false,
-            working_dir: None,
-            network: false,
         }
     }
 }

@@ -55,8 +55,11 @@ pub(crate) fn raise_limit() -> u64 {
     }
 }
 
-/// The descriptor limit we were started with, if it was raised. Programs get the original: some close
-/// every possible descriptor one by one.
+/// The descriptor limit we were started with, whether it was raised already or not. Programs get the
+/// original: some close every possible descriptor one by one.
 pub(crate) fn original() -> Option<u64> {
-    ORIGINAL.get().and_then(|original| original.current)
+    let original = ORIGINAL.get().copied();
+    original
+        .unwrap_or_else(|| getrlimit(Resource::Nofile))
+        .current
 }

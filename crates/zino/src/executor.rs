@@ -5,8 +5,6 @@ mod code_file;
 mod confined;
 mod output;
 mod program;
-#[cfg(test)]
-mod tests;
 
 use std::env;
 use std::ffi::OsStr;
@@ -21,11 +19,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
-use zot_process::launch::ConfineError;
+use zot_process::sandbox::{self, Obstacles};
 use zot_wire::zino::claims;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
-use crate::config::{BUS_URL_VARIABLE, Config, STORE_URL_VARIABLE};
+use crate::config::Config;
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -35,6 +33,7 @@ use crate::service::{Responses, Service};
 use claimed::{Asked, Claims};
 use code_file::CodeFile;
 pub use confined::SandboxError;
+use confined::Sandboxes;
 use program::{Finished, Limits};
 
 /// How long a validator may take.
@@ -57,6 +56,7 @@ pub struct ExecutorService {
     limits: Limits,
     /// Where programs run.
     directory: PathBuf,
+    sandboxes: Sandboxes,
     executors: Mutex<Arc<Vec<ExecutorDefinition>>>,
     /// First come, first served.
     slots: Semaphore,
@@ -80,7 +80,9 @@ enum StartError {
     #[error("cannot write the code to a file: {0}")]
     CodeFile(io::Error),
     #[error("cannot confine it: {0}")]
-    Confine(#[from] ConfineError),
+    Confine(#[from] sandbox::SandboxError),
+    #[error("cannot confine it: {0}")]
+    Sandbox(#[from] SandboxError),
     #[error("cannot start {program}: {source}")]
     Program { program: String, source: io::Error },
 }
@@ -104,9 +106,7 @@ impl ExecutorService {
             output_bytes: exc.max_output_bytes,
         };
         let directory = working_directory(exc.working_dir.as_deref())?;
-        if exc.sandbox {
-            confined::check(exc.network)?;
-        }
+        let sandboxes = Sandboxes::new(exc, &directory)?;
         let slots = Semaphore::new(exc.concurrency.clamp(1, Semaphore::MAX_PERMITS));
         let executors = Mutex::new(Arc::new(load_executors(config.tools_dir(), log)));
         Ok(Self {
@@ -114,6 +114,7 @@ impl ExecutorService {
             log,
             limits,
             directory,
+            sandboxes,
             executors,
             slots,
             claims: Claims::new(claims, log),
@@ -183,30 +184,40 @@ impl ExecutorService {
                     .warning(format_args!("{}: {complaints}", executor.name));
             }
         };
-        let (outcome, ()) = tokio::join!(self.run_file(executor, &file), checked);
+        let (outcome, ()) = tokio::join!(self.run_code(executor, code, &file), checked);
         outcome.unwrap_or_else(|error| not_run(error.to_string()))
     }
 
-    async fn run_file(
+    /// Runs `code`, which is in `file` for programs that are not confined.
+    async fn run_code(
         &self,
         executor: &ExecutorDefinition,
+        code: &str,
         file: &CodeFile,
     ) -> Result<ExecutionResult, StartError> {
-        let command = self.command(&executor.name, file.path());
-        let command = if self.config.exc.sandbox {
-            let network = self.config.exc.network;
-            confined::confine(command, &self.directory, file, network)?
-        } else {
-            confined::unconfined(command)?
+        let not_started = |source| StartError::Program {
+            program: executor.name.clone(),
+            source,
         };
-        let finished =
-            program::run(command, self.limits)
-                .await
-                .map_err(|source| StartError::Program {
-                    program: executor.name.clone(),
-                    source,
-                })?;
-        Ok(result(&finished, self.config.exc.timeout))
+        let time = self.config.exc.timeout;
+        let Some(mut sandbox) = self.sandboxes.take()? else {
+            let command = self.command(&executor.name, file.path());
+            let command = self.sandboxes.open(command)?;
+            let finished = program::run(command, self.limits).await;
+            return Ok(result(&finished.map_err(not_started)?, time, None));
+        };
+        let file = sandbox
+            .write_code(code, &executor.file_extension)
+            .map_err(StartError::CodeFile)?;
+        let (command, run) = sandbox.prepare(self.command(&executor.name, &file))?;
+        let finished = program::run(command, self.limits).await;
+        let obstacles = sandbox.obstacles(&run);
+        self.sandboxes.put_back(sandbox).await;
+        Ok(result(
+            &finished.map_err(not_started)?,
+            time,
+            Some(&obstacles),
+        ))
     }
 
     /// Runs the executor's validator, if there is one, and returns its complaints.
@@ -219,7 +230,7 @@ impl ExecutorService {
         let failed = |error: &dyn std::fmt::Display| {
             Some(format!("cannot start {}: {error}", validator.display()))
         };
-        let command = match confined::unconfined(self.command(&validator, file.path())) {
+        let command = match self.sandboxes.open(self.command(&validator, file.path())) {
             Ok(command) => command,
             Err(error) => return failed(&error),
         };
@@ -241,11 +252,6 @@ impl ExecutorService {
     fn command(&self, program: impl AsRef<OsStr>, file: &Path) -> Command {
         let mut command = Command::new(program);
         command.arg(file).current_dir(&self.directory);
-        for variable in secret_variables() {
-            command.env_remove(variable);
-        }
-        // A program must not notify systemd on behalf of the service.
-        command.env_remove("NOTIFY_SOCKET");
         command
     }
 
@@ -273,14 +279,17 @@ fn not_run(reason: String) -> ExecutionResult {
     }
 }
 
-fn result(finished: &Finished, time_limit: f64) -> ExecutionResult {
+fn result(finished: &Finished, time_limit: f64, refused: Option<&Obstacles>) -> ExecutionResult {
     let mut stderr = finished.stderr.text();
+    for remark in refused.into_iter().flat_map(remarks) {
+        begin_line(&mut stderr);
+        stderr.push_str(&remark);
+        stderr.push('\n');
+    }
     let exit_code = match finished.status {
         Some(status) => status.map_or(NO_EXIT_CODE, exit_code),
         None => {
-            if !stderr.is_empty() && !stderr.ends_with('\n') {
-                stderr.push('\n');
-            }
+            begin_line(&mut stderr);
             stderr.push_str(&format!("Execution timed out after {time_limit}s."));
             NO_EXIT_CODE
         }
@@ -290,6 +299,27 @@ fn result(finished: &Finished, time_limit: f64) -> ExecutionResult {
         stdout: finished.stdout.text(),
         stderr,
     }
+}
+
+fn begin_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// Says what the sandbox refused, for the model that wrote the code.
+fn remarks(refused: &Obstacles) -> Vec<String> {
+    let hosts = refused.hosts.iter().map(|contact| {
+        let (host, port) = (&contact.host, contact.port);
+        format!(
+            "The sandbox refused a connection to {host}:{port}, which [exc] connect does not list."
+        )
+    });
+    let files = refused.withheld_files.iter().map(|(path, renamed)| {
+        let (path, renamed) = (path.display(), renamed.display());
+        format!("{path} is protected: what the program created there was renamed to {renamed}.")
+    });
+    hosts.chain(files).collect()
 }
 
 /// A program killed by a signal has the negated signal number, as in Python.
@@ -365,13 +395,4 @@ fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
     env::split_paths(&directories)
         .map(|directory| directory.join(name))
         .find(runs)
-}
-
-/// The variables that may hold keys for models or a password, which no program needs.
-fn secret_variables() -> impl Iterator<Item = &'static str> {
-    let entries = zot_provider::providers().iter();
-    let keys = entries.flat_map(|entry| entry.key_variables.iter());
-    ["LLM_API_KEY", STORE_URL_VARIABLE, BUS_URL_VARIABLE]
-        .into_iter()
-        .chain(keys.map(AsRef::as_ref))
 }

@@ -42,8 +42,22 @@ fn numbers_may_be_whole_and_types_are_checked() {
         .config;
     assert_eq!(config.exc.timeout, 3.0);
     assert_eq!(config.agent.temperature, 1.0);
-    let error = Config::parse("[exc]\nsandbox = \"yes\"\n").unwrap_err();
-    assert!(error.contains("sandbox"), "{error}");
+    for wrong in ["\"yes\"", "1"] {
+        let error = Config::parse(&format!("[exc]\nsandbox = {wrong}\n")).unwrap_err();
+        assert!(
+            error.contains("sandbox") && error.contains("workspace"),
+            "{error}"
+        );
+    }
+    let sandbox = |value: &str| {
+        let parsed = Config::parse(&format!("[exc]\nsandbox = {value}\n"));
+        parsed.unwrap().config.exc.sandbox
+    };
+    assert_eq!(sandbox("false"), ExecutorSandbox::Off);
+    assert_eq!(sandbox("\"off\""), ExecutorSandbox::Off);
+    assert_eq!(sandbox("true"), ExecutorSandbox::WorkingDirectory);
+    let level = ExecutorSandbox::Level(zot_process::sandbox::Level::ReadOnly);
+    assert_eq!(sandbox("\"read-only\""), level);
 }
 
 /// Covers values that the original only uses as numbers or for their truthiness.

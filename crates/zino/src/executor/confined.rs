@@ -1,70 +1,259 @@
-//! The sandbox: the working directory, what programs need to start, and nothing else.
+//! The sandboxes that programs run in.
+//!
+//! A sandbox serves one program at a time and is used again: what a program left in its temporary
+//! directories is removed before the next one gets them.
 
-use std::path::Path;
+mod leftovers;
+
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use zot_process::launch::{
-    self, ConfineError, Confined, Confinement, Execution, FileAccess, Status, enforceable,
+use zot_files::{Scratch, ScratchDirectory};
+use zot_process::launch::{Confined, Execution, FileAccess, Status};
+use zot_process::sandbox::{
+    self, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings, has_views,
 };
+use zot_provider::Providers;
 
-use super::code_file::CodeFile;
+use super::code_file;
+use crate::config::{Executor, ExecutorSandbox};
 use crate::descriptors;
+use leftovers::Contents;
 
-/// A part of `[exc] sandbox` that this system cannot enforce.
+/// How many sandboxes wait for their next program.
+///
+/// Limit: a sandbox beyond these is removed, and made anew when it is needed.
+const MAX_IDLE_SANDBOXES: usize = 4;
+
+/// A variable through which a program could notify systemd on behalf of the service.
+const NOTIFICATION_VARIABLE: &str = "NOTIFY_SOCKET";
+
+/// Why `[exc] sandbox` cannot be applied.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "[exc] sandbox: {part} cannot be restricted here ({reason}); set sandbox = false or run on another system"
-)]
-pub struct SandboxError {
-    part: &'static str,
-    reason: String,
+pub enum SandboxError {
+    #[error(
+        "[exc] sandbox: {part} cannot be restricted here ({reason}); set sandbox = false or run on another system"
+    )]
+    Impossible { part: &'static str, reason: String },
+    #[error("[exc] connect: {0}")]
+    Host(#[from] BadHost),
+    #[error("[exc] connect: lists of hosts need namespaces, which this system refuses")]
+    Hosts,
+    #[error("[exc] {key}: {}: {source}", .path.display())]
+    Path {
+        key: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("[exc] sandbox: {0}")]
+    Sandbox(#[from] sandbox::SandboxError),
 }
 
-/// Checks that this system can confine programs: a sandbox that does not hold is worse than none.
-pub(super) fn check(network: bool) -> Result<(), SandboxError> {
-    let possible = enforceable();
-    let files = ("files", &possible.files);
-    let sockets = ("network", &possible.network);
-    let wanted = [Some(files), (!network).then_some(sockets)];
-    for (part, status) in wanted.into_iter().flatten() {
-        if let Status::NotEnforced(reason) = status {
-            return Err(SandboxError {
-                part,
-                reason: reason.clone(),
-            });
+/// All sandboxes of the service.
+pub(super) struct Sandboxes {
+    /// For validators, and for every program if there is no sandbox.
+    open: Sandbox,
+    /// How the others are made.
+    plan: Option<Plan>,
+    idle: Mutex<Vec<OwnSandbox>>,
+}
+
+struct Plan {
+    /// `None` for exact grants.
+    level: Option<Level>,
+    rules: Rules,
+    directory: PathBuf,
+}
+
+/// A sandbox with its temporary files, for one program at a time.
+pub(super) struct OwnSandbox {
+    sandbox: Sandbox,
+    /// What the sandbox itself needs in its temporary directories.
+    needed: Contents,
+    /// The code of its program.
+    code: Option<PathBuf>,
+    scratch: ScratchDirectory,
+}
+
+impl Sandboxes {
+    /// Checks that this system can confine programs as `config` says: a sandbox that does not hold is worse
+    /// than none.
+    pub(super) fn new(config: &Executor, directory: &Path) -> Result<Self, SandboxError> {
+        let mut rules = config.rules()?;
+        rules.limits.open_files = rules.limits.open_files.or(descriptors::original());
+        let level = match config.sandbox {
+            ExecutorSandbox::Off => Some(Level::Off),
+            ExecutorSandbox::WorkingDirectory => None,
+            ExecutorSandbox::Level(level) => Some(level),
+        };
+        let policy = Policy {
+            level: Level::Off,
+            rules: rules.clone(),
+        };
+        let plan = match level {
+            Some(Level::Off) => None,
+            level => {
+                check(&rules)?;
+                let plan = Plan {
+                    level,
+                    rules,
+                    directory: directory.to_owned(),
+                };
+                plan.access()?;
+                Some(plan)
+            }
+        };
+        Ok(Self {
+            open: Sandbox::new(policy, surroundings(directory, PathBuf::new()))?,
+            plan,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Prepares `command` to run with the rights of the service.
+    pub(super) fn open(&self, command: Command) -> Result<Confined, sandbox::SandboxError> {
+        Ok(self.open.prepare(command)?.command)
+    }
+
+    /// Returns a sandbox without traces of earlier programs; `None` if programs are not confined.
+    pub(super) fn take(&self) -> Result<Option<OwnSandbox>, SandboxError> {
+        let Some(plan) = &self.plan else {
+            return Ok(None);
+        };
+        let idle = self.lock().pop();
+        idle.map_or_else(|| plan.sandbox(), Ok).map(Some)
+    }
+
+    /// Keeps a sandbox whose program has ended for the next one.
+    pub(super) async fn put_back(&self, used: OwnSandbox) {
+        // There may be many files, and only clean ones come back.
+        let cleaned = tokio::task::spawn_blocking(|| used.cleaned()).await;
+        if let Ok(Some(clean)) = cleaned {
+            let mut idle = self.lock();
+            if idle.len() < MAX_IDLE_SANDBOXES {
+                idle.push(clean);
+            }
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<OwnSandbox>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Plan {
+    fn sandbox(&self) -> Result<OwnSandbox, SandboxError> {
+        let scratch =
+            ScratchDirectory::new(Scratch::Code).map_err(sandbox::SandboxError::Scratch)?;
+        let surroundings = surroundings(&self.directory, scratch.path().to_owned());
+        let rules = self.rules.clone();
+        let sandbox = match self.level {
+            Some(level) => Sandbox::new(Policy { level, rules }, surroundings)?,
+            None => Sandbox::exact(self.access()?, rules, surroundings)?,
+        };
+        Ok(OwnSandbox {
+            sandbox,
+            needed: Contents::default(),
+            code: None,
+            scratch,
+        })
+    }
+
+    /// Returns what `sandbox = true` grants.
+    fn access(&self) -> Result<FileAccess, SandboxError> {
+        let resolve = |key: &'static str, paths: &[PathBuf]| {
+            let resolved = paths.iter().map(|path| {
+                let home = std::env::home_dir().unwrap_or_default();
+                let full = match path.strip_prefix("~") {
+                    Ok(rest) => home.join(rest),
+                    Err(_) => self.directory.join(path),
+                };
+                full.canonicalize().map_err(|source| SandboxError::Path {
+                    key,
+                    path: path.clone(),
+                    source,
+                })
+            });
+            resolved.collect::<Result<Vec<_>, _>>()
+        };
+        let mut read = resolve("read", &self.rules.read)?;
+        read.extend(resolve("unix_sockets", &self.rules.unix_sockets)?);
+        let mut write = resolve("write", &self.rules.write)?;
+        write.push(self.directory.clone());
+        Ok(FileAccess {
+            read,
+            write,
+            execute: match &self.rules.run {
+                None => Execution::Anything,
+                Some(programs) => Execution::Only(programs.clone()),
+            },
+        })
+    }
+}
+
+impl OwnSandbox {
+    /// Writes code to a file that only its program finds; returns the path that the program uses.
+    pub(super) fn write_code(&mut self, code: &str, extension: &str) -> io::Result<PathBuf> {
+        let (real, shown) = self.sandbox.temporary();
+        let name = code_file::name(extension);
+        let path = self.code.insert(real.join(&name));
+        code_file::write(path, code)?;
+        Ok(shown.join(name))
+    }
+
+    /// Confines `command` to it.
+    pub(super) fn prepare(
+        &mut self,
+        command: Command,
+    ) -> Result<(Confined, RunMark), sandbox::SandboxError> {
+        let prepared = self.sandbox.prepare(command)?;
+        self.needed = Contents::except(self.scratch.path(), self.code.as_deref())
+            .map_err(sandbox::SandboxError::Scratch)?;
+        Ok((prepared.command, prepared.run))
+    }
+
+    /// Removes what the program left; `None` if the sandbox cannot be used again.
+    fn cleaned(mut self) -> Option<Self> {
+        self.code = None;
+        let is_clean = self.needed.restore(self.scratch.path());
+        is_clean.unwrap_or(false).then_some(self)
+    }
+
+    /// Returns what was refused to the program, which has ended.
+    pub(super) fn obstacles(&self, run: &RunMark) -> Obstacles {
+        self.sandbox.obstacles(run)
+    }
+}
+
+/// Checks that this system enforces what `rules` ask for.
+fn check(rules: &Rules) -> Result<(), SandboxError> {
+    let policy = Policy {
+        level: Level::Workspace,
+        rules: rules.clone(),
+    };
+    let possible = policy.enforcement();
+    for (part, status) in [("files", possible.files), ("network", possible.network)] {
+        if let Status::NotEnforced(reason) = status {
+            return Err(SandboxError::Impossible { part, reason });
+        }
+    }
+    if !rules.connect.is_empty() && !rules.allows_every_host() && !has_views() {
+        return Err(SandboxError::Hosts);
     }
     Ok(())
 }
 
-/// Prepares `command` to run unconfined.
-pub(super) fn unconfined(command: Command) -> Result<Confined, ConfineError> {
-    let confinement = Confinement::default().open_files(descriptors::original());
-    let (command, _) = launch::confine(command, &confinement)?;
-    Ok(command)
-}
-
-/// Confines `command` to `directory`, the code it runs and a directory for temporary files.
-pub(super) fn confine(
-    mut command: Command,
-    directory: &Path,
-    code: &CodeFile,
-    network: bool,
-) -> Result<Confined, ConfineError> {
-    let mut write = vec![directory.to_owned()];
-    // Without one, programs that need temporary files fail; the others can still run.
-    if let Ok(scratch) = code.scratch() {
-        command.env("TMPDIR", &scratch);
-        write.push(scratch);
+/// Programs get no keys of models and no passwords of services.
+fn surroundings(directory: &Path, scratch: PathBuf) -> Surroundings {
+    let mut withheld = Providers::builtin().secret_variables();
+    withheld.push(NOTIFICATION_VARIABLE.to_owned());
+    Surroundings {
+        workspace: directory.to_owned(),
+        home: std::env::home_dir(),
+        scratch,
+        withheld,
+        ..Surroundings::default()
     }
-    let confinement = Confinement::default()
-        .filesystem(FileAccess {
-            read: vec![code.path().to_owned()],
-            write,
-            execute: Execution::Anything,
-        })
-        .network(network)
-        .open_files(descriptors::original());
-    let (command, _) = launch::confine(command, &confinement)?;
-    Ok(command)
 }

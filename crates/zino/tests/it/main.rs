@@ -18,6 +18,7 @@ mod cut_cables;
 mod degradation;
 mod escapes;
 mod executor;
+mod executor_sandbox;
 mod installation;
 mod kept_connections;
 mod lost_connections;

@@ -115,7 +115,10 @@ impl Wanted<'_> {
         scratch.path().clone_into(&mut surroundings.scratch);
         rules.unix_sockets = grants.sockets;
         let sandbox = match confinement {
-            Confinement::Exact => Sandbox::exact(grants.files, rules, surroundings)?,
+            Confinement::Exact => {
+                grants.files.read.extend_from_slice(&rules.unix_sockets);
+                Sandbox::exact(grants.files, rules, surroundings)?
+            }
             Confinement::Level(_) => {
                 if let (Level::Workspace, Some(what)) = (level, grants.read_only_cwd) {
                     level = Level::ReadOnly;

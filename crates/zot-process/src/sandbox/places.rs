@@ -122,9 +122,11 @@ pub(super) fn of(
     }
     let mut protected = Vec::new();
     let roots = (policy.level != Level::ReadOnly).then_some(&workspace);
+    let named = rules.named(&policy.rules.write);
     for root in roots.into_iter().chain(&writable) {
-        protected.extend(protected::below(root, &writable));
+        protected.extend(protected::below(root, &named));
     }
+    protected.extend(protected::targets_of_links(&protected));
     protected.sort_unstable();
     protected.dedup();
     Ok(collected.into_places(scratch, home, protected, has_view))
@@ -169,14 +171,28 @@ struct Paths<'a> {
 impl Paths<'_> {
     /// Returns those of `paths` that exist, without links. What does not exist cannot be mounted.
     fn existing(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let expand = |path: &PathBuf| match (path.strip_prefix("~"), self.home) {
+        let paths = paths.iter().map(|path| self.expanded(path));
+        paths.filter_map(|path| path.canonicalize().ok()).collect()
+    }
+
+    /// Returns `paths` without links in the part that exists: what a rule names may be created later.
+    fn named(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let named = |path: &PathBuf| {
+            let path = self.expanded(path);
+            if let Ok(path) = path.canonicalize() {
+                return Some(path);
+            }
+            let directory = path.parent()?.canonicalize().ok()?;
+            Some(directory.join(path.file_name()?))
+        };
+        paths.iter().filter_map(named).collect()
+    }
+
+    fn expanded(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => self.workspace.join(path),
-        };
-        paths
-            .iter()
-            .filter_map(|path| expand(path).canonicalize().ok())
-            .collect()
+        }
     }
 }
 

@@ -66,3 +66,12 @@ pub(crate) fn below(root: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
         })
         .collect()
 }
+
+/// Returns where those of `paths` lead that are links: what programs act on is there.
+pub(crate) fn targets_of_links(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths
+        .iter()
+        .filter(|path| path.is_symlink())
+        .filter_map(|path| path.canonicalize().ok())
+        .collect()
+}

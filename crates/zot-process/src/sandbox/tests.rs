@@ -228,6 +228,28 @@ fn a_named_protected_file_can_be_written() {
 }
 
 #[test]
+fn a_named_protected_file_can_be_created() {
+    for fixture in fixtures() {
+        let mut policy = workspace();
+        policy.rules.write.push(".git".into());
+        fixture.succeeds(policy, "mkdir .git && echo x > .git/config");
+        assert!(fixture.workspace().join(".git/config").exists());
+    }
+}
+
+#[test]
+fn where_a_protected_link_leads_is_protected() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    fs::create_dir(root.join("settings")).unwrap();
+    symlink("settings", root.join(".vscode")).unwrap();
+    fixture.fails(workspace(), "echo x > settings/tasks.json");
+    fixture.fails(workspace(), "echo x > .vscode/tasks.json");
+}
+
+#[test]
 fn without_namespaces_a_changed_protected_file_is_reported() {
     let fixture = Fixture::new(true);
     let root = fixture.workspace();

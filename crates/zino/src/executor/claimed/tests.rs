@@ -48,7 +48,7 @@ impl Setup {
         let mut config = Config::default();
         config.store.url = Some(StoreUrl::new(&self.database.url));
         config.tools.dir = Some(self.directory.path().join("tools"));
-        config.exc.sandbox = false;
+        config.exc.sandbox = crate::config::ExecutorSandbox::Off;
         config
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use zot_process::launch::{Status, enforceable};
 use zot_process::sandbox::Level;
 
@@ -64,7 +64,7 @@ impl Scene {
         program_data_dir(&self.root.join("zot"), "test", "x")
     }
 
-    /// Runs a shell script with `$ROOT` set; returns what it prints, and the shortfalls.
+    /// Runs a shell script with `$ROOT` set; returns what it prints, and the shortfalls and remarks.
     async fn run(&self, script: &str) -> (String, Vec<String>) {
         let rules = LaunchRules {
             minimum: self.minimum,
@@ -90,6 +90,7 @@ impl Scene {
         let mut printed = String::new();
         process.stdout.read_to_string(&mut printed).await.unwrap();
         process.group.close().await;
+        process.shortfalls.extend(process.sandbox.remarks());
         (printed, process.shortfalls)
     }
 
@@ -283,4 +284,83 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     assert!(process.sandbox.remarks().is_empty(), "it is said once");
     drop(process.stdin);
     process.group.end(limit).await;
+}
+
+/// A server on this machine, outside of the network of the program.
+async fn serve() -> (u16, tokio::task::JoinSet<()>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = [0; 1024];
+            let _ = stream.read(&mut head).await;
+            let response = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nhere";
+            let _ = stream.write_all(response).await;
+        }
+    });
+    (port, tasks)
+}
+
+/// A script that fetches a page as most programs do: through the proxy of the environment.
+fn fetch(address: &str) -> String {
+    format!(
+        "python3 -c \"import os, urllib.request\nfor name in ('no_proxy', 'NO_PROXY'): os.environ.pop(name, None)\n\
+         print(urllib.request.urlopen('http://{address}/', timeout=10).read().decode())\""
+    )
+}
+
+#[tokio::test]
+async fn only_listed_hosts_can_be_reached() {
+    if !zot_process::sandbox::has_views() {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+        return;
+    }
+    let (port, _server) = serve().await;
+    let here = format!("127.0.0.1:{port}");
+    let reached = |(printed, _): (String, Vec<String>)| printed == "here\n";
+    for sandbox in [None, Some(Level::Workspace), Some(Level::ReadOnly)] {
+        let with = |permissions: Value| Scene {
+            sandbox,
+            ..Scene::permitted(permissions)
+        };
+        let any = json!({"exec": ["python3"]});
+        assert!(!reached(with(any).run(&fetch(&here)).await), "{sandbox:?}");
+        let listed = with(json!({"exec": ["python3"], "connect": [here]}));
+        assert!(reached(listed.run(&fetch(&here)).await), "{sandbox:?}");
+        let (printed, shortfalls) = listed.run(&fetch("example.com")).await;
+        assert!(printed.contains("403"), "{printed}");
+        let remark = "the sandbox refused a connection to example.com:80".to_owned();
+        assert!(shortfalls.contains(&remark), "{shortfalls:?}");
+        let every = with(json!({"exec": ["python3"], "network": true}));
+        assert!(reached(every.run(&fetch(&here)).await), "{sandbox:?}");
+    }
+    // A minimum takes it from what a project brings along.
+    let mut project = Scene::permitted(json!({"exec": ["python3"], "connect": [here]}));
+    project.minimum = Level::Workspace;
+    assert!(reached(project.run(&fetch(&here)).await));
+    project.is_from_project = true;
+    assert!(!reached(project.run(&fetch(&here)).await));
+}
+
+#[tokio::test]
+async fn only_listed_unix_sockets_can_be_reached() {
+    if !zot_process::sandbox::has_views() {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+        return;
+    }
+    for sandbox in [None, Some(Level::Workspace)] {
+        let mut scene = Scene::permitted(json!({"exec": ["python3"]}));
+        scene.sandbox = sandbox;
+        let path = scene.root.join("outside/socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let connect = "python3 -c \"import os, socket; \
+                       socket.socket(socket.AF_UNIX).connect(os.environ['ROOT'] + '/outside/socket')\" && echo in";
+        let (printed, _) = scene.run(connect).await;
+        assert!(!printed.ends_with("in\n"), "{sandbox:?}");
+        let permissions = json!({"exec": ["python3"], "unix_sockets": [path]});
+        scene.permissions = serde_json::from_value(permissions).unwrap();
+        let (printed, shortfalls) = scene.run(connect).await;
+        assert_eq!(printed, "in\n", "{sandbox:?}: {shortfalls:?}");
+    }
 }
