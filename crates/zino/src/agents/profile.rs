@@ -125,7 +125,7 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
                     connect,
                     ..Rules::default()
                 },
-                // The machine is not the client's.
+                // A client far away must not decide about this machine.
                 is_fixed: true,
             },
             approval: ApprovalPolicy {
