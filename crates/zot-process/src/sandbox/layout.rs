@@ -93,7 +93,8 @@ impl Layout {
             if place.access == Access::Read {
                 return Err(Refusal::ReadOnly);
             }
-            let touches = |protected: &PathBuf| shown.starts_with(protected);
+            let touches =
+                |protected: &PathBuf| shown.starts_with(protected) || protected.starts_with(shown);
             if self.protected.iter().any(touches) {
                 return Err(Refusal::Protected);
             }
