@@ -365,10 +365,18 @@ impl Collected {
     }
 
     fn add_mask(&mut self, path: PathBuf, scratch: &Scratch) {
-        let is_shown = self.0.iter().any(|place| path.starts_with(&place.shown));
+        let is_shown = |place: &Place| {
+            place.shown == place.real && path.starts_with(&place.shown) && path != place.shown
+        };
+        let is_shown = self.0.iter().any(is_shown);
         if let (true, Ok(found)) = (is_shown, fs::symlink_metadata(&path)) {
             let real = match found.is_dir() {
-                true => scratch.empty.clone(),
+                // One for each: what may be read below it gets a mount point there.
+                true => {
+                    let empty = scratch.empty.join(self.0.len().to_string());
+                    let _ = fs::create_dir(&empty);
+                    empty
+                }
                 false => PathBuf::from("/dev/null"),
             };
             self.0.push(Place {

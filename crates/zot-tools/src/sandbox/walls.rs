@@ -130,11 +130,11 @@ impl Walls {
         (target, links)
     }
 
-    /// Returns the protected path that `path` is, or is in.
+    /// Returns the protected path that `path` is, or is in, or would replace.
     fn protection(&self, path: &Path) -> Option<PathBuf> {
         let mut protected = self.layout.protected().iter();
         protected
-            .find(|protected| path.starts_with(protected))
+            .find(|protected| path.starts_with(protected) || protected.starts_with(path))
             .cloned()
     }
 }
