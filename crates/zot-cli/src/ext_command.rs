@@ -151,7 +151,8 @@ impl Language {
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let workspace = &Workspace::of_process();
-    let store = Store::new(&workspace.zot_home);
+    let withheld = zot_sdk::withheld_variables(&workspace.zot_home);
+    let store = Store::new(&workspace.zot_home).withholding(withheld);
     let action = arguments.action.unwrap_or(Action::List {
         no_start: false,
         json: false,

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 use zot_process::{Outcome, OutputSink};
 
 use crate::origin::without_password;
@@ -41,8 +42,49 @@ pub enum GitError {
     NoSuchReference { url: String, reference: String },
 }
 
+/// The user's `git`, which gets their rights and their environment, without the variables in `withheld`.
+pub(crate) struct Git {
+    sandbox: Sandbox,
+}
+
+impl Git {
+    pub(crate) fn new(withheld: Vec<String>) -> Result<Self, GitError> {
+        let surroundings = Surroundings {
+            withheld,
+            ..Surroundings::default()
+        };
+        let sandbox = Sandbox::new(Policy::at(Level::Off), surroundings);
+        let sandbox = sandbox.map_err(not_started)?;
+        Ok(Self { sandbox })
+    }
+
+    /// Runs `git` to completion; the inner error is the end of its output.
+    async fn run(&self, command: Command) -> Result<Result<(), String>, GitError> {
+        let mut output = OutputTail::default();
+        let command = self.sandbox.prepare(command).map_err(not_started)?.command;
+        // Callers cancel by dropping the future.
+        let cancel = CancellationToken::new();
+        let ran = zot_process::run(command, CLONE_TIME_LIMIT, &cancel, &mut output).await;
+        let status = match ran.map_err(GitError::NoGit)?.outcome {
+            Outcome::Exited(Some(status)) if status.success() => return Ok(Ok(())),
+            Outcome::Exited(status) => status.map_or_else(String::new, |status| status.to_string()),
+            Outcome::TimedOut | Outcome::Cancelled => {
+                let minutes = CLONE_TIME_LIMIT.as_secs() / 60;
+                return Ok(Err(format!("it took longer than {minutes} minutes")));
+            }
+        };
+        let output = output.lines();
+        Ok(Err(if output.is_empty() { status } else { output }))
+    }
+}
+
+fn not_started(error: SandboxError) -> GitError {
+    GitError::NoGit(io::Error::other(error))
+}
+
 /// Clones `url` into `target`, without history and without ever prompting.
 pub(crate) async fn clone(
+    program: &Git,
     url: &str,
     reference: Option<&str>,
     target: &Path,
@@ -64,14 +106,15 @@ pub(crate) async fn clone(
         // git repeats the URL in its error messages.
         output: output.replace(url, &shown),
     };
-    let output = match run(command).await? {
+    let output = match program.run(command).await? {
         Ok(()) => return Ok(()),
         Err(output) => output,
     };
     match reference {
         Some(commit) if is_commit_id(commit) => {
             progress("not a branch or tag: fetching it as a commit");
-            fetch_commit(url, commit, target).await?.map_err(failed)
+            let fetched = fetch_commit(program, url, commit, target).await?;
+            fetched.map_err(failed)
         }
         Some(reference) if output.contains("Remote branch") && output.contains("not found") => {
             Err(GitError::NoSuchReference {
@@ -84,6 +127,7 @@ pub(crate) async fn clone(
 }
 
 async fn fetch_commit(
+    program: &Git,
     url: &str,
     commit: &str,
     target: &Path,
@@ -95,7 +139,7 @@ async fn fetch_commit(
     steps[2].arg("-C").arg(target);
     steps[2].args(["checkout", "--quiet", "FETCH_HEAD"]);
     for step in steps {
-        if let Err(output) = run(step).await? {
+        if let Err(output) = program.run(step).await? {
             return Ok(Err(output));
         }
     }
@@ -121,24 +165,6 @@ fn git() -> Command {
         command.env_remove(name);
     }
     command
-}
-
-/// Runs `git` to completion; the inner error is the end of its output.
-async fn run(command: Command) -> Result<Result<(), String>, GitError> {
-    let mut output = OutputTail::default();
-    // Callers cancel by dropping the future.
-    let cancel = CancellationToken::new();
-    let ran = zot_process::run(command, CLONE_TIME_LIMIT, &cancel, &mut output).await;
-    let status = match ran.map_err(GitError::NoGit)?.outcome {
-        Outcome::Exited(Some(status)) if status.success() => return Ok(Ok(())),
-        Outcome::Exited(status) => status.map_or_else(String::new, |status| status.to_string()),
-        Outcome::TimedOut | Outcome::Cancelled => {
-            let minutes = CLONE_TIME_LIMIT.as_secs() / 60;
-            return Ok(Err(format!("it took longer than {minutes} minutes")));
-        }
-    };
-    let output = output.lines();
-    Ok(Err(if output.is_empty() { status } else { output }))
 }
 
 /// The end of `git`'s output, where the cause of a failure is.

@@ -13,7 +13,7 @@ use zot_extension_contract::{
 };
 
 use crate::directory::{TemporaryDirectory, remove_abandoned};
-use crate::git::{self, GitError};
+use crate::git::{self, Git, GitError};
 use crate::origin::Origin;
 use crate::staged::Staged;
 use crate::{copy, enabled};
@@ -22,6 +22,8 @@ use crate::{copy, enabled};
 #[derive(Debug, Clone)]
 pub struct Store {
     home: PathBuf,
+    /// Variables that `git` does not get.
+    withheld: Vec<String>,
 }
 
 /// Whether an extension is enabled.
@@ -98,7 +100,16 @@ impl StoreError {
 impl Store {
     /// Returns the store in `home` (`$ZOT_HOME`).
     pub fn new(home: impl Into<PathBuf>) -> Self {
-        Self { home: home.into() }
+        Self {
+            home: home.into(),
+            withheld: Vec::new(),
+        }
+    }
+
+    /// Keeps these variables, which hold keys, from `git` and what it starts.
+    #[must_use]
+    pub fn withholding(self, withheld: Vec<String>) -> Self {
+        Self { withheld, ..self }
     }
 
     /// Returns the directory that holds a directory for each extension.
@@ -150,7 +161,8 @@ impl Store {
             }
             Origin::Git { url, reference } => {
                 let checkout = temporary.path().join("checkout");
-                git::clone(url, reference.as_deref(), &checkout, progress).await?;
+                let program = Git::new(self.withheld.clone())?;
+                git::clone(&program, url, reference.as_deref(), &checkout, progress).await?;
                 load(&checkout, origin)?;
                 copy::copy_directory(&checkout, &directory).await?;
                 fs::remove_dir_all(&checkout).map_err(StoreError::io(&checkout))?;

@@ -67,7 +67,8 @@
 //!
 //! # Permissions and limits
 //!
-//! [`ToolChoice::jail`] and [`Runtime::jail`] confine the built-in tools to the working directory;
+//! [`ToolChoice::sandbox`] and [`Runtime::set_sandbox`] decide what the built-in tools may do, and
+//! [`ToolChoice::jail`] and [`Runtime::jail`] confine them to the working directory;
 //! [`ToolChoice::approval`] makes calls wait for [`Runtime::confirm`] (an
 //! [`AgentEvent::ConfirmationRequested`] asks for it); [`Config::hooks`] observes, blocks and rewrites;
 //! [`Config::budget`] and [`Runtime::prompt_within`] limit steps, tokens, money and time.

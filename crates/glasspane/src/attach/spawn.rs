@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use zot_process::ProcessGroup;
-use zot_process::launch::{Confinement, confine};
+use zot_process::sandbox::{Level, Policy, Sandbox, Surroundings};
 
 use super::Feed;
 use crate::record::{Attached, Detached};
@@ -290,9 +290,11 @@ fn start(words: &[OsString], with_input: bool) -> io::Result<(ProcessGroup, Pipe
         command.stdin(Stdio::null());
         None
     };
-    // The agent inherits only its standard streams.
-    let (command, _) = confine(command, &Confinement::default()).map_err(io::Error::other)?;
-    let group = ProcessGroup::spawn(command)?;
+    // The agent inherits only its standard streams, and needs the keys of its models.
+    let sandbox = Sandbox::new(Policy::at(Level::Off), Surroundings::default());
+    let sandbox = sandbox.map_err(io::Error::other)?;
+    let prepared = sandbox.prepare(command).map_err(io::Error::other)?;
+    let group = ProcessGroup::spawn(prepared.command)?;
     Ok((
         group,
         Pipes {

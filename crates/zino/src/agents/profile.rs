@@ -5,9 +5,10 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use zot_process::sandbox::{BadHost, ConnectRule, Rules};
 use zot_sdk::{
-    ApprovalPolicy, ApprovalScope, ContextSearch, ExtensionSearch, ModelChoice, SkillSearch,
-    SystemPrompt, ToolChoice, ToolSelection,
+    ApprovalPolicy, ApprovalScope, ContextSearch, ExtensionSearch, ModelChoice, SandboxChoice,
+    SkillSearch, SystemPrompt, ToolChoice, ToolSelection,
 };
 
 use super::wire::ProfileFacts;
@@ -28,6 +29,8 @@ pub enum ProfileError {
         "[agents.{name}] approve: expected \"never\", \"writes\" or \"always\", got {approve:?}"
     )]
     Approve { name: String, approve: String },
+    #[error("[agents.{name}] connect: {problem}")]
+    Connect { name: String, problem: BadHost },
     #[error("[agents.{name}] directory {}: {source}", .directory.display())]
     Directory {
         name: String,
@@ -84,6 +87,12 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
             });
         }
     };
+    let connect = profile.connect.iter().map(|host| host.parse());
+    let connect = connect.collect::<Result<Vec<ConnectRule>, BadHost>>();
+    let connect = connect.map_err(|problem| ProfileError::Connect {
+        name: name.to_owned(),
+        problem,
+    })?;
     Ok(zot_sdk::Config {
         model: ModelChoice {
             provider: profile.provider.clone(),
@@ -110,6 +119,15 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
                 Some(names) => ToolSelection::Only(names.clone()),
             },
             jail: profile.jail,
+            sandbox: SandboxChoice {
+                level: Some(profile.sandbox),
+                rules: Rules {
+                    connect,
+                    ..Rules::default()
+                },
+                // A client far away must not decide about this machine.
+                is_fixed: true,
+            },
             approval: ApprovalPolicy {
                 scope,
                 ..ApprovalPolicy::default()

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 use zino::program::attach::{AttachRequest, DEFAULT_WAIT, Demands};
+use zot_process::sandbox::Level;
 use zot_rpc::Token;
-use zot_wire::rpc::Command;
+use zot_wire::rpc::{Command, SandboxLevel, SetSandboxCommand};
 
 use super::ConfigArgument;
 
@@ -57,6 +58,8 @@ struct RpcFlags {
     confirm: Option<Vec<String>>,
     #[arg(long, hide = true)]
     jail: bool,
+    #[arg(long, hide = true, value_name = "LEVEL")]
+    sandbox: Option<Level>,
     /// Refused, because a client may rely on its extension.
     #[arg(long, short, hide = true, value_name = "DIR", value_parser = refused_extension)]
     ext: Option<Infallible>,
@@ -80,6 +83,16 @@ impl Attach {
                 effort: Some(effort),
             }),
             tools.map(|tools| Command::SetTools { tools: Some(tools) }),
+            flags.sandbox.map(|level| {
+                Command::SetSandbox(SetSandboxCommand {
+                    level: match level {
+                        Level::Off => SandboxLevel::Off,
+                        Level::Workspace => SandboxLevel::Workspace,
+                        Level::ReadOnly => SandboxLevel::ReadOnly,
+                    },
+                    ..SetSandboxCommand::default()
+                })
+            }),
         ];
         AttachRequest {
             session: self.session,

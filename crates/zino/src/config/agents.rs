@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use zot_process::sandbox::Level;
 
 use crate::lenient;
 
@@ -20,6 +22,11 @@ pub struct Profile {
     pub sessions: usize,
     /// Confine tools to the directory.
     pub jail: bool,
+    /// What tools may do; beside `jail` the stricter of the two.
+    #[serde(deserialize_with = "read_level")]
+    pub sandbox: Level,
+    /// Hosts that commands may connect to in the sandbox, as `host:port`.
+    pub connect: Vec<String>,
     /// The tools of the model; all built-in ones when not given.
     pub tools: Option<Vec<String>>,
     /// Which calls a client has to confirm: `never`, `writes` or `always`.
@@ -41,6 +48,8 @@ impl Default for Profile {
             base_url: None,
             sessions: 256,
             jail: true,
+            sandbox: Level::Off,
+            connect: Vec::new(),
             tools: None,
             approve: None,
             extensions: false,
@@ -48,4 +57,9 @@ impl Default for Profile {
             system_prompt: None,
         }
     }
+}
+
+fn read_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    word.parse().map_err(D::Error::custom)
 }

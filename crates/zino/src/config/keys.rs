@@ -61,13 +61,15 @@ const KEYS: [(&str, &[&str]); 21] = [
 ];
 
 /// The keys of each `[agents.NAME]`.
-const PROFILE_KEYS: [&str; 11] = [
+const PROFILE_KEYS: [&str; 13] = [
     "directory",
     "provider",
     "model",
     "base_url",
     "sessions",
     "jail",
+    "sandbox",
+    "connect",
     "tools",
     "approve",
     "extensions",

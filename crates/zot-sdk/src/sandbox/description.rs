@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use zot_config::{ConfigError, Layers};
-use zot_process::launch::{Status, enforceable};
+use zot_process::launch::{Status, enforceable, isolation};
 use zot_process::sandbox::{
     Environment, Level, PROTECTED, Policy, SandboxError, TOOLCHAINS, has_views,
 };
@@ -133,13 +133,15 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
 pub fn means() -> Means {
     let processes = match (cfg!(target_os = "linux"), has_views()) {
         (true, true) => {
-            "a PID namespace in the sandbox; a supervisor that adopts orphans (subreaper) and ends with \
-             zot at every level"
+            "a PID namespace in the sandbox; a supervisor that adopts orphans (subreaper) and \
+                         ends with zot at every level"
+                .to_owned()
         }
-        (true, false) => {
-            "a supervisor that adopts orphans (subreaper) and ends with zot; namespaces are refused here"
-        }
-        (false, _) => "process groups",
+        (true, false) => format!(
+            "a supervisor that adopts orphans (subreaper) and ends with zot; in the sandbox {}",
+            isolation()
+        ),
+        (false, _) => "process groups".to_owned(),
     };
     let enforceable = enforceable();
     let files = match (&enforceable.files, has_views()) {
@@ -156,7 +158,7 @@ pub fn means() -> Means {
         Status::Enforced | Status::NotRequested => network_means().to_owned(),
     };
     Means {
-        processes: processes.to_owned(),
+        processes,
         files,
         network,
     }

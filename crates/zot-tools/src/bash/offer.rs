@@ -40,17 +40,17 @@ pub(super) fn question(
     let names = names.join(", ");
     let mut options = vec![json!({
         "const": "once",
-        "title": "Run this command once more, outside of the sandbox",
+        "title": "Yes, outside of the sandbox, this time only",
     })];
     if !allowances.is_empty() {
         options.push(json!({
             "const": "session",
-            "title": format!("Allow {names} for this session, and run it once more"),
+            "title": format!("Session: yes, and allow {names}"),
         }));
         if kept == Kept::Yes {
             options.push(json!({
                 "const": "project",
-                "title": format!("Allow {names} in this project from now on, and run it once more"),
+                "title": format!("Project: yes, and always allow {names}"),
             }));
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn question(
         "type": "object",
         "properties": {"choice": {
             "type": "string",
-            "title": "What shall happen?",
+            "title": "Run it again?",
             "oneOf": options,
             "default": "no",
         }},

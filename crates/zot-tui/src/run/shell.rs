@@ -1,4 +1,4 @@
-//! Runs a command that the user typed after `!`.
+//! Runs a command that the user typed after `!`: with the user's rights, as in any shell.
 
 #[cfg(test)]
 mod tests;
@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use zot_process::launch::Confined;
+use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 use zot_process::{Completion, Outcome, OutputSink};
 
 use super::Chat;
@@ -66,12 +68,22 @@ async fn run(
         is_cut: false,
         progress,
     };
-    let completion = zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut collector).await;
+    let completion = match unconfined(shell) {
+        Ok(shell) => zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut collector).await,
+        Err(error) => Err(io::Error::other(error)),
+    };
     Input::Shell(ShellInput::Ended(ShellOutput {
         command,
         output: collector.output(),
         ending: ending(completion),
     }))
+}
+
+/// Prepares a command of the user, who gets their whole environment: they may want to call a model with
+/// `curl`. Only the token of a pipe is not for anybody.
+fn unconfined(command: Command) -> Result<Confined, SandboxError> {
+    let sandbox = Sandbox::new(Policy::at(Level::Off), Surroundings::default())?;
+    Ok(sandbox.prepare(command)?.command)
 }
 
 fn ending(completion: io::Result<Completion>) -> String {

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 
+use zot_process::sandbox::Level;
 use zot_sdk::{ApprovalScope, ToolSelection};
 
 use super::{ProfileError, check_directory, profiles, session_config};
@@ -55,6 +56,7 @@ fn a_profile_becomes_the_configuration_of_its_sessions() {
     };
     assert_eq!(tools, ["bash", "edit", "write"]);
     assert!(config.tools.jail);
+    assert!(config.tools.sandbox.is_fixed);
     assert!(!config.extensions.discover);
 
     let none = Profile {
@@ -101,4 +103,28 @@ fn keys_must_not_be_where_tools_work() {
         ..Profile::default()
     };
     assert!(check_directory("p", &missing, &config, &outside).is_err());
+}
+
+#[test]
+fn a_profile_sets_the_sandbox_of_its_sessions() {
+    let text = "[agents.p]\njail = false\nsandbox = \"workspace\"\nconnect = [\"a.org:443\"]\n";
+    let parsed = Config::parse(text).unwrap();
+    assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+    let mut profile = parsed.config.agents["p"].clone();
+    let policy = session_config("p", &profile).unwrap().tools.policy();
+    assert_eq!(policy.level, Level::Workspace);
+    assert_eq!(policy.rules.connect, ["a.org:443".parse().unwrap()]);
+    profile.connect = vec!["a:b:c".to_owned()];
+    let error = session_config("p", &profile).err().unwrap().to_string();
+    assert!(error.starts_with("[agents.p] connect: "), "{error}");
+    // Beside the jail, the stricter of the two counts.
+    let profile = Profile {
+        sandbox: Level::ReadOnly,
+        ..Profile::default()
+    };
+    let policy = session_config("p", &profile).unwrap().tools.policy();
+    assert_eq!(policy.level, Level::ReadOnly);
+    assert!(policy.rules.connect.is_empty() && policy.rules.hides_system_from_tools);
+    let error = Config::parse("[agents.p]\nsandbox = \"tight\"\n").unwrap_err();
+    assert!(error.contains("off, workspace or read-only"), "{error}");
 }

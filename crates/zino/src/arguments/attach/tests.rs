@@ -18,6 +18,18 @@ fn tools_are_chosen_by_name() {
 }
 
 #[test]
+fn a_sandbox_is_set_before_anything_runs() {
+    let request = parse(&["--sandbox", "read-only"]).ok().unwrap();
+    let request = request.request(None);
+    let [Command::SetSandbox(sandbox)] = request.settings.as_slice() else {
+        panic!("{:?}", request.settings);
+    };
+    assert_eq!(sandbox.level, zot_wire::rpc::SandboxLevel::ReadOnly);
+    let error = parse(&["--sandbox", "tight"]).err().unwrap().to_string();
+    assert!(error.contains("off, workspace or read-only"), "{error}");
+}
+
+#[test]
 fn what_only_a_profile_can_set_is_refused() {
     for arguments in [
         ["--tools=-bash"].as_slice(),

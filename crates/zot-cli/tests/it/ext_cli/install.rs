@@ -327,6 +327,27 @@ fn an_interrupted_clone_leaves_nothing() {
 }
 
 #[test]
+fn git_gets_no_keys() {
+    let bench = Bench::new();
+    let tools = bench.0.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let seen = bench.0.path().join("seen");
+    let script = format!("#!/bin/sh\nenv > {}\nexit 1\n", seen.display());
+    write_program(&tools.join("git"), &script);
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let ended = bench
+        .command(&["install", "file:///anywhere.git", "--yes"])
+        .env("PATH", path)
+        .env("OPENAI_API_KEY", "canary-key")
+        .env("MINE", "passed")
+        .run("");
+    assert_ne!(ended.code, Some(0));
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("MINE=passed\n"), "{seen}");
+    assert!(!seen.contains("canary-key"), "{seen}");
+}
+
+#[test]
 fn leftovers_of_a_killed_installation_are_removed() {
     let bench = Bench::new();
     bench.good();

@@ -86,3 +86,26 @@ fn the_sandbox_is_changed_while_zot_runs() {
         terminal.workdir.read("made.txt").as_deref() == Some("three")
     });
 }
+
+#[test]
+fn the_user_is_asked_when_the_sandbox_is_in_the_way() {
+    let terminal = Terminal::open("--provider offline --sandbox workspace");
+    terminal.wait_for("· sandbox workspace");
+    let path = terminal.workdir.home().join("data.txt");
+    std::fs::create_dir_all(terminal.workdir.home()).unwrap();
+    std::fs::write(&path, "of the user\n").unwrap();
+    let read = format!("run: cat {}", path.display());
+    terminal.type_line(&read);
+    terminal.wait_for("sandbox asks");
+    terminal.wait_for("Run it again?");
+    terminal.wait_for("● No");
+    // Left of "no": for the project.
+    terminal.press("Left");
+    terminal.wait_for("● Project: yes");
+    terminal.press("Enter");
+    terminal.press("Enter");
+    terminal.wait_for("of the user");
+    let store = terminal.workdir.zot_home().join("sandbox.json");
+    let kept = std::fs::read_to_string(store).unwrap();
+    assert!(kept.contains("data.txt"), "{kept}");
+}

@@ -143,8 +143,8 @@ async fn a_path_is_allowed_for_the_session() {
             ["once", "session", "no"],
             "nothing is kept for projects"
         );
-        let title = format!("Allow changing {} for", outside.display());
-        assert!(options[1].1.starts_with(&title), "{options:?}");
+        let title = format!("allow changing {}", outside.display());
+        assert!(options[1].1.ends_with(&title), "{options:?}");
         assert!(outside.join("made").exists());
 
         // Now it is allowed, for the file tools as well, also after the level was changed.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::field::Field;
+use super::field::{Entry, Field};
 use super::schema::{self, SchemaError};
 use crate::app::{Key, KeyCode};
 
@@ -43,6 +43,12 @@ impl Form {
         };
         form.stop = form.stops().next().unwrap_or(Stop::Decline);
         form
+    }
+
+    /// Returns whether something can be typed into it.
+    pub(super) fn takes_text(&self) -> bool {
+        let mut fields = self.fields.iter();
+        fields.any(|field| matches!(field.entry, Entry::Text { .. }))
     }
 
     fn stops(&self) -> impl Iterator<Item = Stop> + use<> {

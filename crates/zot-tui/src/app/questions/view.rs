@@ -95,7 +95,9 @@ fn head(asked: &Asked, context: &Context) -> Vec<Line> {
     let mut head = Line::styled(reveal(&asked.origin), Style::PLAIN.bold());
     head.push(" asks", theme.warning.bold());
     let mut lines = vec![head.clipped(context.columns)];
-    if let Body::Form(_) = asked.body
+    // Where nothing can be typed, no secret can be.
+    if let Body::Form(form) = &asked.body
+        && form.takes_text()
         && context.rows >= ROOMY_ROWS
     {
         let hint = format!(

@@ -363,3 +363,67 @@ fn lines_answer_a_form_where_there_are_only_lines() {
     page(&mut chat, "https://example.com");
     assert_eq!(answers(&line(&mut chat, "n")), [Answer::Decline]);
 }
+
+/// As `bash` asks when the sandbox refused something.
+const OBSTACLE: &str = r#"{"type":"object","properties":{"choice":{"type":"string",
+    "title":"Run it again?","oneOf":[
+    {"const":"once","title":"Yes, outside of the sandbox, this time only"},
+    {"const":"session","title":"Session: yes, and allow connecting to static.crates.io:443"},
+    {"const":"project","title":"Project: yes, and always allow connecting to static.crates.io:443"},
+    {"const":"no","title":"No"}],"default":"no"}},"required":["choice"]}"#;
+
+fn obstacle(chat: &mut Chat) {
+    chat.input(Input::Agent(AgentEvent::QuestionAsked {
+        id: QuestionId::from("q1"),
+        call: "call-1".into(),
+        question: Question {
+            origin: "sandbox".to_owned(),
+            message:
+                "The sandbox (level workspace) refused connecting to static.crates.io:443. The \
+                      command: cargo fetch"
+                    .to_owned(),
+            kind: QuestionKind::Form {
+                schema: JsonObject::parse(OBSTACLE).unwrap(),
+            },
+        },
+    }));
+}
+
+#[test]
+fn the_sandbox_asks_with_every_choice_in_sight() {
+    let mut chat = Chat::new(80, 24);
+    chat.prompt("fetch");
+    obstacle(&mut chat);
+    assert_eq!(
+        chat.rows()[5..],
+        [
+            "sandbox asks",
+            "  The sandbox (level workspace) refused connecting to static.crates.io:443. The",
+            "  command: cargo fetch",
+            "▸ Run it again?  ○ Yes, outside of the sandbox, this time only",
+            "                 ○ Session: yes, and allow connecting to static.crates.io:443",
+            "                 ○ Project: yes, and always allow connecting to static.crates.i…",
+            "                 ● No",
+            "  [send]",
+            "  [decline]",
+            "left, right choose · enter next · up, down · ctrl+s sends · esc cancel",
+        ]
+    );
+    // Whoever only presses enter allows nothing.
+    let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
+    assert_eq!(accepted(&effects[1]), json!({"choice": "no"}));
+
+    obstacle(&mut chat);
+    chat.press(KeyCode::Left);
+    chat.press(KeyCode::Left);
+    let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
+    assert_eq!(accepted(&effects[1]), json!({"choice": "session"}));
+
+    let mut narrow = Chat::new(40, 16);
+    narrow.prompt("fetch");
+    obstacle(&mut narrow);
+    let screen = narrow.rows().join("\n");
+    for words in ["○ Yes, outside", "○ Session: yes", "○ Project: yes", "● No"] {
+        assert!(screen.contains(words), "{words}:\n{screen}");
+    }
+}

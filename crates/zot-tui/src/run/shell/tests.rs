@@ -54,3 +54,11 @@ async fn stopped_and_killed_commands_report_it() {
     let (output, _) = run_to_end("kill -9 $$", &CancellationToken::new()).await;
     assert!(output.ending.starts_with("signal: 9"), "{}", output.ending);
 }
+
+/// The user's own command gets the user's own environment.
+#[tokio::test]
+async fn the_environment_is_passed_on() {
+    let command = "echo \"${CARGO_PKG_NAME-none}\"";
+    let (output, _) = run_to_end(command, &CancellationToken::new()).await;
+    assert_eq!(output.output, "zot-tui\n");
+}
