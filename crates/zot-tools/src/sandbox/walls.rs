@@ -100,7 +100,10 @@ impl Walls {
         let admitted = self
             .layout
             .admit(&target, access, uses_system)
-            .map_err(|refusal| refused(refusal, self.protection(&target)))?;
+            .map_err(|refusal| {
+                let around = || Some(target.clone()).filter(|_| refusal == Refusal::Protected);
+                refused(refusal.clone(), self.protection(&target).or_else(around))
+            })?;
         // A protected file that is a link is as good as where it leads.
         if access == Access::Write
             && let Some(protected) = links.iter().find_map(|link| self.protection(link))
@@ -130,11 +133,11 @@ impl Walls {
         (target, links)
     }
 
-    /// Returns the protected path that `path` is, or is in, or would replace.
+    /// Returns the protected path that `path` is, or is in.
     fn protection(&self, path: &Path) -> Option<PathBuf> {
         let mut protected = self.layout.protected().iter();
         protected
-            .find(|protected| path.starts_with(protected) || protected.starts_with(path))
+            .find(|protected| path.starts_with(protected))
             .cloned()
     }
 }
