@@ -9,7 +9,9 @@ mod tests;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,7 +89,7 @@ impl ScratchDirectory {
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         // A later sweep removes what is left.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove(&self.path);
     }
 }
 
@@ -110,9 +112,36 @@ fn sweep(parent: &Path) {
         }
         // Held during the removal, so that no other process sweeps it at the same time.
         if let Ok(Some(_lock)) = try_lock(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = remove(&entry.path());
         }
     }
+}
+
+/// Removes a directory, also if some in it cannot be entered: package managers make theirs read-only, and
+/// overlays have one with no permissions at all.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_removable(path)?;
+            fs::remove_dir_all(path)
+        }
+        removed => removed,
+    }
+}
+
+/// Gives the owner all permissions of the directories below `path`. Follows no links.
+fn make_removable(path: &Path) -> io::Result<()> {
+    let mut ahead = vec![path.to_owned()];
+    while let Some(path) = ahead.pop() {
+        if !fs::symlink_metadata(&path)?.is_dir() {
+            continue;
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&path)? {
+            ahead.push(entry?.path());
+        }
+    }
+    Ok(())
 }
 
 /// Locks a directory that is ours and not a link; `None` if it is in use.

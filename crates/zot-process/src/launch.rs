@@ -22,7 +22,7 @@ use linux as system;
 pub use enforcement::{Enforcement, Status};
 pub use programs::programs_needed;
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -75,17 +75,33 @@ pub(crate) struct PlannedMount {
     pub(crate) changes: Option<PathBuf>,
 }
 
-/// A file or directory that a child in a view can neither rename nor remove.
+/// A file or directory that must be the one that was found when the child starts, because its rights
+/// depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Guarded {
     pub(crate) path: CString,
-    pub(crate) is_read_only: bool,
+    /// Device and inode.
+    pub(crate) identity: (u64, u64),
+    pub(crate) guard: Guard,
+}
+
+/// What a child in a view cannot do to a file or directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// It is only looked at.
+    None,
+    /// Rename or remove it.
+    Held,
+    /// Change it or anything in it.
+    ReadOnly,
 }
 
 /// A path that a child must not create. What is there when it has ended is renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Swept {
-    pub(crate) path: CString,
+    /// The directory it is in, without links.
+    pub(crate) directory: CString,
+    pub(crate) name: CString,
     /// What was there before, which stays.
     pub(crate) before: Option<FileIdentity>,
 }
@@ -116,12 +132,19 @@ impl SweptSuffix {
         }
         bytes
     }
+}
 
-    /// Returns the new name of `path`.
-    pub(crate) fn renamed(self, path: &CStr) -> PathBuf {
-        let mut name = path.to_bytes().to_vec();
-        name.extend(self.bytes());
-        PathBuf::from(OsString::from_vec(name))
+impl Swept {
+    pub(crate) fn path(&self) -> PathBuf {
+        let directory = Path::new(OsStr::from_bytes(self.directory.to_bytes()));
+        directory.join(OsStr::from_bytes(self.name.to_bytes()))
+    }
+
+    /// Returns what it is called when it was swept.
+    pub(crate) fn renamed(&self, suffix: SweptSuffix) -> PathBuf {
+        let mut name = self.name.to_bytes().to_vec();
+        name.extend(suffix.bytes());
+        self.path().with_file_name(OsString::from_vec(name))
     }
 }
 
@@ -358,17 +381,9 @@ pub(crate) fn are_unchanged(directories: &[(CString, Option<FileIdentity>)]) -> 
     })
 }
 
-/// Renames what is at the path now, as the supervisor of a run does. Returns whether there was something.
-pub(crate) fn sweep(swept: &Swept, suffix: SweptSuffix) -> bool {
-    let path = Path::new(OsStr::from_bytes(swept.path.to_bytes()));
-    let Ok(found) = std::fs::symlink_metadata(path) else {
-        return false;
-    };
-    if swept.before == Some(FileIdentity::from(&found)) {
-        return false;
-    }
-    // The name cannot be guessed, so nothing is replaced.
-    std::fs::rename(path, suffix.renamed(&swept.path)).is_ok()
+/// Renames what is at the paths now, as the supervisor of a run does.
+pub(crate) fn sweep(sweeping: &Arc<Sweeping>) {
+    system::sweep(sweeping);
 }
 
 /// Returns what this system enforces of `confinement`.

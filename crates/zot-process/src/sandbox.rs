@@ -10,6 +10,7 @@ pub mod host;
 mod layout;
 mod places;
 mod policy;
+mod private;
 mod protected;
 pub mod proxy;
 mod skeleton;
@@ -24,9 +25,8 @@ pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use toolchains::{CACHES, TOOLCHAINS};
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -55,6 +55,8 @@ pub struct Surroundings {
     pub readable: Vec<PathBuf>,
     /// The variables with keys of model providers, logins and tokens, which children do not get.
     pub withheld: Vec<String>,
+    /// Directories that are empty for children, wherever they are: those with keys and sessions.
+    pub hidden: Vec<PathBuf>,
     /// Whether Landlock and system call filters work alone, as on systems that refuse namespaces.
     pub without_namespaces: bool,
 }
@@ -70,6 +72,11 @@ pub enum SandboxError {
     Impossible(String),
     #[error("cannot make the namespaces of the sandbox: {0}")]
     View(#[source] io::Error),
+    #[error(
+        "the temporary directory {} is inside of the working directory, where programs could change it: \
+         set TMPDIR to another one", .0.display()
+    )]
+    ScratchInside(PathBuf),
     #[error(transparent)]
     Confine(#[from] ConfineError),
 }
@@ -303,8 +310,10 @@ impl Sandbox {
         Environment::new(policy, &self.surroundings.withheld).apply(&mut command);
         drop(state);
         let (command, enforcement) = confine(command, &confinement)?;
-        if let (None, Status::NotEnforced(reason)) = (&self.exact, &enforcement.files) {
-            return Err(SandboxError::Impossible(reason.clone()));
+        for status in [&enforcement.files, &enforcement.network] {
+            if let (None, Status::NotEnforced(reason)) = (&self.exact, status) {
+                return Err(SandboxError::Impossible(reason.clone()));
+            }
         }
         Ok(Prepared {
             command,
@@ -352,12 +361,12 @@ impl RunMark {
         if launch::are_unchanged(directories) {
             return Vec::new();
         }
+        // The supervisor has done it, unless somebody killed the supervisor.
+        launch::sweep(&self.sweeping);
         let renamed = swept.iter().filter_map(|swept| {
-            let renamed = suffix.renamed(&swept.path);
-            // The supervisor has done it, unless somebody killed the supervisor.
-            let was_there = launch::sweep(swept, *suffix) || renamed.symlink_metadata().is_ok();
-            let path = OsStr::from_bytes(swept.path.to_bytes());
-            was_there.then(|| (PathBuf::from(path), renamed))
+            let renamed = swept.renamed(*suffix);
+            let was_there = renamed.symlink_metadata().is_ok();
+            was_there.then(|| (swept.path(), renamed))
         });
         renamed.collect()
     }
@@ -376,7 +385,7 @@ impl Shown {
         let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
         let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
         let places = match exact {
-            Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view),
+            Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view)?,
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         Ok(Some(Self {

@@ -68,6 +68,13 @@ impl ToolSandbox {
         self
     }
 
+    /// Makes these directories empty for commands, wherever they are: those with keys and sessions.
+    #[must_use]
+    pub fn hidden(mut self, paths: Vec<PathBuf>) -> Self {
+        self.surroundings.hidden = paths;
+        self
+    }
+
     /// Keeps these variables from commands, at every level: keys of model providers, logins, tokens.
     #[must_use]
     pub fn withheld(mut self, names: Vec<String>) -> Self {

@@ -306,7 +306,7 @@ fn commands_of_the_pipe_obey_the_latest_sandbox() {
         json!({"type": "prompt", "message": READ_BESIDE}),
     ];
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let command = ZotCommand::new(binary(), &project.workdir).arguments(&all);
+    let command = ZotCommand::new(binary(), &project.workdir).arguments(all);
     let finished = command.run(&lines);
     assert!(!finished.stdout.contains("a secret"), "{}", finished.stdout);
     assert!(

@@ -52,3 +52,18 @@ fn the_lock_of_a_running_process_prevents_a_sweep() {
     sweep(parent.path());
     assert!(!path.exists());
 }
+
+#[test]
+fn directories_without_permissions_are_removed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = ScratchDirectory::new(Scratch::Trial).unwrap();
+    let path = scratch.path().to_owned();
+    std::fs::create_dir_all(path.join("a/b/c")).unwrap();
+    std::fs::write(path.join("a/b/c/file"), "").unwrap();
+    for closed in ["a/b/c", "a/b", "a"] {
+        let mode = std::fs::Permissions::from_mode(0);
+        std::fs::set_permissions(path.join(closed), mode).unwrap();
+    }
+    drop(scratch);
+    assert!(!path.exists());
+}

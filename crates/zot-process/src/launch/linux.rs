@@ -33,6 +33,11 @@ pub(crate) use view::View;
 /// Where the C library looks for programs if `PATH` is not set.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
 
+/// Renames what is at the paths of `sweeping` now.
+pub(super) fn sweep(sweeping: &Arc<super::Sweeping>) {
+    Sweep::new(sweeping).carry_out();
+}
+
 /// Returns whether views can be had here; the error is the reason why not.
 pub(crate) fn namespaces_available() -> Result<(), String> {
     namespaces::available().map(|_| ())

@@ -11,10 +11,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::layout::{Access, Layout};
-use crate::launch::{self, FileIdentity, Guarded, Sweeping, Swept, SweptSuffix};
+use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept, SweptSuffix};
 
 /// How many files below a protected directory are compared.
 ///
@@ -25,12 +25,19 @@ const MAX_GUARDED_FILES: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     nodes: Vec<Node>,
+    /// The writable directories of the user.
+    roots: Vec<PathBuf>,
     found: Option<Found>,
+    /// The runs that may not have ended.
+    running: Vec<Weak<Sweeping>>,
 }
 
 #[derive(Debug)]
 struct Node {
     path: PathBuf,
+    /// The path once more, and its two parts, for system calls.
+    whole: CString,
+    directory: CString,
     name: CString,
     /// The directory it is in, if that is watched.
     parent: Option<usize>,
@@ -39,7 +46,15 @@ struct Node {
 
 impl Watched {
     pub(super) fn of(layout: &Layout) -> io::Result<Self> {
-        let mut watched = Self::default();
+        let outside = layout.places().iter();
+        let outside = outside.filter(|place| place.shown == place.real);
+        let mut watched = Self {
+            roots: outside
+                .filter(|place| place.access == Access::Write)
+                .map(|place| place.shown.clone())
+                .collect(),
+            ..Self::default()
+        };
         for path in layout.protected() {
             let places = layout.places().iter().filter(|place| {
                 let is_outside = place.shown == place.real && place.access == Access::Write;
@@ -62,8 +77,11 @@ impl Watched {
             parent = Some(match known {
                 Some(known) => known,
                 None => {
+                    let directory = reached.parent().unwrap_or(root);
                     self.nodes.push(Node {
-                        name: CString::new(reached.as_os_str().as_bytes())?,
+                        whole: CString::new(reached.as_os_str().as_bytes())?,
+                        directory: CString::new(directory.as_os_str().as_bytes())?,
+                        name: CString::new(name.as_bytes())?,
                         path: reached.clone(),
                         parent,
                         is_protected: false,
@@ -81,15 +99,25 @@ impl Watched {
     /// Decides what is done for a run, by what is there now. What was found last time still holds if
     /// the directories are unchanged.
     pub(super) fn guards(&mut self, has_view: bool) -> Guards {
-        if let Some(found) = &self.found
-            && launch::are_unchanged(&found.directories)
-        {
-            return found.guards(&self.nodes, has_view);
-        }
-        let found = Found::now(&self.nodes);
-        let guards = found.guards(&self.nodes, has_view);
-        self.found = Some(found);
+        self.running.retain(|run| run.strong_count() > 0);
+        let found = match self.found.take() {
+            Some(found) if launch::are_unchanged(&found.directories) => found,
+            _ => Found::now(&self.nodes, &self.roots, &self.created_by_others()),
+        };
+        let guards = self.found.insert(found).guards(&self.nodes, has_view);
+        self.running.push(Arc::downgrade(&guards.sweeping));
         guards
+    }
+
+    /// Returns the paths that runs which have not ended may have created: if they are there, they are not
+    /// the user's.
+    fn created_by_others(&self) -> Vec<PathBuf> {
+        let runs = self.running.iter().filter_map(Weak::upgrade);
+        let mut paths = Vec::new();
+        for run in runs {
+            paths.extend(run.swept.iter().map(Swept::path));
+        }
+        paths
     }
 }
 
@@ -104,7 +132,7 @@ struct Found {
 }
 
 impl Found {
-    fn now(nodes: &[Node]) -> Self {
+    fn now(nodes: &[Node], roots: &[PathBuf], created_by_others: &[PathBuf]) -> Self {
         // Before everything else, so that a change in between is noticed.
         let mut directories: Vec<(CString, Option<FileIdentity>)> = Vec::new();
         for node in nodes {
@@ -133,32 +161,52 @@ impl Found {
             let is_reachable = node
                 .parent
                 .is_none_or(|parent| is_held.get(parent) == Some(&true));
-            is_held.push(is_reachable && found.add(index, node, &mut swept));
+            let is_theirs = created_by_others.contains(&node.path);
+            is_held.push(is_reachable && found.add(index, node, is_theirs, &mut swept));
         }
+        found.mounted.extend(roots.iter().filter_map(|root| {
+            let metadata = root.symlink_metadata().ok()?;
+            Some(Guarded {
+                path: CString::new(root.as_os_str().as_bytes()).ok()?,
+                identity: (metadata.dev(), metadata.ino()),
+                guard: Guard::None,
+            })
+        }));
         found.swept = swept.into();
         found
     }
 
     /// Returns whether what is inside of the path must be looked at, too.
-    fn add(&mut self, index: usize, node: &Node, swept: &mut Vec<Swept>) -> bool {
+    fn add(&mut self, index: usize, node: &Node, is_theirs: bool, swept: &mut Vec<Swept>) -> bool {
+        let entry = |before| Swept {
+            directory: node.directory.clone(),
+            name: node.name.clone(),
+            before,
+        };
         match fs::symlink_metadata(&node.path).ok() {
             Some(found) if !found.is_symlink() => {
+                // A file in place of a directory around protected files would lead to others.
+                let is_protected = node.is_protected || !found.is_dir();
                 self.mounted.push(Guarded {
-                    path: node.name.clone(),
-                    // A directory around protected files must not be renamed with them.
-                    is_read_only: node.is_protected,
+                    path: node.whole.clone(),
+                    identity: (found.dev(), found.ino()),
+                    guard: match is_protected {
+                        true => Guard::ReadOnly,
+                        // It must not be renamed with what is in it.
+                        false => Guard::Held,
+                    },
                 });
-                if node.is_protected {
+                if is_theirs {
+                    swept.push(entry(None));
+                }
+                if is_protected {
                     self.protected.push(index);
                 }
-                !node.is_protected && found.is_dir()
+                !is_protected
             }
             // Nothing, or a link, could be replaced by something of the program.
             found => {
-                swept.push(Swept {
-                    path: node.name.clone(),
-                    before: found.as_ref().map(FileIdentity::from),
-                });
+                swept.push(entry(found.as_ref().map(FileIdentity::from)));
                 false
             }
         }

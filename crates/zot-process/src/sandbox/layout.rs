@@ -93,7 +93,10 @@ impl Layout {
             if place.access == Access::Read {
                 return Err(Refusal::ReadOnly);
             }
-            let touches = |protected: &PathBuf| shown.starts_with(protected);
+            let touches = |protected: &PathBuf| {
+                let is_around = protected.starts_with(shown) && !inside.as_os_str().is_empty();
+                shown.starts_with(protected) || is_around
+            };
             if self.protected.iter().any(touches) {
                 return Err(Refusal::Protected);
             }

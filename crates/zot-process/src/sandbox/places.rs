@@ -2,17 +2,26 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
 use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
-use super::{Policy, SandboxError, Surroundings, protected};
+use super::{Policy, SandboxError, Surroundings, private, protected};
 use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
-const MASKED: [&str; 12] = [
+const MASKED: [&str; 21] = [
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ipsec.secrets",
+    "/etc/mysql/debian.cnf",
+    "/etc/letsencrypt",
+    "/etc/pki/tls/private",
+    "/etc/ppp",
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -36,6 +45,7 @@ const UNIFIED_MARK: &str = "/sys/fs/cgroup/cgroup.controllers";
 pub(super) struct Scratch {
     pub(super) temporary: PathBuf,
     pub(super) home: PathBuf,
+    root: PathBuf,
     shared_memory: PathBuf,
     empty: PathBuf,
 }
@@ -46,8 +56,12 @@ impl Scratch {
         let root = root.canonicalize()?;
         let made = |name: &str, mode: u32| {
             let path = root.join(name);
-            fs::create_dir_all(&path)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+            match fs::create_dir(&path) {
+                Ok(()) => fs::set_permissions(&path, fs::Permissions::from_mode(mode))?,
+                // Only if nobody has put something else in its place.
+                Err(_) if fs::symlink_metadata(&path)?.is_dir() => {}
+                Err(error) => return Err(error),
+            }
             io::Result::Ok(path)
         };
         Ok(Self {
@@ -55,6 +69,7 @@ impl Scratch {
             home: made("home", 0o700)?,
             shared_memory: made("shm", 0o1777)?,
             empty: made("empty", 0o755)?,
+            root,
         })
     }
 }
@@ -89,11 +104,19 @@ pub(super) fn of(
         workspace: &workspace,
         home: home.as_deref(),
     };
+    let writable = rules.existing(&policy.rules.write);
     let mut collected = Collected::default();
     collected.add_private(scratch, home.as_deref(), has_view, Access::Write);
     collected.add_system(needed);
-    if let Some(home) = &home {
-        collected.add_toolchains(home, scratch, has_view);
+    let roots: Vec<&Path> = std::iter::once(&workspace)
+        .chain(&writable)
+        .map(PathBuf::as_path)
+        .collect();
+    // What a writable place contains is there anyway, and a child may have put links into it.
+    if let Some(home) = &home
+        && !roots.iter().any(|root| home.starts_with(root))
+    {
+        collected.add_toolchains(home, &roots, scratch, has_view)?;
     }
     let readable = surroundings
         .readable
@@ -105,7 +128,6 @@ pub(super) fn of(
     for path in rules.existing(&policy.rules.unix_sockets) {
         collected.add(path, Access::Read, false);
     }
-    let writable = rules.existing(&policy.rules.write);
     collected.add(
         workspace.clone(),
         match policy.level {
@@ -117,13 +139,15 @@ pub(super) fn of(
     for path in &writable {
         collected.add(path.clone(), Access::Write, false);
     }
-    if has_view {
-        collected.add_masks(scratch);
-    }
+    collected.hide(surroundings, scratch, has_view)?;
     let mut protected = Vec::new();
     let roots = (policy.level != Level::ReadOnly).then_some(&workspace);
     let named = rules.named(&policy.rules.write);
-    for root in roots.into_iter().chain(&writable) {
+    let directories = roots
+        .into_iter()
+        .chain(&writable)
+        .filter(|root| root.is_dir());
+    for root in directories {
         protected.extend(protected::below(root, &named));
     }
     protected.extend(protected::targets_of_links(&protected));
@@ -139,7 +163,7 @@ pub(super) fn exact(
     scratch: &Scratch,
     needed: &[PathBuf],
     has_view: bool,
-) -> Places {
+) -> Result<Places, SandboxError> {
     let home = surroundings
         .home
         .as_ref()
@@ -154,12 +178,12 @@ pub(super) fn exact(
     let mut protected = Vec::new();
     for path in &access.write {
         collected.add(path.clone(), Access::Write, false);
-        protected.extend(protected::below(path, &access.write));
+        if path.is_dir() {
+            protected.extend(protected::below(path, &access.write));
+        }
     }
-    if has_view {
-        collected.add_masks(scratch);
-    }
-    collected.into_places(scratch, home, protected, has_view)
+    collected.hide(surroundings, scratch, has_view)?;
+    Ok(collected.into_places(scratch, home, protected, has_view))
 }
 
 /// Resolves the paths of rules.
@@ -171,27 +195,35 @@ struct Paths<'a> {
 impl Paths<'_> {
     /// Returns those of `paths` that exist, without links. What does not exist cannot be mounted.
     fn existing(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let paths = paths.iter().map(|path| self.expanded(path));
-        paths.filter_map(|path| path.canonicalize().ok()).collect()
+        let paths = paths.iter().filter_map(|path| self.resolved(path));
+        paths.filter(|path| path.exists()).collect()
     }
 
     /// Returns `paths` without links in the part that exists: what a rule names may be created later.
     fn named(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let named = |path: &PathBuf| {
-            let path = self.expanded(path);
-            if let Ok(path) = path.canonicalize() {
-                return Some(path);
-            }
-            let directory = path.parent()?.canonicalize().ok()?;
-            Some(directory.join(path.file_name()?))
+        paths
+            .iter()
+            .filter_map(|path| self.resolved(path))
+            .collect()
+    }
+
+    /// Returns where the rule leads. The part of it in the working directory must have no links, because
+    /// a child may have made them.
+    fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        let path = self.expanded(path);
+        let resolved = match path.canonicalize() {
+            Ok(resolved) => resolved,
+            Err(_) => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
         };
-        paths.iter().filter_map(named).collect()
+        let written: PathBuf = path.components().collect();
+        let is_inside = written.starts_with(self.workspace) || resolved.starts_with(self.workspace);
+        (!is_inside || written == resolved).then_some(resolved)
     }
 
     fn expanded(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
-            _ => self.workspace.join(path),
+            _ => self.workspace.join(path.strip_prefix(".").unwrap_or(path)),
         }
     }
 }
@@ -254,13 +286,22 @@ impl Collected {
         }
     }
 
-    fn add_toolchains(&mut self, home: &Path, scratch: &Scratch, has_view: bool) {
+    fn add_toolchains(
+        &mut self,
+        home: &Path,
+        writable: &[&Path],
+        scratch: &Scratch,
+        has_view: bool,
+    ) -> Result<(), SandboxError> {
         let toolchains = TOOLCHAINS.iter().map(|name| (*name, false));
         for (name, is_overlaid) in toolchains.chain(CACHES.iter().map(|name| (*name, true))) {
             let shown = home.join(name);
             let Ok(real) = shown.canonicalize() else {
                 continue;
             };
+            if writable.iter().any(|root| shown.starts_with(root)) {
+                continue;
+            }
             if has_view {
                 self.0.push(Place {
                     shown,
@@ -272,18 +313,17 @@ impl Collected {
                 continue;
             }
             self.add(real.clone(), Access::Read, true);
-            let link = scratch.home.join(name);
             // A program that looks in its home finds it there; what was there before stays.
-            if let Some(parent) = link.parent()
-                && fs::create_dir_all(parent).is_ok()
-            {
-                let _ = symlink(&real, &link);
-            }
+            private::link(&scratch.home, Path::new(name), &real).map_err(SandboxError::Scratch)?;
         }
         for (variable, names) in TOOLCHAIN_VARIABLES {
             let root = std::env::var_os(variable).map(PathBuf::from);
-            // The home directory itself is never part of this.
-            let root = root.filter(|root| root.is_absolute() && !home.starts_with(root));
+            let root = root.and_then(|root| root.canonicalize().ok());
+            // Nothing that a child may have changed, and never the home directory itself.
+            let root = root.filter(|root| {
+                let is_writable = writable.iter().any(|writable| root.starts_with(writable));
+                !is_writable && !home.starts_with(root)
+            });
             for name in names.iter().filter(|_| root.is_some()) {
                 let path = root.iter().map(|root| root.join(name)).next();
                 if let Some(path) = path.and_then(|path| path.canonicalize().ok()) {
@@ -291,19 +331,56 @@ impl Collected {
                 }
             }
         }
+        Ok(())
     }
 
-    fn add_masks(&mut self, scratch: &Scratch) {
-        for path in MASKED {
-            let Ok(found) = fs::symlink_metadata(path) else {
-                continue;
+    /// Hides what no child may see, even where a rule shows what is around it.
+    fn hide(
+        &mut self,
+        surroundings: &Surroundings,
+        scratch: &Scratch,
+        has_view: bool,
+    ) -> Result<(), SandboxError> {
+        let is_writable = |place: &Place| {
+            let is_outside = place.shown == place.real && !place.real.starts_with(&scratch.root);
+            is_outside && place.access == Access::Write && scratch.root.starts_with(&place.shown)
+        };
+        let is_inside = self.0.iter().any(is_writable);
+        if !has_view {
+            return match is_inside {
+                true => Err(SandboxError::ScratchInside(scratch.root.clone())),
+                false => Ok(()),
             };
+        }
+        let hidden = surroundings
+            .hidden
+            .iter()
+            .filter_map(|path| path.canonicalize().ok());
+        let own = is_inside.then(|| scratch.root.clone());
+        let masked = MASKED.iter().map(PathBuf::from).chain(hidden).chain(own);
+        for path in masked.collect::<Vec<_>>() {
+            self.add_mask(path, scratch);
+        }
+        Ok(())
+    }
+
+    fn add_mask(&mut self, path: PathBuf, scratch: &Scratch) {
+        let is_shown = |place: &Place| {
+            place.shown == place.real && path.starts_with(&place.shown) && path != place.shown
+        };
+        let is_shown = self.0.iter().any(is_shown);
+        if let (true, Ok(found)) = (is_shown, fs::symlink_metadata(&path)) {
             let real = match found.is_dir() {
-                true => scratch.empty.clone(),
+                // One for each: what may be read below it gets a mount point there.
+                true => {
+                    let empty = scratch.empty.join(self.0.len().to_string());
+                    let _ = fs::create_dir(&empty);
+                    empty
+                }
                 false => PathBuf::from("/dev/null"),
             };
             self.0.push(Place {
-                shown: PathBuf::from(path),
+                shown: path,
                 real,
                 access: Access::Read,
                 is_system: true,
@@ -325,7 +402,7 @@ impl Collected {
             false => scratch.temporary.clone(),
         };
         let home = match home {
-            Some(home) if has_view => home,
+            Some(home) if has_view && home.parent().is_some() => home,
             _ => scratch.home.clone(),
         };
         Places {

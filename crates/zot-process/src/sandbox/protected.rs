@@ -4,9 +4,13 @@
 use std::path::{Path, PathBuf};
 
 /// What stays read-only in a writable directory, relative to it, whether it exists or not.
-pub const PROTECTED: [&str; 44] = [
+pub const PROTECTED: [&str; 47] = [
     ".git/hooks",
     ".git/config",
+    // What leads git to another configuration.
+    ".git/commondir",
+    ".git/modules",
+    ".git/worktrees",
     ".git/config.worktree",
     ".zot",
     ".mcp.json",

@@ -3,10 +3,11 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
+use super::private;
 use crate::launch::{PlannedMount, ViewPlan};
 
 /// How many links the path of a place may have, as in the kernel.
@@ -43,7 +44,7 @@ pub(super) fn plan(
         };
         // The last one of a path decides: writable places come after readable ones.
         mounts.retain(|other| other.target != planned.target);
-        if make_mount_point(&root, &mounts, &planned)? {
+        if make_mount_point(&root, &mut mounts, &planned)? {
             mounts.push(planned);
         }
     }
@@ -81,7 +82,7 @@ fn new_changes(root: &Path, number: usize) -> io::Result<PathBuf> {
 /// Makes the mount point of `planned`. Returns whether there is one.
 fn make_mount_point(
     root: &Path,
-    mounts: &[PlannedMount],
+    mounts: &mut Vec<PlannedMount>,
     planned: &PlannedMount,
 ) -> io::Result<bool> {
     let Ok(source) = fs::symlink_metadata(&planned.source) else {
@@ -90,22 +91,59 @@ fn make_mount_point(
     if planned.target == Path::new("/") {
         return Ok(true);
     }
-    // What is seen there is what is outside, and so is the mount point.
-    let Some(point) = Skeleton { root, mounts }.copy_of(&planned.target) else {
-        return Ok(fs::symlink_metadata(&planned.target).is_ok());
+    let enclosing = enclosing(mounts, &planned.target);
+    let (base, inside) = match enclosing {
+        // What is seen there is what is outside, and so is the mount point.
+        Some(outer) if outer.source == outer.target => {
+            return Ok(fs::symlink_metadata(&planned.target).is_ok());
+        }
+        Some(outer) => (outer.clone(), planned.target.strip_prefix(&outer.target)),
+        None => (
+            PlannedMount {
+                source: root.to_owned(),
+                target: PathBuf::from("/"),
+                is_writable: false,
+                changes: None,
+            },
+            planned.target.strip_prefix("/"),
+        ),
     };
-    if let Some(parent) = point.parent() {
-        make_directories(parent)?;
+    let Ok(inside) = inside else {
+        return Ok(false);
+    };
+    if inside.as_os_str().is_empty() {
+        return Ok(true);
     }
     let made = match source.is_dir() {
-        true => make_directories(&point),
-        false => fs::File::create_new(&point).map(drop),
+        true => private::directory(&base.source, inside),
+        false => private::file(&base.source, inside),
     };
-    match made {
-        // A run before may have left it.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
-        Err(error) => Err(error),
-        Ok(()) => Ok(true),
+    if made.is_err() {
+        // A child has put something else there. It does not see the place then.
+        return Ok(false);
+    }
+    if base.is_writable {
+        hold_directories(mounts, &base, inside);
+    }
+    Ok(true)
+}
+
+/// Mounts the directories around a mount point on themselves. A child could rename them otherwise, and
+/// the mount point with them.
+fn hold_directories(mounts: &mut Vec<PlannedMount>, base: &PlannedMount, inside: &Path) {
+    let mut around: Vec<&Path> = inside.ancestors().skip(1).collect();
+    around.reverse();
+    for directory in around {
+        let target = base.target.join(directory);
+        let is_known = mounts.iter().any(|mount| mount.target == target);
+        if !is_known && !directory.as_os_str().is_empty() {
+            mounts.push(PlannedMount {
+                source: base.source.join(directory),
+                target,
+                is_writable: true,
+                changes: None,
+            });
+        }
     }
 }
 
@@ -171,16 +209,15 @@ impl Skeleton<'_> {
     }
 
     fn add_link(&self, path: &Path, target: &Path) -> io::Result<()> {
-        let Some(copy) = self.copy_of(path) else {
-            return Ok(());
+        let (base, inside) = match enclosing(self.mounts, path) {
+            None => (self.root, path.strip_prefix("/")),
+            Some(outer) if outer.source == outer.target => return Ok(()),
+            Some(outer) => (outer.source.as_path(), path.strip_prefix(&outer.target)),
         };
-        if fs::symlink_metadata(&copy).is_ok() {
-            return Ok(());
+        match inside {
+            Ok(inside) if !inside.as_os_str().is_empty() => private::link(base, inside, target),
+            _ => Ok(()),
         }
-        if let Some(parent) = copy.parent() {
-            make_directories(parent)?;
-        }
-        symlink(target, &copy)
     }
 }
 

@@ -417,3 +417,125 @@ fn nothing_is_left_behind_without_namespaces() {
         assert_eq!(alive.stdout, b"", "left behind");
     }
 }
+
+#[test]
+fn the_way_to_the_workspace_cannot_be_renamed() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let deep = fixture.workspace().join("a/b");
+    fs::create_dir_all(deep.join(".git")).unwrap();
+    fs::write(deep.join(".git/config"), "[core]").unwrap();
+    let surroundings = Surroundings {
+        workspace: deep.clone(),
+        home: Some(fixture.home.path().to_owned()),
+        scratch: fixture.scratch.path().to_owned(),
+        ..Surroundings::default()
+    };
+    let sandbox = Sandbox::new(workspace(), surroundings).unwrap();
+    for attempt in [
+        "mv ~/project ~/moved",
+        "mv ~/project/a ~/project/c",
+        "cd ~ && mv project moved && mkdir -p project/a/b",
+        "rm -rf ~/project/a",
+    ] {
+        let (code, text, _) = run(&sandbox, &deep, attempt);
+        assert_ne!(code, 0, "{attempt}: {text}");
+        let (code, text, _) = run(&sandbox, &deep, "echo x >> .git/config");
+        assert_ne!(code, 0, "{attempt}: {text}");
+        assert_eq!(
+            fs::read(deep.join(".git/config")).unwrap(),
+            b"[core]",
+            "{attempt}"
+        );
+    }
+}
+
+#[test]
+fn links_that_a_child_planted_are_not_followed_when_the_view_is_made_again() {
+    for fixture in fixtures() {
+        let outside = tempfile::tempdir().unwrap();
+        let home = fixture.home.path();
+        fs::create_dir_all(home.join(".cargo/bin")).unwrap();
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        let plant = format!(
+            "mv ~/.cargo ~/c; rm -rf ~/.cargo; ln -s {0} ~/.cargo; ln -s {0} ~/.rustup; ln -s {0} build",
+            outside.path().display()
+        );
+        let _ = run(&sandbox, &root, &plant);
+        fs::create_dir_all(home.join(".rustup/toolchains")).unwrap();
+        let mut policy = workspace();
+        policy.rules.write.push("build".into());
+        sandbox.set_policy(policy).unwrap();
+        let _ = run(
+            &sandbox,
+            &root,
+            "echo x > build/file; echo x > ~/.rustup/file",
+        );
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn what_one_command_creates_is_not_a_file_of_the_user_for_another() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "true"]).current_dir(&root);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        // Has not ended when the other begins, and has created the file.
+        let first = sandbox.prepare(command).unwrap();
+        fs::create_dir(root.join(".zot")).unwrap();
+        let (_, _, second) = run(&sandbox, &root, "true");
+        let names = sandbox.obstacles(&second).withheld_files;
+        assert_eq!(names.len(), 1, "{names:?}");
+        assert!(!root.join(".zot").exists());
+        drop(first);
+    }
+}
+
+#[test]
+fn git_is_not_led_to_another_configuration() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    fs::write(root.join(".git"), "gitdir: ../elsewhere").unwrap();
+    fixture.fails(workspace(), "echo gitdir: evil > .git");
+    fs::remove_file(root.join(".git")).unwrap();
+    fs::create_dir(root.join(".git")).unwrap();
+    let sandbox = fixture.sandbox(workspace());
+    let (_, _, mark) = run(&sandbox, &root, "echo ../evil > .git/commondir");
+    assert_eq!(sandbox.obstacles(&mark).withheld_files.len(), 1);
+    assert!(!root.join(".git/commondir").exists());
+}
+
+#[test]
+fn a_scratch_directory_in_the_workspace_is_out_of_reach() {
+    let root = tempfile::tempdir().unwrap();
+    let scratch = root.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    for without_namespaces in [false, true] {
+        let surroundings = Surroundings {
+            workspace: root.path().to_owned(),
+            scratch: scratch.clone(),
+            without_namespaces,
+            ..Surroundings::default()
+        };
+        if without_namespaces || launch::namespaces_available().is_err() {
+            let refused = Sandbox::new(workspace(), surroundings).err().unwrap();
+            assert!(refused.to_string().contains("TMPDIR"), "{refused}");
+            continue;
+        }
+        let sandbox = Sandbox::new(workspace(), surroundings).unwrap();
+        let (code, text, _) = run(&sandbox, root.path(), "ls -A scratch; rmdir scratch");
+        assert_ne!(code, 0, "{text}");
+        assert!(!text.contains("home"), "{text}");
+    }
+}

@@ -1,8 +1,8 @@
 //! What commands need of the user's home directory at the levels that hide the rest of it.
 
 /// Readable below the home directory, if present: programs that users install there, and their
-/// libraries. No file in this list holds a password.
-pub const TOOLCHAINS: [&str; 25] = [
+/// libraries. A token that somebody wrote into the configuration of cargo or git can be read.
+pub const TOOLCHAINS: [&str; 28] = [
     // Rust.
     ".cargo/bin",
     ".cargo/config.toml",
@@ -19,7 +19,8 @@ pub const TOOLCHAINS: [&str; 25] = [
     // Python.
     ".local/bin",
     ".local/lib",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".pyenv",
     // Others.
     ".asdf",
@@ -31,7 +32,9 @@ pub const TOOLCHAINS: [&str; 25] = [
     "go/bin",
     ".opam",
     // The name and address that commits need.
-    ".config/git",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
     ".gitconfig",
 ];
 

@@ -36,7 +36,7 @@ pub enum AllowanceError {
         /// Why.
         source: io::Error,
     },
-    /// The project has [as many as are kept](MAX_ALLOWANCES_PER_PROJECT).
+    /// The project has as many as are kept.
     #[error(
         "{MAX_ALLOWANCES_PER_PROJECT} entries are allowed for this project already: zot sandbox forget removes them"
     )]

@@ -122,6 +122,7 @@ impl Confines {
             .collect();
         let mut sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
             .readable(readable)
+            .hidden(vec![workspace.zot_home.clone()])
             .withheld(withheld);
         let mut warnings = Vec::new();
         let mut policy = choice.sandbox.policy();

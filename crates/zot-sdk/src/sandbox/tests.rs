@@ -235,7 +235,7 @@ fn what_a_user_allows_meanwhile_is_kept() {
     let directories = Directories::new();
     let workspace = Workspace::of_process()
         .in_directory(&directories.path("work"))
-        .with_zot_home(&directories.path("home"));
+        .with_zot_home(directories.path("home"));
     let choice = ToolChoice {
         sandbox: Policy::at(Level::Workspace).into(),
         ..ToolChoice::default()

@@ -100,7 +100,10 @@ impl Walls {
         let admitted = self
             .layout
             .admit(&target, access, uses_system)
-            .map_err(|refusal| refused(refusal, self.protection(&target)))?;
+            .map_err(|refusal| {
+                let around = || Some(target.clone()).filter(|_| refusal == Refusal::Protected);
+                refused(refusal.clone(), self.protection(&target).or_else(around))
+            })?;
         // A protected file that is a link is as good as where it leads.
         if access == Access::Write
             && let Some(protected) = links.iter().find_map(|link| self.protection(link))

@@ -6,14 +6,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
 use super::view::View;
-use crate::launch::Guarded;
+use crate::launch::{Guard, Guarded};
 use crate::raw;
 
 /// How namespaces can be created here.
@@ -140,18 +140,21 @@ impl Joining {
     }
 }
 
-/// Mounts the path on itself: mount points can be neither renamed nor removed.
-fn mount_guard(guard: &Guarded) -> rustix::io::Result<()> {
+/// Mounts the path on itself: mount points can be neither renamed nor removed. Fails if another file is
+/// there than was found.
+fn mount_guard(guarded: &Guarded) -> rustix::io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let links = ResolveFlags::NO_SYMLINKS;
-    let target = match openat2(CWD, &*guard.path, flags, Mode::empty(), links) {
-        Ok(target) => target,
-        // Removed or replaced since it was found: then it is swept away after the run.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-        Err(error) => return Err(error),
-    };
+    let target = openat2(CWD, &*guarded.path, flags, Mode::empty(), links)?;
+    let stat = fstat(&target)?;
+    if (stat.st_dev, stat.st_ino) != guarded.identity {
+        return Err(Errno::STALE);
+    }
+    if guarded.guard == Guard::None {
+        return Ok(());
+    }
     let copy = raw::copy_mounts(&target)?;
-    if guard.is_read_only {
+    if guarded.guard == Guard::ReadOnly {
         raw::restrict_mounts(&copy, libc::MOUNT_ATTR_RDONLY)?;
     }
     raw::attach(&copy, &target)

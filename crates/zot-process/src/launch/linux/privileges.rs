@@ -32,10 +32,11 @@ impl Surplus {
     pub(super) fn present(in_user_namespace: bool) -> Option<Self> {
         let mut sets = capabilities(None).ok()?;
         let has_setpcap = sets.effective.contains(CapabilitySet::SETPCAP) || in_user_namespace;
-        let bounding = if has_setpcap {
-            surplus_bounding()
-        } else {
-            Vec::new()
+        let bounding = match (has_setpcap, in_user_namespace) {
+            // There, the set is full again.
+            (_, true) => every_surplus().map(|(capability, _)| capability).collect(),
+            (true, false) => surplus_bounding(),
+            (false, false) => Vec::new(),
         };
         if bounding.is_empty() && sets.permitted.is_empty() && sets.inheritable.is_empty() {
             return None;
@@ -69,11 +70,17 @@ fn surplus_bounding() -> Vec<CapabilitySet> {
 }
 
 fn find_surplus() -> Vec<CapabilitySet> {
+    every_surplus()
+        .filter(|&(_, is_present)| is_present)
+        .map(|(capability, _)| capability)
+        .collect()
+}
+
+/// Returns every capability that is not kept, and whether it is in the bounding set.
+fn every_surplus() -> impl Iterator<Item = (CapabilitySet, bool)> {
     let every = (0..u64::BITS).map(|bit| CapabilitySet::from_bits_retain(1 << bit));
     every
         // An error means an unknown capability: there are no more.
         .map_while(|capability| Some((capability, capability_is_in_bounding_set(capability).ok()?)))
-        .filter(|&(capability, is_present)| is_present && !KEPT.contains(capability))
-        .map(|(capability, _)| capability)
-        .collect()
+        .filter(|&(capability, _)| !KEPT.contains(capability))
 }

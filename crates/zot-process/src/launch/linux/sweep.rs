@@ -4,14 +4,17 @@
 //! when no process of it is left, so that nothing can interfere.
 
 use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, RenameFlags, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
+};
 
 use crate::launch::{FileIdentity, Sweeping};
 
-/// Room for the longest path of the system, with its end.
-const PATH_BYTES: usize = libc::PATH_MAX as usize;
+/// Room for the longest name of the system, with the suffix and its end.
+const NAME_BYTES: usize = 512;
 
 /// The paths to look at, prepared so that a supervisor allocates nothing.
 #[derive(Default)]
@@ -22,45 +25,44 @@ impl Sweep {
         Self(Arc::clone(sweeping))
     }
 
-    /// Makes system calls only. Links are renamed, not followed.
+    /// Makes system calls only. Links are renamed, and never followed: they may be the program's.
     pub(super) fn carry_out(&self) {
         let directories = &self.0.directories;
-        let is_unchanged =
-            |(path, before): &(_, _)| Option::is_some(before) && found_at(path) == *before;
+        let is_unchanged = |(path, before): &(CString, Option<FileIdentity>)| {
+            before.is_some() && found_at(CWD, path) == *before
+        };
         if directories.iter().all(is_unchanged) {
             return;
         }
         for entry in self.0.swept.iter() {
-            let found = found_at(&entry.path);
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let links = ResolveFlags::NO_SYMLINKS;
+            let Ok(directory) = openat2(CWD, &*entry.directory, flags, Mode::empty(), links) else {
+                continue;
+            };
+            let found = found_at(directory.as_fd(), &entry.name);
             if found.is_some() && found != entry.before {
-                self.rename(&entry.path);
+                self.rename(directory.as_fd(), &entry.name);
             }
         }
     }
 
-    fn rename(&self, path: &CStr) {
-        let mut name = [0; PATH_BYTES];
+    fn rename(&self, directory: BorrowedFd<'_>, name: &CStr) {
+        let mut renamed = [0; NAME_BYTES];
         let suffix = self.0.suffix.bytes();
-        let path_bytes = path.to_bytes();
-        let (Some(start), Some(rest)) = (
-            name.get_mut(..path_bytes.len()),
-            path_bytes.len().checked_add(suffix.len()),
-        ) else {
-            return;
-        };
-        start.copy_from_slice(path_bytes);
-        let Some(end) = name.get_mut(path_bytes.len()..rest) else {
-            return;
-        };
-        end.copy_from_slice(&suffix);
-        if let Ok(renamed) = CStr::from_bytes_until_nul(&name) {
-            let _ = renameat_with(CWD, path, CWD, renamed, RenameFlags::NOREPLACE);
+        let bytes = name.to_bytes().iter().chain(&suffix);
+        // The last byte stays the end of the text.
+        for (to, from) in renamed.iter_mut().take(NAME_BYTES - 1).zip(bytes) {
+            *to = *from;
+        }
+        if let Ok(renamed) = CStr::from_bytes_until_nul(&renamed) {
+            let _ = renameat_with(directory, name, directory, renamed, RenameFlags::NOREPLACE);
         }
     }
 }
 
-fn found_at(path: &CString) -> Option<FileIdentity> {
-    let stat = statat(CWD, &**path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+fn found_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<FileIdentity> {
+    let stat = statat(directory, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileIdentity {
         device: stat.st_dev,
         inode: stat.st_ino,

@@ -13,9 +13,12 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags, mount as mount_at, unmount};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen, unmount,
+};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, bind, listen, recvmsg, sendmsg,
@@ -116,8 +119,14 @@ struct Mount {
     /// Below the directory that becomes the root.
     target: CString,
     attributes: u64,
-    /// The options of an overlay, which is preferred to a copy of the mount.
-    overlay: Option<CString>,
+    /// Preferred to a copy of the mount.
+    overlay: Option<Overlay>,
+}
+
+impl Mount {
+    fn is_read_only(&self) -> bool {
+        self.attributes & libc::MOUNT_ATTR_RDONLY != 0
+    }
 }
 
 impl Builder {
@@ -141,7 +150,7 @@ impl Builder {
                 overlay: planned
                     .changes
                     .as_ref()
-                    .and_then(|changes| overlay_options(&planned.source, changes, are_mapped)),
+                    .and_then(|changes| Overlay::new(&planned.source, changes, are_mapped)),
             })
         };
         Ok(Self {
@@ -194,55 +203,72 @@ impl Builder {
         raw::attach(&raw::copy_mounts(&bare)?, &bare)?;
         let root = openat(CWD, &*self.root, directory, Mode::empty())?;
         for mount in &self.mounts {
-            let source = openat(CWD, &*mount.source, directory, Mode::empty())?;
+            let source = match open_exactly(&mount.source) {
+                // What a link leads to is not what was allowed.
+                Err(Errno::LOOP | Errno::NOENT) if mount.is_read_only() => continue,
+                source => source?,
+            };
             let stat = fstat(&source)?;
             if (stat.st_dev, stat.st_ino) != mount.identity {
                 // It was replaced after it had been allowed.
                 return Err(Errno::STALE);
             }
-            if let Some(options) = &mount.overlay {
-                let flags = MountFlags::NOSUID | MountFlags::NODEV;
-                let overlay = c"overlay";
-                // Where the kernel or the file system cannot do it, there is a read-only copy.
-                let made = mount_at(
-                    overlay,
-                    &*mount.target,
-                    overlay,
-                    flags,
-                    Some(options.as_c_str()),
-                );
-                if made.is_ok() {
-                    continue;
-                }
+            let target = open_exactly(&mount.target)?;
+            // Where the kernel or the file system cannot do it, there is a read-only copy.
+            if let Some(overlay) = &mount.overlay
+                && let Ok(made) = overlay.mount(&mount.source)
+            {
+                raw::attach(&made, &target)?;
+                continue;
             }
             let copy = raw::copy_mounts(&source)?;
             raw::restrict_mounts(&copy, mount.attributes)?;
-            let target = openat(CWD, &*mount.target, directory, Mode::empty())?;
             raw::attach(&copy, &target)?;
         }
         raw::restrict_mount(&root, libc::MOUNT_ATTR_RDONLY)
     }
 }
 
-/// Returns how `source` is overlaid; `None` if its path cannot be written as an option.
-fn overlay_options(source: &Path, changes: &Path, in_user_namespace: bool) -> Option<CString> {
-    let mut options = Vec::new();
-    for (option, path) in [
-        ("lowerdir=", source),
-        (",upperdir=", &changes.join("upper")),
-        (",workdir=", &changes.join("work")),
-    ] {
-        let path = path.as_os_str().as_bytes();
-        if path.iter().any(|byte| b",:\\".contains(byte)) {
+/// Where the changes of an overlay are kept.
+struct Overlay {
+    upper: CString,
+    work: CString,
+    in_user_namespace: bool,
+}
+
+impl Overlay {
+    /// Returns `None` if the path of `source` cannot be written as an option.
+    fn new(source: &Path, changes: &Path, in_user_namespace: bool) -> Option<Self> {
+        let source = source.as_os_str().as_bytes();
+        if source.iter().any(|byte| b":\\".contains(byte)) {
             return None;
         }
-        options.extend(option.as_bytes());
-        options.extend(path);
+        Some(Self {
+            upper: c_string(&changes.join("upper")).ok()?,
+            work: c_string(&changes.join("work")).ok()?,
+            in_user_namespace,
+        })
     }
-    if in_user_namespace {
-        options.extend(b",userxattr");
+
+    /// Makes an overlay over `source`, mounted nowhere.
+    fn mount(&self, source: &CStr) -> rustix::io::Result<OwnedFd> {
+        let overlay = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(overlay.as_fd(), c"lowerdir", source)?;
+        fsconfig_set_string(overlay.as_fd(), c"upperdir", &*self.upper)?;
+        fsconfig_set_string(overlay.as_fd(), c"workdir", &*self.work)?;
+        if self.in_user_namespace {
+            fsconfig_set_flag(overlay.as_fd(), c"userxattr")?;
+        }
+        fsconfig_create(overlay.as_fd())?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        fsmount(overlay.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
     }
-    CString::new(options).ok()
+}
+
+/// Opens a path that has no links.
+fn open_exactly(path: &CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 fn open_namespace(path: &CStr) -> rustix::io::Result<OwnedFd> {
