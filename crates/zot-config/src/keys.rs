@@ -76,7 +76,7 @@ const fn limit(min: u64) -> Kind {
 }
 
 /// Every setting, in the order in which they are listed.
-pub const KEYS: [Key; 32] = [
+pub const KEYS: [Key; 34] = [
     entry(
         "provider",
         Kind::Text,
@@ -199,6 +199,18 @@ pub const KEYS: [Key; 32] = [
         limit(16),
         Scope::ProjectTightens,
         "no limit",
+    ),
+    entry(
+        "sandbox_extensions",
+        Kind::Choice(&["off", "workspace", "read-only"]),
+        Scope::ProjectTightens,
+        "off",
+    ),
+    entry(
+        "sandbox_mcp",
+        Kind::Choice(&["off", "workspace", "read-only"]),
+        Scope::ProjectTightens,
+        "off",
     ),
     entry("extensions", Kind::Switch, Scope::UserOnly, "true"),
     entry(

@@ -73,6 +73,11 @@ pub struct Settings {
     /// The most open files of each process of a command
     #[schemars(range(min = 16))]
     pub sandbox_open_files: Option<u64>,
+    /// The least that extensions are confined to, beside what the permissions in their manifests allow
+    pub sandbox_extensions: Option<SandboxLevel>,
+    /// The least that programs of MCP servers are confined to, beside what the permissions in their
+    /// entries allow
+    pub sandbox_mcp: Option<SandboxLevel>,
     /// Whether installed extensions are started; false is --no-ext (the user's file only)
     pub extensions: Option<bool>,
     /// Directories of extensions to start besides, as --ext (the user's file only)

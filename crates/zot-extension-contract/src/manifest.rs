@@ -209,6 +209,16 @@ impl Manifest {
         }
     }
 
+    /// Returns the level that it runs at with the user's `minimum`; `None` without one, or if it is
+    /// confined to its permissions alone.
+    pub fn effective_sandbox(&self, minimum: Level) -> Option<Level> {
+        match (self.sandbox, &self.permissions) {
+            (None, Some(_)) => None,
+            (None, None) => (minimum != Level::Off).then_some(minimum),
+            (Some(own), _) => Some(own.max(minimum)),
+        }
+    }
+
     /// Returns where the extension in `directory` may keep persistent data. A confined extension
     /// cannot write to its own directory, because it could give itself more permissions. One that
     /// comes with a project shares no data with others of its name.

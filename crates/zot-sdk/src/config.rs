@@ -10,6 +10,7 @@ use std::sync::Arc;
 use zot_agent::{Budget, Hooks, StepLimit};
 use zot_cassette::{ReplayMode, ReplayPace};
 use zot_conversation::ReasoningEffort;
+use zot_process::sandbox::Level;
 use zot_provider::HttpClient;
 use zot_provider::catalog::OpenAiWire;
 use zot_session::{Durability, Replica};
@@ -127,6 +128,9 @@ pub struct ExtensionSearch {
     pub discover: bool,
     /// Directories of further extensions, which override discovered ones of the same name.
     pub paths: Vec<PathBuf>,
+    /// The least that they are confined to. What the permissions in the manifest of an extension allow is
+    /// added, unless it is part of the project.
+    pub sandbox: Level,
 }
 
 /// Which files of the project are read for the model; none by default.

@@ -11,6 +11,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use zot_config::SandboxLevel;
+use zot_process::sandbox::Level;
 
 use crate::workspace::Workspace;
 
@@ -46,6 +48,24 @@ pub fn layers(workspace: &Workspace) -> Result<Layers, ConfigError> {
     Layers::load(&workspace.zot_home, &workspace.cwd, &|name| {
         env::var(name).ok()
     })
+}
+
+/// Returns the least that extensions are confined to by the settings.
+pub(crate) fn least_of_extensions(workspace: &Workspace) -> Level {
+    least(workspace, |settings| settings.sandbox_extensions)
+}
+
+/// Returns the least that programs of MCP servers are confined to by the settings.
+pub(crate) fn least_of_servers(workspace: &Workspace) -> Level {
+    least(workspace, |settings| settings.sandbox_mcp)
+}
+
+fn least(workspace: &Workspace, chosen: fn(&Settings) -> Option<SandboxLevel>) -> Level {
+    match layers(workspace) {
+        Ok(layers) => chosen(&layers.settings()).map_or(Level::Off, crate::settings::level),
+        // What cannot be read must not loosen anything.
+        Err(_) => Level::ReadOnly,
+    }
 }
 
 /// Returns every setting with its value and origin.

@@ -7,7 +7,7 @@ mod tests;
 use std::path::Path;
 
 use serde_json::Value;
-use zot_extension_contract::LaunchRules;
+use zot_extension_contract::{LaunchRules, Level};
 use zot_files::read_limited;
 use zot_provider::Providers;
 
@@ -55,11 +55,11 @@ pub fn withheld_variables(zot_home: &Path) -> Vec<String> {
     }
 }
 
-/// Returns what applies to every extension and MCP server of this user.
-pub fn launch_rules(zot_home: &Path) -> LaunchRules {
+/// Returns what applies to every extension, or every MCP server, of this user: at least `minimum`.
+pub fn launch_rules(zot_home: &Path, minimum: Level) -> LaunchRules {
     LaunchRules {
         withheld: withheld_variables(zot_home),
-        ..LaunchRules::default()
+        minimum,
     }
 }
 

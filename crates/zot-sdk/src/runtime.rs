@@ -352,6 +352,7 @@ fn open_servers(config: &Config, workspace: &Workspace, found: servers::Found) -
         cwd: workspace.cwd.clone(),
         http: config.http.clone(),
         pool: config.mcp.pool.clone(),
+        minimum: config.mcp.sandbox,
     });
     servers.set_project(found.project);
     servers.open(found.entries);

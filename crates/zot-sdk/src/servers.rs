@@ -21,6 +21,7 @@ use zot_mcp::configuration::ProjectFile;
 use zot_mcp::entry::{Exposure, ServerEntry};
 use zot_mcp::name::{SEPARATOR, server_prefixes};
 use zot_mcp::{McpTool, Pool, ServerSet, ServerState, ServerStatus};
+use zot_process::sandbox::Level;
 use zot_provider::HttpClient;
 
 use crate::config::{ToolOrigin, ToolSelection};
@@ -54,6 +55,8 @@ pub(crate) struct Servers {
     home: PathBuf,
     cwd: PathBuf,
     http: Option<HttpClient>,
+    /// The least that programs are confined to.
+    minimum: Level,
     search: Arc<dyn Tool>,
     state: Mutex<State>,
     /// Grows with every change that is not a server's own.
@@ -95,6 +98,7 @@ pub(crate) struct Surroundings {
     pub(crate) cwd: PathBuf,
     pub(crate) http: Option<HttpClient>,
     pub(crate) pool: Option<Arc<Pool>>,
+    pub(crate) minimum: Level,
 }
 
 impl Servers {
@@ -103,6 +107,7 @@ impl Servers {
             home: surroundings.home,
             cwd: surroundings.cwd,
             http: surroundings.http,
+            minimum: surroundings.minimum,
             search: Arc::new(ToolSearch::new(servers.clone())),
             state: Mutex::new(State {
                 pool: match surroundings.pool {

@@ -40,6 +40,9 @@ impl Config {
         if settings.extensions == Some(false) {
             self.extensions.discover = false;
         }
+        let least = |own: Level, setting: Option<SandboxLevel>| own.max(setting.map_or(own, level));
+        self.extensions.sandbox = least(self.extensions.sandbox, settings.sandbox_extensions);
+        self.mcp.sandbox = least(self.mcp.sandbox, settings.sandbox_mcp);
         if let Some(paths) = settings.extension_paths {
             self.extensions.paths.extend(paths);
         }
@@ -94,7 +97,7 @@ fn listed<T: Clone>(list: &Option<Vec<T>>) -> impl Iterator<Item = T> {
     list.iter().flatten().cloned()
 }
 
-fn level(level: SandboxLevel) -> Level {
+pub(crate) fn level(level: SandboxLevel) -> Level {
     match level {
         SandboxLevel::Off => Level::Off,
         SandboxLevel::Workspace => Level::Workspace,

@@ -30,6 +30,7 @@ impl From<ExtensionArguments> for ExtensionSearch {
         Self {
             discover: !arguments.no_ext,
             paths: arguments.ext,
+            ..Self::default()
         }
     }
 }

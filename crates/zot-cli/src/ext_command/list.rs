@@ -47,13 +47,13 @@ fn write(output: &mut dyn Print, list: &ExtensionList) -> io::Result<()> {
         );
     }
     let mut rows = vec![HEADINGS.map(str::to_owned)];
-    rows.extend(list.found.iter().map(row));
+    rows.extend(list.found.iter().map(|found| row(found, list.minimum)));
     rows.extend(list.broken.iter().map(broken_row));
     write_table(output, &rows)?;
     write_enforcement(output, &list.found)
 }
 
-fn row(listed: &ListedExtension) -> [String; 7] {
+fn row(listed: &ListedExtension, minimum: Level) -> [String; 7] {
     let (commands, tools) = match &listed.introduction {
         Some(Introduction {
             commands, tools, ..
@@ -75,7 +75,10 @@ fn row(listed: &ListedExtension) -> [String; 7] {
         or_dash(one_line(&manifest.version)),
         one_line(&state),
         listed.found.source.as_str().to_owned(),
-        one_line(&summary(manifest.sandbox, manifest.permissions.as_ref())),
+        one_line(&summary(
+            manifest.effective_sandbox(minimum),
+            manifest.permissions.as_ref(),
+        )),
         commands,
         tools,
     ]

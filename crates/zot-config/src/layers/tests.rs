@@ -212,7 +212,7 @@ fn every_kind_of_value_reaches_the_settings() {
         "sandbox_run": ["/bin/ls"], "sandbox_connect": ["example.com:443", "*.example.org"],
         "sandbox_unix_sockets": ["/s"], "sandbox_environment": ["A", "B_*"],
         "sandbox_memory_mib": 5, "sandbox_processes": 6, "sandbox_processor_seconds": 7,
-        "sandbox_open_files": 80,
+        "sandbox_open_files": 80, "sandbox_extensions": "workspace", "sandbox_mcp": "read-only",
         "extension_paths": ["x"], "session": false, "durable": true, "live_models": false,
         "theme": "light", "keep_scrollback": true, "inline_images_enabled": false
     });
@@ -249,6 +249,8 @@ fn every_kind_of_value_reaches_the_settings() {
             sandbox_processes: Some(6),
             sandbox_processor_seconds: Some(7),
             sandbox_open_files: Some(80),
+            sandbox_extensions: Some(SandboxLevel::Workspace),
+            sandbox_mcp: Some(SandboxLevel::ReadOnly),
             extensions: Some(true),
             extension_paths: Some(vec![directories.home.join("x")]),
             session: Some(false),

@@ -25,6 +25,8 @@ pub(crate) struct AgentSettings {
     is_jailed: bool,
     /// The least that confines the tools, wherever a call works.
     level: Level,
+    /// The least that confines the programs of MCP servers.
+    least_of_servers: Level,
     pub(super) spending: Arc<Spending>,
     /// Runs MCP servers once for all runtimes.
     pool: OnceLock<Arc<Pool>>,
@@ -70,6 +72,7 @@ impl AgentSettings {
     pub(crate) fn new(base: Config, workspace: Workspace, completed: &Config) -> Self {
         Self {
             is_jailed: completed.tools.jail,
+            least_of_servers: completed.mcp.sandbox,
             level: completed.tools.sandbox.level.unwrap_or_default(),
             spending: Arc::new(Spending::new(completed.budget)),
             base,
@@ -97,7 +100,7 @@ impl AgentSettings {
                 home: self.workspace.zot_home.clone(),
                 http: self.base.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
-                rules: zot_sdk::launch_rules(&self.workspace.zot_home),
+                rules: zot_sdk::launch_rules(&self.workspace.zot_home, self.least_of_servers),
             })
         };
         is_used.then(|| Arc::clone(self.pool.get_or_init(pool)))

@@ -92,7 +92,7 @@ impl Equipped {
                 taken_commands: Vec::new(),
                 rules: LaunchRules {
                     withheld: chosen.providers.secret_variables(),
-                    ..LaunchRules::default()
+                    minimum: config.extensions.sandbox,
                 },
             };
             (host, discovery)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zot_mcp::Pool;
 use zot_mcp::configuration::{Given, ProjectServers};
 use zot_mcp::entry::ServerEntry;
+use zot_process::sandbox::Level;
 
 /// Which MCP servers are used; none by default.
 ///
@@ -24,6 +25,9 @@ pub struct McpChoice {
     /// Runs the servers of several runtimes of one executor, each server once. Without it, the runtime has
     /// servers of its own, and ends them.
     pub pool: Option<Arc<Pool>>,
+    /// The least that programs are confined to. What the permissions in the entry of a server allow is
+    /// added, unless the project describes it. Has no effect on a pool that is given.
+    pub sandbox: Level,
 }
 
 impl Default for McpChoice {
@@ -34,6 +38,7 @@ impl Default for McpChoice {
             given: Vec::new(),
             servers: Vec::new(),
             pool: None,
+            sandbox: Level::Off,
         }
     }
 }

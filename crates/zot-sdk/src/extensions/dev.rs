@@ -15,6 +15,7 @@ use zot_extension_check::{
 };
 use zot_extension_contract::{Manifest, READY_GRACE};
 
+use crate::configuration::least_of_extensions;
 use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
@@ -144,7 +145,10 @@ impl Bench<'_, '_> {
             Ok(manifest) => manifest,
             Err(error) => return self.stopped(error.to_string()),
         };
-        let rules = launch_rules(&self.workspace.zot_home);
+        let rules = launch_rules(
+            &self.workspace.zot_home,
+            least_of_extensions(self.workspace),
+        );
         let stage = Stage {
             zot_version: VERSION.to_owned(),
             provider: "offline".to_owned(),

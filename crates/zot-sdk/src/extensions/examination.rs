@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use zot_extension_check::{ExaminationOptions, Finding, Verdict};
 
+use crate::configuration::least_of_extensions;
 use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
@@ -28,10 +29,11 @@ pub async fn examine(
     tool_timeout: Duration,
     found: &mut (dyn FnMut(&Finding) + Send),
 ) -> ExaminationReport {
+    let workspace = Workspace::of_process();
     let options = ExaminationOptions {
         zot_version: VERSION.to_owned(),
         tool_timeout,
-        rules: launch_rules(&Workspace::of_process().zot_home),
+        rules: launch_rules(&workspace.zot_home, least_of_extensions(&workspace)),
     };
     let mut report = ExaminationReport::default();
     let ExaminationReport { findings, log } = &mut report;

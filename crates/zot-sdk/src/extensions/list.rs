@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use zot_extension_check::{Introduction, Stage, inspect};
 use zot_extension_contract::{
-    Activation, FoundExtension, LoadProblem, SearchPaths, Source, discover,
+    Activation, FoundExtension, Level, LoadProblem, SearchPaths, Source, discover,
 };
 
+use crate::configuration::least_of_extensions;
 use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
 use crate::workspace::Workspace;
@@ -32,6 +33,8 @@ pub struct ExtensionList {
     pub found: Vec<ListedExtension>,
     /// Those whose manifest cannot be used.
     pub broken: Vec<BrokenExtension>,
+    /// The least that they are confined to by the settings.
+    pub minimum: Level,
 }
 
 /// An extension with a usable manifest.
@@ -82,7 +85,7 @@ pub struct BrokenExtension {
 pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
     let paths = SearchPaths::usual(&workspace.cwd, &workspace.zot_home);
     let discovery = discover(&paths);
-    let rules = launch_rules(&workspace.zot_home);
+    let rules = launch_rules(&workspace.zot_home, least_of_extensions(workspace));
     let mut inspections = JoinSet::new();
     for (index, found) in discovery.found.iter().enumerate() {
         if starting == Starting::Skip || found.activation != Activation::Enabled {
@@ -119,6 +122,7 @@ pub async fn list(workspace: &Workspace, starting: Starting) -> ExtensionList {
     }
     let problems = discovery.problems.iter();
     ExtensionList {
+        minimum: rules.minimum,
         found,
         broken: problems
             .map(|problem| BrokenExtension::new(problem, &paths))

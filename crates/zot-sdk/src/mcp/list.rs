@@ -12,6 +12,7 @@ use zot_provider::HttpClient;
 
 use super::change::ChangeError;
 use super::configuration;
+use crate::configuration::least_of_servers;
 use crate::extensions::Starting;
 use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;
@@ -200,7 +201,7 @@ impl Running {
             home: workspace.zot_home.clone(),
             http: HttpClient::new(),
             version: VERSION.to_owned(),
-            rules: launch_rules(&workspace.zot_home),
+            rules: launch_rules(&workspace.zot_home, least_of_servers(workspace)),
         });
         let set = pool.open(entries, &workspace.cwd);
         Self { pool, set }

@@ -68,7 +68,7 @@ impl Servers {
                 home: self.home.clone(),
                 http: self.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
-                rules: launch_rules(&self.home),
+                rules: launch_rules(&self.home, self.minimum),
             })
         });
         Arc::clone(pool)
