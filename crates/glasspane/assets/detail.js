@@ -85,6 +85,8 @@ export class Detail {
     this.stream.setAttribute('aria-label', 'Output of the model');
     this.violations = element('ul', 'violations');
     this.violationSection = section('Protocol violations', this.violations);
+    this.hosts = element('ul', 'hosts');
+    this.hostSection = section('Network', this.hosts);
     this.log = element('ol', 'log');
     this.log.tabIndex = 0;
     this.log.setAttribute('aria-label', 'Events');
@@ -92,7 +94,7 @@ export class Detail {
     events.className = 'events';
     this.logCount = events.querySelector('small');
     root.append(header, state, this.error, approvalSection, runningSection, facts, section('Timeline', this.lanes), charts,
-      section('Text', this.stream), this.violationSection, events);
+      section('Text', this.stream), this.hostSection, this.violationSection, events);
   }
 
   show(id) {
@@ -141,6 +143,7 @@ export class Detail {
     };
     for (const [name, words] of Object.entries(facts)) put(this.facts[name], words);
     this.drawText(agent);
+    this.drawHosts(agent);
     this.drawViolations(agent);
     this.drawLog(agent);
     if (!this.width) {
@@ -164,6 +167,22 @@ export class Detail {
     const atEnd = stream.scrollHeight - stream.scrollTop - stream.clientHeight < 30;
     stream.textContent = harmless(agent.text);
     if (atEnd) stream.scrollTop = stream.scrollHeight;
+  }
+
+  /** What commands contacted through the sandbox, the latest first. */
+  drawHosts(agent) {
+    this.hostSection.hidden = agent.hosts.length === 0;
+    const words = JSON.stringify(agent.hosts);
+    if (this.hosts.dataset.words === words) return;
+    this.hosts.dataset.words = words;
+    this.hosts.replaceChildren(...[...agent.hosts].reverse().map((host) => {
+      const item = element('li');
+      if (!host.allowed) item.dataset.kind = 'refused';
+      item.textContent = harmless(`${hostWords(host)}${host.times > 1 ? ` · ${host.times} calls` : ''}`);
+      return item;
+    }));
+    const refused = agent.hosts.filter(({ allowed }) => !allowed).length;
+    this.hostSection.querySelector('small').textContent = refused > 0 ? `${refused} refused` : '';
   }
 
   drawViolations(agent) {
@@ -226,6 +245,7 @@ function describe({ event, usage, attached, detached }) {
   if (event.stop) parts.push(`stop: ${event.stop}`);
   if (event.is_error) parts.push('failed');
   if (event.retry) parts.push(retryWords(event.retry));
+  if (event.network) parts.push(event.network.map(hostWords).join(', '));
   if (event.message) parts.push(event.message);
   if (event.text) parts.push(event.text.slice(0, MAX_ABOUT).replace(/\s+/g, ' '));
   let kind = '';
@@ -235,6 +255,10 @@ function describe({ event, usage, attached, detached }) {
   else if (event.type.startsWith('approval_') || event.type === 'unknown') kind = 'wait';
   const what = event.type.replace('tool_execution', 'tool').replaceAll('_', ' ');
   return { what: event.role === 'user' ? 'user message' : what, about: parts.join(' · ').slice(0, MAX_ABOUT), kind };
+}
+
+function hostWords({ host, port, allowed }) {
+  return `${allowed ? '' : 'refused '}${host}:${port}`;
 }
 
 function section(title, content) {

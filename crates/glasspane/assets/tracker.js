@@ -18,6 +18,7 @@ const MAX_APPROVALS = 16;
 const MAX_SPANS = 600;
 const MAX_LOG = 300;
 const MAX_VIOLATIONS = 20;
+const MAX_HOSTS = 64;
 const MAX_OPEN_TOOLS = 256;
 const WORKING = new Set(['thinking', 'writing', 'running_tool', 'waiting_for_approval', 'retrying']);
 /** Events that do not imply that the agent is working. */
@@ -47,6 +48,8 @@ export function newAgent(id, at) {
     unknown: 0,
     violations: [],
     violation_count: 0,
+    /** Contacted hosts, the latest last: { host, port, allowed, times }. */
+    hosts: [],
     usage: noUsage(),
     error: null,
     detached: null,
@@ -80,6 +83,7 @@ export function overlay(agent, state) {
   }
   for (const name of ['tool', 'error', 'detached', 'retry', 'cwd', 'model', 'parent']) if (!(name in state)) agent[name] = null;
   if (!('violations' in state)) agent.violations = [];
+  if (!('hosts' in state)) agent.hosts = [];
   const segment = agent.segments.at(-1);
   if (segment.status !== agent.status) addSegment(agent, agent.status, Math.max(agent.since_ms, segment.start));
   // After a snapshot, arguments only arrive in records.
@@ -300,6 +304,7 @@ const EVENTS = {
     if (tool) agent.work.openTools = agent.work.openTools.filter((open) => open !== tool);
     else violation(agent, `tool ${id} ended but was not started`);
     agent.work.approvals = 0;
+    contacted(agent, event.network ?? []);
     if (event.is_error) agent.tool_errors += 1;
     settle(agent, 'thinking', at);
   },
@@ -489,6 +494,17 @@ function addSegment(agent, status, at) {
 function addSpan(spans, span) {
   spans.push(span);
   if (spans.length > MAX_SPANS) spans.splice(0, MAX_SPANS / 4);
+}
+
+/** Counts hosts, the latest one last. */
+function contacted(agent, contacts) {
+  for (const { host: name = '', port = 0, allowed = false } of contacts) {
+    const host = name.slice(0, MAX_NAME);
+    const same = (known) => known.host === host && known.port === port && known.allowed === allowed;
+    const times = (agent.hosts.find(same)?.times ?? 0) + 1;
+    const others = agent.hosts.filter((known) => !same(known));
+    agent.hosts = [...others.slice(1 - MAX_HOSTS), { host, port, allowed, times }];
+  }
 }
 
 function violation(agent, what) {

@@ -83,6 +83,32 @@ pub struct Event {
     pub arguments: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Box<Retry>>,
+    /// Hosts that a tool contacted, or wanted to, as far as the agent knows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<Contact>,
+}
+
+/// A host that a tool contacted, or wanted to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contact {
+    pub host: String,
+    pub port: u64,
+    /// Whether the agent's sandbox let it through.
+    pub allowed: bool,
+}
+
+impl Contact {
+    /// Returns approximately how much memory it takes.
+    pub(crate) fn weight(&self) -> usize {
+        size_of::<Self>() + self.host.len()
+    }
+
+    /// For people: `example.com:443`, or `refused example.com:443`.
+    pub fn words(&self) -> String {
+        let refused = if self.allowed { "" } else { "refused " };
+        format!("{refused}{}:{}", self.host, self.port)
+    }
 }
 
 /// A request that is sent again. Figures the agent does not report are left out.

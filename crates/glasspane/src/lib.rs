@@ -20,7 +20,7 @@ mod usage;
 
 pub use arguments::MAX_SUMMARY_CHARACTERS;
 pub use clock::now_ms;
-pub use event::{Event, Kind, Retry};
+pub use event::{Contact, Event, Kind, Retry};
 pub use hub::{
     AgentHandle, BATCH_RECORDS, Batch, HISTORY_BYTES, HISTORY_RECORDS, HISTORY_TEXT_BYTES, Hub,
     MAX_AGENTS, MAX_RECORD_TEXT_BYTES, RING_BYTES, RING_RECORDS, Snapshot, Subscription,
@@ -28,8 +28,8 @@ pub use hub::{
 pub use normalize::normalize;
 pub use record::{Attached, Detached, Record};
 pub use tracker::{
-    AgentState, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES,
-    MAX_MESSAGE_TAIL_BYTES, MAX_OPEN_TOOLS, MAX_STATE_FIELD_BYTES, MAX_TOOL_TEXT_BYTES,
+    AgentState, ContactedHost, MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES,
+    MAX_HOSTS, MAX_MESSAGE_TAIL_BYTES, MAX_OPEN_TOOLS, MAX_STATE_FIELD_BYTES, MAX_TOOL_TEXT_BYTES,
     MAX_VIOLATIONS, PendingApproval, RunningTool, Status, Tracker,
 };
 pub use usage::{CostBasis, Usage};

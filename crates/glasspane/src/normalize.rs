@@ -6,7 +6,12 @@ mod tests;
 use serde_json::Value;
 
 use crate::source::http_status;
-use crate::{Event, Kind, Retry};
+use crate::{Contact, Event, Kind, MAX_HOSTS, Retry};
+
+/// The longest name of a host; the names of DNS are shorter.
+///
+/// Limit: a longer name is cut.
+const MAX_HOST_BYTES: usize = 255;
 
 /// Converts one line of `zot rpc` or `zot --json`. Returns `None` for lines that change no state:
 /// successful responses, `usage`, and `tool_call`, which repeats a `tool_use_start`.
@@ -62,6 +67,7 @@ pub fn normalize(object: &Value) -> Option<Event> {
             text: Some(content_text(object)),
             whole: true,
             is_error: object.get("is_error").and_then(Value::as_bool),
+            network: contacts(object),
             ..tool(Kind::ToolExecutionEnd)
         },
         "error" => Event {
@@ -82,6 +88,21 @@ pub fn normalize(object: &Value) -> Option<Event> {
         },
         _ => return Some(other(kind, object)),
     })
+}
+
+/// The hosts that a call contacted through the sandbox, or wanted to.
+fn contacts(object: &Value) -> Vec<Contact> {
+    let listed = object.get("network").and_then(Value::as_array);
+    let contact = |contact: &Value| {
+        let host = contact.get("host").and_then(Value::as_str)?;
+        Some(Contact {
+            host: host[..host.floor_char_boundary(MAX_HOST_BYTES)].to_owned(),
+            port: contact.get("port").and_then(Value::as_u64)?,
+            allowed: contact.get("allowed").and_then(Value::as_bool)?,
+        })
+    };
+    let contacts = listed.into_iter().flatten().filter_map(contact);
+    contacts.take(MAX_HOSTS).collect()
 }
 
 /// A command that failed. The agent continues, as `raw_type` shows.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Status, Usage};
+use crate::{Contact, Event, Status, Usage};
 
 /// One line of the output of `glasspane tail` and of a recorded log. One of the last four fields is present.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -115,7 +115,8 @@ impl Record {
     /// Returns approximately how much memory it takes.
     pub(crate) fn weight(&self) -> usize {
         let texts = self.event.as_ref().map_or(0, |event| {
-            [
+            let hosts = event.network.iter().map(Contact::weight);
+            let texts = [
                 &event.text,
                 &event.message,
                 &event.tool_id,
@@ -123,8 +124,8 @@ impl Record {
             ]
             .into_iter()
             .flatten()
-            .map(String::len)
-            .sum()
+            .map(String::len);
+            texts.chain(hosts).sum()
         });
         size_of::<Self>() + texts
     }

@@ -12,9 +12,9 @@ mod tools;
 pub use calls::{
     MAX_ALL_ARGUMENTS_BYTES, MAX_APPROVALS, MAX_ARGUMENTS_BYTES, PendingApproval, RunningTool,
 };
-pub use state::{AgentState, Status};
+pub use state::{AgentState, ContactedHost, Status};
 
-use crate::{Event, Kind, Record};
+use crate::{Contact, Event, Kind, Record};
 
 /// How many tools of one agent may run at a time; more are counted, not followed.
 ///
@@ -25,6 +25,11 @@ pub const MAX_OPEN_TOOLS: usize = 256;
 ///
 /// Limit: only the last violations are kept.
 pub const MAX_VIOLATIONS: usize = 20;
+
+/// How many hosts that an agent contacted are kept.
+///
+/// Limit: only the hosts that were contacted last are kept.
+pub const MAX_HOSTS: usize = 64;
 
 /// How much of the last text is kept.
 ///
@@ -196,6 +201,30 @@ impl Tracker {
         }
         self.state.status = status;
         self.state.since_ms = at;
+    }
+
+    /// Counts hosts, the latest one last.
+    fn contacted(&mut self, contacts: &[Contact]) {
+        let hosts = &mut self.state.hosts;
+        for contact in contacts {
+            let host = cut(&contact.host, MAX_STATE_FIELD_BYTES);
+            let mut found = ContactedHost {
+                host: host.to_owned(),
+                port: contact.port,
+                allowed: contact.allowed,
+                times: 0,
+            };
+            let is_same = |known: &ContactedHost| {
+                (&known.host, known.port, known.allowed) == (&found.host, found.port, found.allowed)
+            };
+            if let Some(index) = hosts.iter().position(is_same) {
+                found = hosts.remove(index);
+            } else if hosts.len() == MAX_HOSTS {
+                hosts.remove(0);
+            }
+            found.times += 1;
+            hosts.push(found);
+        }
     }
 
     fn violation(&mut self, what: String) {

@@ -45,12 +45,15 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
                 .collect(),
         )
         .await;
-        let ended = group.iter().zip(outputs).map(|(call, output)| ToolResult {
-            call_id: call.id.clone(),
-            is_error: output.is_error,
-            content: output.content,
+        let ended = group.iter().zip(outputs).map(|(call, output)| {
+            let result = ToolResult {
+                call_id: call.id.clone(),
+                is_error: output.is_error,
+                content: output.content,
+            };
+            (result, output.contacts)
         });
-        let ended: Vec<ToolResult> = ended.collect();
+        let (ended, contacts): (Vec<ToolResult>, Vec<_>) = ended.unzip();
         results.extend(ended.iter().cloned().map(ContentBlock::ToolResult));
         // Results reach the journal before they are reported.
         let recorded = if last {
@@ -62,9 +65,13 @@ pub(crate) async fn run(agent: &Agent, run: &Run<'_>, calls: Vec<ToolCall>) -> T
         if let Err(error) = recorded {
             return ToolsOutcome::Failed(journal_report(&error));
         }
-        for (call, result) in group.iter().zip(ended) {
-            let origin = tools.get(&call.name).and_then(|tool| tool.origin());
-            run.emit(AgentEvent::ToolFinished { result, origin }).await;
+        for ((call, result), contacts) in group.iter().zip(ended).zip(contacts) {
+            let finished = AgentEvent::ToolFinished {
+                result,
+                origin: tools.get(&call.name).and_then(|tool| tool.origin()),
+                contacts,
+            };
+            run.emit(finished).await;
             // Reported before the next request is made.
             tokio::task::yield_now().await;
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    ContentBlock, ErrorReport, Message, Question, QuestionId, ToolCall, ToolCallId, ToolOrigin,
-    ToolResult, Usage,
+    ContentBlock, ErrorReport, HostContact, Message, Question, QuestionId, ToolCall, ToolCallId,
+    ToolOrigin, ToolResult, Usage,
 };
 
 /// A fact about a running prompt or compaction. Their order is part of the contract:
@@ -76,6 +76,8 @@ pub enum AgentEvent {
         result: ToolResult,
         /// The extension or MCP server that ran the call, if any.
         origin: Option<ToolOrigin>,
+        /// Hosts that the call contacted, as far as a sandbox knows them.
+        contacts: Vec<HostContact>,
     },
     /// A model failed, and another continues the turn.
     FellBack {

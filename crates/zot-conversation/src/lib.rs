@@ -29,7 +29,8 @@ pub use question::{
 };
 pub use size::{MAX_RESPONSE_BLOCKS, MAX_RESPONSE_BYTES, ResponseSize, ResponseTooLong};
 pub use tool::{
-    Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin, ToolOutput, ToolSet,
+    HostContact, Progress, Tool, ToolDefinition, ToolEffect, ToolInvocation, ToolOrigin,
+    ToolOutput, ToolSet,
 };
 pub use transcript::Transcript;
 pub use usage::{PriceTier, Prices, Rates, Usage};

@@ -105,6 +105,16 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// Text and image blocks only.
     pub content: Vec<ContentBlock>,
+    /// Hosts that the call contacted, as far as a sandbox knows them. Not for the model.
+    pub contacts: Vec<HostContact>,
+}
+
+/// A host that a tool call contacted, or wanted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostContact {
+    pub host: String,
+    pub port: u16,
+    pub is_allowed: bool,
 }
 
 impl ToolOutput {
@@ -112,6 +122,7 @@ impl ToolOutput {
         Self {
             is_error: false,
             content: vec![ContentBlock::Text(text.into())],
+            contacts: Vec::new(),
         }
     }
 
@@ -119,6 +130,7 @@ impl ToolOutput {
         Self {
             is_error: true,
             content: vec![ContentBlock::Text(text.into())],
+            contacts: Vec::new(),
         }
     }
 

@@ -46,6 +46,7 @@ pub(crate) fn tool_output(extension: &str, tool: &str, result: ToolResult) -> To
     ToolOutput {
         is_error: result.is_error,
         content,
+        contacts: Vec::new(),
     }
 }
 

@@ -162,6 +162,7 @@ fn image() -> ToolOutput {
             mime_type: "image/png".to_owned(),
             data: data.into(),
         })],
+        contacts: Vec::new(),
     }
 }
 

@@ -88,6 +88,7 @@ pub(crate) fn tool_output(result: &RawValue, results: &Results) -> Result<ToolOu
     Ok(ToolOutput {
         is_error: result.is_error,
         content: content.finish("(the tool returned nothing)"),
+        contacts: Vec::new(),
     })
 }
 

@@ -1,11 +1,12 @@
 //! The wire form of events and messages, for front ends that write them to a pipe.
 
 use zot_conversation::{
-    self as conversation, AgentEvent, Arguments, QuestionKind, ToolOrigin, Transcript, Usage,
+    self as conversation, AgentEvent, Arguments, HostContact, QuestionKind, ToolOrigin, Transcript,
+    Usage,
 };
 use zot_extension_host::Notice;
 use zot_wire::RawJson;
-use zot_wire::rpc::ToolDetails;
+use zot_wire::rpc::{NetworkContact, ToolDetails};
 
 pub use zot_wire::rpc::{
     CommandEntry, ContentBlock, CumulativeUsage, Event, ExtensionEntry, FullBlock, FullMessage,
@@ -76,10 +77,15 @@ pub fn event(event: AgentEvent) -> Option<Event> {
             id: id.to_string(),
             text,
         },
-        AgentEvent::ToolFinished { result, origin } => Event::ToolResult {
+        AgentEvent::ToolFinished {
+            result,
+            origin,
+            contacts,
+        } => Event::ToolResult {
             id: result.call_id.to_string(),
             is_error: result.is_error,
             content: content(&result.content),
+            network: contacts.into_iter().map(network_contact).collect(),
             details: origin.map(tool_details),
         },
         AgentEvent::ConfirmationRequested { call, preview } => Event::ToolConfirm {
@@ -125,6 +131,14 @@ pub fn event(event: AgentEvent) -> Option<Event> {
         AgentEvent::CompactionFinished { summary } => Event::CompactDone { summary },
         AgentEvent::Done => Event::Done,
     })
+}
+
+fn network_contact(contact: HostContact) -> NetworkContact {
+    NetworkContact {
+        host: contact.host,
+        port: contact.port,
+        allowed: contact.is_allowed,
+    }
 }
 
 fn tool_details(origin: ToolOrigin) -> ToolDetails {

@@ -180,6 +180,7 @@ fn read_image(
             mime_type: mime_type.to_owned(),
             data: data.into(),
         })],
+        contacts: Vec::new(),
     })
 }
 

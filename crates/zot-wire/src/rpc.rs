@@ -17,7 +17,7 @@ pub use command::{
     AnswerAction, AnswerCommand, Command, CommandFrame, ConfirmCommand, ImageInput, PromptCommand,
     RejectedLine, RememberFor, RequestId, SteerCommand, WhenBusy,
 };
-pub use event::{CumulativeUsage, Event, ToolDetails};
+pub use event::{CumulativeUsage, Event, NetworkContact, ToolDetails};
 pub use extension::{CommandEntry, CommandsData, ExtensionEntry, ExtensionsData, InvokedData};
 pub use full::{FullBlock, FullMessage};
 pub use mcp::{McpData, McpProject, McpServer};

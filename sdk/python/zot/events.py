@@ -143,12 +143,22 @@ class ToolProgress(Event):
 
 
 @dataclasses.dataclass
+class NetworkContact:
+    """A host that a command in a sandbox contacted, or wanted to."""
+
+    host: str
+    port: int
+    allowed: bool
+
+
+@dataclasses.dataclass
 class ToolResult(Event):
-    """The result of a tool call."""
+    """The result of a tool call. `network` are the hosts that it contacted through the sandbox, or wanted to."""
 
     id: str
     is_error: bool
     content: List[Block]
+    network: List[NetworkContact] = dataclasses.field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -291,6 +301,11 @@ def _read_question(f: Frame) -> Event:
     return ToolQuestion(f, *asked, schema, optional_text(f, "url"))
 
 
+def _read_result(f: Frame) -> Event:
+    contacts = [NetworkContact(text(c, "host"), whole(c, "port"), truth(c, "allowed")) for c in f.get("network") or []]
+    return ToolResult(f, text(f, "id"), truth(f, "is_error"), read_blocks(f, "content"), contacts)
+
+
 _READERS: Dict[str, Callable[[Frame], Event]] = {
     "user_message": lambda f: UserMessage(f, read_blocks(f, "content"), optional_text(f, "time")),
     "turn_start": lambda f: TurnStart(f, whole(f, "step")),
@@ -306,7 +321,7 @@ _READERS: Dict[str, Callable[[Frame], Event]] = {
     "tool_call": lambda f: ToolCall(f, text(f, "id"), text(f, "name"), mapping(f, "args")),
     "turn_end": lambda f: TurnEnd(f, text(f, "stop"), optional_text(f, "error")),
     "tool_progress": lambda f: ToolProgress(f, text(f, "id"), text(f, "text")),
-    "tool_result": lambda f: ToolResult(f, text(f, "id"), truth(f, "is_error"), read_blocks(f, "content")),
+    "tool_result": _read_result,
     "tool_confirm": _read_confirm,
     "tool_question": _read_question,
     "steer_dropped": lambda f: SteerDropped(f, read_blocks(f, "content")),

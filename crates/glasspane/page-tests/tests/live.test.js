@@ -45,6 +45,22 @@ pageTest('streams what agents do', async ({ server, open }) => {
   assert.equal(await shown.locator('b').count(), 0, 'text is not parsed as HTML');
 });
 
+pageTest('shows what was contacted through the sandbox', async ({ server, open }) => {
+  const agent = await server.agent('builder', {});
+  agent.prompt('go');
+  agent.turn();
+  agent.tool('bash');
+  const network = [{ host: 'crates.io', port: 443, allowed: true }, { host: '<b>evil</b>.example', port: 80, allowed: false }];
+  agent.send({ type: 'tool_result', id: agent.call, is_error: false, content: [], network });
+  const page = await open();
+  await card(page, 'builder').click();
+  const detail = page.getByRole('complementary', { name: 'builder' });
+  const hosts = detail.locator('.hosts li');
+  await hosts.first().waitFor();
+  assert.deepEqual(await hosts.allTextContents(), ['refused <b>evil</b>.example:80', 'crates.io:443']);
+  await detail.getByText('1 refused').waitFor();
+});
+
 pageTest('shows the details of one agent', async ({ server, open }) => {
   const agent = await server.agent('builder', { model: 'offline', cwd: '/work/there' });
   agent.prompt('go');

@@ -45,6 +45,7 @@ function wildRecords(seed, count) {
         ...maybe('message', ['went wrong']),
         ...maybe('raw_type', ['response', 'other']),
         ...maybe('retry', [{ attempt: 1, max_attempts: 3, delay_ms: 500, status: 529 }]),
+        ...maybe('network', [[{ host: 'a.org', port: 443, allowed: true }], [{ host: 'a.org', port: 443, allowed: false }, { host: 'b', port: 80, allowed: true }]]),
         ...maybe('thinking', [true, false]),
         ...maybe('arguments', [true, false]),
       };
@@ -60,6 +61,7 @@ function comparable(agent) {
   const fields = Object.fromEntries(names.map((name) => [name, agent[name]]));
   for (const name of ['tool', 'error', 'detached', 'retry', 'model', 'cwd']) fields[name] = agent[name] ?? null;
   fields.violations = agent.violations ?? [];
+  fields.hosts = agent.hosts ?? [];
   fields.prompt = agent.prompt ?? '';
   const call = ({ id, tool_id, name = '', since_ms, summary = '', arguments: given = '', cut = false, message = '' }) => (
     { id, tool_id, name, since_ms, summary, given, cut, message });

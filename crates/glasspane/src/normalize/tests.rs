@@ -164,3 +164,18 @@ fn every_event_our_zot_sends_is_known() {
     let event = normalize(&notify).unwrap();
     assert_eq!((event.kind, event.is_error), (Kind::Notice, Some(true)));
 }
+
+#[test]
+fn results_name_the_hosts_that_were_contacted() {
+    let result = serde_json::json!({"type": "tool_result", "id": "c", "is_error": false, "content": [], "network": [
+        {"host": "a.org", "port": 443, "allowed": true}, {"host": "b.org", "port": 80, "allowed": false},
+        {"host": 5}, {"host": "h".repeat(9000), "port": 1, "allowed": true}, "nonsense"]});
+    let event = super::normalize(&result).unwrap();
+    let words: Vec<String> = event.network.iter().map(crate::Contact::words).collect();
+    assert_eq!(words[..2], ["a.org:443", "refused b.org:80"]);
+    assert_eq!((words.len(), event.network[2].host.len()), (3, 255));
+    let many = vec![serde_json::json!({"host": "a", "port": 1, "allowed": true}); 1000];
+    let result = serde_json::json!({"type": "tool_result", "id": "c", "network": many});
+    let event = super::normalize(&result).unwrap();
+    assert_eq!(event.network.len(), crate::MAX_HOSTS);
+}

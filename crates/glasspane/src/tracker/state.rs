@@ -61,6 +61,18 @@ impl Status {
     }
 }
 
+/// A host that tools of an agent contacted, or wanted to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContactedHost {
+    pub host: String,
+    pub port: u64,
+    /// Whether the agent's sandbox let it through.
+    pub allowed: bool,
+    /// In how many calls.
+    pub times: u64,
+}
+
 /// The state of one agent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -115,6 +127,9 @@ pub struct AgentState {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
     pub violation_count: u64,
+    /// Hosts that its tools contacted, or wanted to; the latest one last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ContactedHost>,
     pub usage: Usage,
     /// The end of the model's last message.
     pub last_text: String,

@@ -603,3 +603,36 @@ mod any_order {
         }
     }
 }
+
+#[test]
+fn contacted_hosts_are_counted_and_the_latest_are_kept() {
+    let mut tracker = Tracker::new("a");
+    let mut contact = |host: &str, allowed: bool| {
+        let event = Event {
+            tool_id: Some("c".to_owned()),
+            network: vec![crate::Contact {
+                host: host.to_owned(),
+                port: 443,
+                allowed,
+            }],
+            ..Event::new(Kind::ToolExecutionEnd)
+        };
+        tracker.apply(&Record::of_event("a", 1, event));
+        let hosts = tracker.state().hosts.iter();
+        let words = hosts.map(|host| (host.host.clone(), host.allowed, host.times));
+        words.collect::<Vec<_>>()
+    };
+    contact("a", true);
+    contact("b", false);
+    let hosts = contact("a", true);
+    assert_eq!(
+        hosts,
+        [("b".to_owned(), false, 1), ("a".to_owned(), true, 2)]
+    );
+    for number in 0..2 * crate::MAX_HOSTS {
+        contact(&number.to_string(), true);
+    }
+    let hosts = contact("last", true);
+    assert_eq!(hosts.len(), crate::MAX_HOSTS);
+    assert_eq!(hosts.last().unwrap().0, "last");
+}

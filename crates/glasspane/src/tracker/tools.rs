@@ -87,6 +87,7 @@ impl Tracker {
             None => self.violation(format!("tool {id} ended but was not started")),
         }
         self.unlinked_approvals = 0;
+        self.contacted(&event.network);
         if event.is_error == Some(true) {
             self.state.tool_errors += 1;
         }

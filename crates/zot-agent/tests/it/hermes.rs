@@ -218,6 +218,7 @@ async fn images_of_results_follow_in_the_same_message() {
             ToolOutput {
                 is_error: false,
                 content: vec![image()],
+                contacts: Vec::new(),
             }
         })
     });

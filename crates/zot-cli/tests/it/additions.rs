@@ -70,6 +70,16 @@ fn sandbox() {
     replay("sandbox", &["--sandbox", "workspace"]);
 }
 
+/// What a command contacted through the sandbox is part of its result.
+#[test]
+fn network() {
+    if !zot_process::sandbox::has_views() {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+        return;
+    }
+    replay("network", &["--sandbox", "workspace"]);
+}
+
 #[test]
 fn thinking() {
     replay("thinking", &[]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use zot_conversation::{BoxFuture, Tool, ToolDefinition, ToolInvocation, ToolOutput};
+use zot_conversation::{BoxFuture, HostContact, Tool, ToolDefinition, ToolInvocation, ToolOutput};
 use zot_process::sandbox::{Contact, Level};
 use zot_process::streams::ChildLog;
 use zot_tools::ToolSandbox;
@@ -117,8 +117,9 @@ impl NetworkLog {
         }
     }
 
-    /// Writes what is new in `contacts`, which are all of the session.
-    fn write(&mut self, contacts: Vec<Contact>) {
+    /// Writes what is new in `contacts`, which are all of the session, and returns it.
+    fn write(&mut self, contacts: Vec<Contact>) -> Vec<HostContact> {
+        let mut new = Vec::new();
         // The record of the session forgets the oldest hosts, and so may this one.
         let mut seen = HashMap::new();
         for contact in contacts {
@@ -133,6 +134,11 @@ impl NetworkLog {
             if times == 0 {
                 continue;
             }
+            new.push(HostContact {
+                host: contact.host.clone(),
+                port: contact.port,
+                is_allowed: contact.is_allowed,
+            });
             let time = Timestamp::try_from(contact.last).unwrap_or_else(|_| Timestamp::now());
             let line = Line {
                 time: time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
@@ -149,10 +155,11 @@ impl NetworkLog {
             }
         }
         self.written = seen;
+        new
     }
 }
 
-/// `bash`, which writes what its commands contacted at the end of each call.
+/// `bash`, which writes and reports what its commands contacted at the end of each call.
 pub(crate) struct RecordedTool {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) sandbox: Arc<ToolSandbox>,
@@ -160,18 +167,19 @@ pub(crate) struct RecordedTool {
 }
 
 impl RecordedTool {
-    fn record(&self) {
+    fn record(&self) -> Vec<HostContact> {
         if self.sandbox.level() == Level::Off {
-            return;
+            return Vec::new();
         }
         let Ok(sandbox) = self.sandbox.sandbox() else {
-            return;
+            return Vec::new();
         };
         let contacts = sandbox.contacts();
-        if !contacts.is_empty() {
-            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-            log.write(contacts);
+        if contacts.is_empty() {
+            return Vec::new();
         }
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.write(contacts)
     }
 }
 
@@ -182,8 +190,8 @@ impl Tool for RecordedTool {
 
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let output = self.tool.run(invocation).await;
-            self.record();
+            let mut output = self.tool.run(invocation).await;
+            output.contacts.extend(self.record());
             output
         })
     }

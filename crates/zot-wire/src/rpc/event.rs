@@ -71,6 +71,9 @@ pub enum Event {
         id: String,
         is_error: bool,
         content: Vec<ContentBlock>,
+        /// Hosts that the call contacted through the sandbox, or wanted to.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        network: Vec<NetworkContact>,
         /// The extension or MCP server of the tool; only for clients that subscribed with `details`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,
@@ -227,6 +230,15 @@ impl Event {
             Self::Done => "done",
         }
     }
+}
+
+/// A host that a command in a sandbox contacted, or wanted to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkContact {
+    pub host: String,
+    pub port: u16,
+    /// Whether the sandbox let it through.
+    pub allowed: bool,
 }
 
 /// Who ran a tool: an extension or an MCP server.

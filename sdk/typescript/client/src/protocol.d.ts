@@ -306,6 +306,8 @@ export interface ToolResultEvent {
   details?: ToolDetails;
   id: string;
   is_error: boolean;
+  /** Hosts that the call contacted through the sandbox, or wanted to. */
+  network?: NetworkContact[];
 }
 
 /** A call waits for a `confirm` command. */
@@ -634,6 +636,14 @@ export interface ModelUsage { model: string; usage: CumulativeUsage }
 
 /** `get_models`: the models of the provider. */
 export interface ModelsData { models: ModelEntry[] }
+
+/** A host that a command in a sandbox contacted, or wanted to. */
+export interface NetworkContact {
+  /** Whether the sandbox let it through. */
+  allowed: boolean;
+  host: string;
+  port: number;
+}
 
 /** `panel_close` succeeded. */
 export interface PanelCloseResponse { type: "response"; command: "panel_close"; id?: RequestId; success: true }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use crate::attach::Launch;
 use crate::program::{clip, plain, width};
 use crate::record::Detached;
-use crate::{AgentState, Event, Kind, Record, Status, Tracker};
+use crate::{AgentState, Contact, Event, Kind, Record, Status, Tracker};
 
 /// How much of a text one line shows.
 const SHOWN_COLUMNS: usize = 160;
@@ -116,7 +116,11 @@ impl PrintedAgent {
                     Some(true) => "failed",
                     _ => "ended",
                 };
-                format!("{name} {how}: {}", text())
+                let hosts: Vec<String> = event.network.iter().map(Contact::words).collect();
+                match hosts.is_empty() {
+                    true => format!("{name} {how}: {}", text()),
+                    false => format!("{name} {how} ({}): {}", plain(&hosts.join(", ")), text()),
+                }
             }
             Kind::ApprovalRequest => {
                 let what = event.tool_name.as_deref().or(event.message.as_deref());

@@ -36,6 +36,7 @@ fn only_failures_are_worth_a_second_line() {
                 content: vec![ContentBlock::Text("no such file".to_owned())],
             },
             origin: None,
+            contacts: Vec::new(),
         })
     };
     assert_eq!(finished(false), None);

@@ -181,6 +181,7 @@ fn tool_event(event: Event) -> AgentEvent {
                 content: blocks(&content),
             },
             origin: None,
+            contacts: Vec::new(),
         },
         Event::ToolConfirm {
             id,
