@@ -48,6 +48,7 @@ fn check(document: &Value, schema: &Value, value: &Value) -> Result<(), String> 
             "const" => argument == value,
             "enum" => argument.as_array().is_some_and(|all| all.contains(value)),
             "minimum" => value.as_f64() >= argument.as_f64(),
+            "maximum" => value.as_f64() <= argument.as_f64(),
             "required" => strings(argument).all(|field| value.get(field).is_some()),
             "properties" => {
                 properties(document, argument, value)?;

@@ -468,3 +468,60 @@ fn refused_hosts_are_on_record_for_the_doctor() {
     let report: Value = serde_json::from_str(&plain.stdout).unwrap();
     assert_eq!(report["contacts"], json!([]));
 }
+
+#[test]
+fn a_client_that_answers_is_asked() {
+    let project = Project::new();
+    let home = project.workdir.home();
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("data.txt"), "of the user\n").unwrap();
+    let read = format!("run: cat {}", home.join("data.txt").display());
+    let arguments = ["rpc", "--provider", "offline", "--sandbox", "workspace"];
+    let start = || {
+        ZotCommand::new(binary(), &project.workdir)
+            .arguments(arguments)
+            .spawn()
+    };
+    let result = |frames: &[Value]| of_kind(frames, "tool_result")[0].to_string();
+
+    // Nobody has said that they answer.
+    let mut silent = start();
+    let frames = silent.turn("1", &read);
+    assert!(of_kind(&frames, "tool_question").is_empty());
+    assert!(!result(&frames).contains("of the user"), "{frames:?}");
+    silent.finish();
+
+    let mut zot = start();
+    zot.call(json!({"type": "hello", "capabilities": ["questions"]}));
+    let mut ask = |id: &str, answer: Option<Value>| {
+        zot.send(json!({"type": "prompt", "id": id, "message": read}));
+        if let Some(answer) = answer {
+            let question = zot.wait_for(|frame| frame["type"] == "tool_question");
+            assert_eq!(question["origin"], "sandbox", "{question}");
+            let choices = &question["schema"]["properties"]["choice"]["oneOf"];
+            let names: Vec<&Value> = choices
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|choice| &choice["const"])
+                .collect();
+            assert_eq!(names, ["once", "session", "project", "no"]);
+            zot.send(json!({"type": "answer", "question_id": question["id"],
+                "action": "accept", "content": {"choice": answer}}));
+        }
+        let frame = zot.wait_for(|frame| frame["type"] == "tool_result");
+        zot.wait_for(|frame| frame["type"] == "done");
+        frame.to_string().contains("of the user")
+    };
+    assert!(!ask("1", Some(json!("no"))));
+    assert!(ask("2", Some(json!("once"))));
+    // It was for that call only.
+    assert!(ask("3", Some(json!("session"))));
+    assert!(ask("4", None));
+    let state = zot.call(json!({"type": "get_state"}));
+    let read = state["data"]["sandbox"]["read"].to_string();
+    assert!(read.contains("data.txt"), "{state}");
+    zot.finish();
+    // A session is not a project.
+    assert!(!project.workdir.zot_home().join("sandbox.json").exists());
+}

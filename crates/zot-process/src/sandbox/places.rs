@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
@@ -223,7 +223,20 @@ impl Paths<'_> {
     fn expanded(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
-            _ => self.workspace.join(path.strip_prefix(".").unwrap_or(path)),
+            _ => {
+                // It has no links, so that the way up from it is the same on disk and in writing.
+                let mut base = self.workspace.to_owned();
+                let mut rest = path.components();
+                loop {
+                    let mut after = rest.clone();
+                    match after.next() {
+                        Some(Component::CurDir) => {}
+                        Some(Component::ParentDir) => drop(base.pop()),
+                        _ => return base.join(rest.as_path()),
+                    }
+                    rest = after;
+                }
+            }
         }
     }
 }

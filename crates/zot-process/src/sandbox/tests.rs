@@ -478,6 +478,23 @@ fn links_that_a_child_planted_are_not_followed_when_the_view_is_made_again() {
 }
 
 #[test]
+fn a_rule_may_lead_up_from_the_workspace() {
+    for fixture in fixtures() {
+        let shared = fixture.home.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::write(shared.join("text"), "shared text").unwrap();
+        let mut policy = workspace();
+        policy.rules.read.push("../shared".into());
+        let text = fixture.succeeds(policy.clone(), "cat ../shared/text");
+        assert_eq!(text, "shared text");
+        fixture.fails(policy.clone(), "echo x > ../shared/made");
+        policy.rules.write.push("./../shared/./".into());
+        fixture.succeeds(policy, "echo x > ../shared/made");
+        assert!(shared.join("made").exists());
+    }
+}
+
+#[test]
 fn what_one_command_creates_is_not_a_file_of_the_user_for_another() {
     for fixture in fixtures() {
         let root = fixture.workspace();

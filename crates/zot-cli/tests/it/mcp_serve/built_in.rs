@@ -79,18 +79,22 @@ fn output_is_progress_and_cancelling_ends_the_command() {
 }
 
 #[test]
-fn a_jail_confines_them() {
+fn jail_and_sandbox_confine_them() {
     let workdir = Workdir::with_files("work");
     std::fs::write(workdir.parent().join("beside.txt"), "a secret\n").unwrap();
     let beside = json!({"path": "../beside.txt"});
     let mut free = Client::legacy(&workdir, &["--tools"], json!({}));
     assert!(text(&free.call("read", beside.clone())).contains("secret"));
-    let mut jailed = Client::legacy(&workdir, &["--tools", "--jail"], json!({}));
-    let refused = jailed.call("read", beside);
-    assert_eq!(refused["isError"], true, "{refused}");
-    let shown = jailed.call("bash", json!({"command": "cat ../beside.txt"}));
-    assert!(!text(&shown).contains("secret"), "{shown}");
-    assert!(text(&jailed.call("read", json!({"path": "a.txt"}))).contains("two"));
+    for flag in ["--jail", "--sandbox=workspace", "--sandbox=read-only"] {
+        let mut held = Client::legacy(&workdir, &["--tools", flag], json!({}));
+        let refused = held.call("read", beside.clone());
+        assert_eq!(refused["isError"], true, "{refused}");
+        let shown = held.call("bash", json!({"command": "cat ../beside.txt"}));
+        assert!(!text(&shown).contains("secret"), "{shown}");
+        assert!(text(&held.call("read", json!({"path": "a.txt"}))).contains("two"));
+        let written = held.call("write", json!({"path": "made.txt", "content": "x"}));
+        assert_eq!(written["isError"], flag.ends_with("only"), "{written}");
+    }
 }
 
 #[test]

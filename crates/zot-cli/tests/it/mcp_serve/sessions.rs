@@ -89,23 +89,25 @@ fn a_session_works_in_its_own_directory() {
 }
 
 #[test]
-fn a_jailed_server_stays_in_its_directory() {
+fn a_confined_server_stays_in_its_directory() {
     let workdir = Workdir::with_files("work");
     let outside = workdir.parent();
     let mut free = Client::modern(&workdir, &[], json!({}));
     let there = free.call("zot", json!({"prompt": "run: echo x", "cwd": outside}));
     assert_eq!(there["isError"], false, "{there}");
-    let mut jailed = Client::modern(&workdir, &["--jail"], json!({}));
-    for cwd in [outside.to_str().unwrap(), "..", "sub/../..", "/"] {
-        let result = jailed.call("zot", json!({"prompt": "run: echo x", "cwd": cwd}));
-        assert_eq!(result["isError"], true, "{cwd}");
+    for flag in ["--jail", "--sandbox=workspace"] {
+        let mut held = Client::modern(&workdir, &[flag], json!({}));
+        for cwd in [outside.to_str().unwrap(), "..", "sub/../..", "/"] {
+            let result = held.call("zot", json!({"prompt": "run: echo x", "cwd": cwd}));
+            assert_eq!(result["isError"], true, "{cwd}");
+            assert!(text(&result).contains("--jail"), "{result}");
+        }
+        let reply = json!({"session_id": session(&there), "prompt": "run: echo x"});
+        let result = held.call("zot_reply", reply);
         assert!(text(&result).contains("--jail"), "{result}");
+        let inside = held.call("zot", json!({"prompt": "read ../beside.txt", "cwd": "sub"}));
+        assert!(!text(&inside).is_empty());
     }
-    let reply = json!({"session_id": session(&there), "prompt": "run: echo x"});
-    let result = jailed.call("zot_reply", reply);
-    assert!(text(&result).contains("--jail"), "{result}");
-    let inside = jailed.call("zot", json!({"prompt": "read ../beside.txt", "cwd": "sub"}));
-    assert!(!text(&inside).is_empty());
 }
 
 #[test]

@@ -14,7 +14,9 @@ use rustix::fs::{
 use crate::launch::{FileIdentity, Sweeping};
 
 /// Room for the longest name of the system, with the suffix and its end.
-const NAME_BYTES: usize = 512;
+///
+/// Limit: a longer name is cut when it is swept.
+const MAX_SWEPT_NAME_BYTES: usize = 512;
 
 /// The paths to look at, prepared so that a supervisor allocates nothing.
 #[derive(Default)]
@@ -48,11 +50,11 @@ impl Sweep {
     }
 
     fn rename(&self, directory: BorrowedFd<'_>, name: &CStr) {
-        let mut renamed = [0; NAME_BYTES];
+        let mut renamed = [0; MAX_SWEPT_NAME_BYTES];
         let suffix = self.0.suffix.bytes();
         let bytes = name.to_bytes().iter().chain(&suffix);
         // The last byte stays the end of the text.
-        for (to, from) in renamed.iter_mut().take(NAME_BYTES - 1).zip(bytes) {
+        for (to, from) in renamed.iter_mut().take(MAX_SWEPT_NAME_BYTES - 1).zip(bytes) {
             *to = *from;
         }
         if let Ok(renamed) = CStr::from_bytes_until_nul(&renamed) {
