@@ -9,7 +9,7 @@ use super::{Level, Policy};
 const PIPE_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
 /// Variables that a child gets at every level. Those that end in `*` are prefixes.
-pub const PASSED: [&str; 33] = [
+pub const PASSED: [&str; 40] = [
     "PATH",
     "HOME",
     "USER",
@@ -43,6 +43,14 @@ pub const PASSED: [&str; 33] = [
     "JAVA_HOME",
     "GOPATH",
     "GOROOT",
+    // Certificates, which the proxy does not replace.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
 ];
 
 /// The environment of a child, as names that are decided one by one.
