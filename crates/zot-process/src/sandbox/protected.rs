@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// What stays read-only in a writable directory, relative to it, whether it exists or not.
-pub const PROTECTED: [&str; 47] = [
+pub const PROTECTED: [&str; 48] = [
     ".git/hooks",
     ".git/config",
     // What leads git to another configuration.
@@ -12,6 +12,8 @@ pub const PROTECTED: [&str; 47] = [
     ".git/modules",
     ".git/worktrees",
     ".git/config.worktree",
+    // Makes the directory itself a repository.
+    "HEAD",
     ".zot",
     ".mcp.json",
     // Other agents.

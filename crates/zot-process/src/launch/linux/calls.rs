@@ -106,6 +106,7 @@ fn table(refused: Refused) -> Table {
             libc::SYS_perf_event_open,
             libc::SYS_bpf,
             libc::SYS_userfaultfd,
+            libc::SYS_fanotify_init,
         ];
         refuse(&mut table, denied, &calls);
         let makes_namespaces = vec![has_bits(0, NAMESPACE_FLAGS.cast_unsigned())];
@@ -135,6 +136,13 @@ fn table(refused: Refused) -> Table {
         refuse(&mut table, Errno::ACCESS, &[libc::SYS_socket]);
     } else if !sockets.is_empty() {
         refuse_if(&mut table, Errno::ACCESS, libc::SYS_socket, sockets);
+    }
+    if refused.local_sockets {
+        // Half of such a pair can send to any address; `SOCK_RAW`, which has the bit, means the same in
+        // this family.
+        let datagrams = vec![has_bits(1, libc::SOCK_DGRAM.cast_unsigned())];
+        let call = libc::SYS_socketpair;
+        refuse_if(&mut table, Errno::ACCESS, call, vec![datagrams]);
     }
     // To programs this looks like an old kernel, and they manage without: `io_uring` could open
     // sockets unseen, and the flags of `clone3` cannot be seen.
@@ -232,6 +240,8 @@ fn refuse_what_namespaces_confine(table: &mut Table) {
             libc::SYS_process_mrelease,
             libc::SYS_pidfd_getfd,
             libc::SYS_kcmp,
+            // Landlock covers everything else about these queues.
+            libc::SYS_mq_unlink,
             libc::SYS_fchmod,
             libc::SYS_fchmodat,
             SYS_FCHMODAT2,

@@ -235,29 +235,33 @@ struct Group {
 impl Group {
     /// Reaps ended processes. Returns whether a process other than the program is alive.
     fn reap(&mut self) -> bool {
-        let mut alive = false;
-        let listed = for_each_child(|child| {
-            if child != self.program {
-                let ended = waitpid(Some(child), WaitOptions::NOHANG);
-                alive |= matches!(ended, Ok(None));
+        loop {
+            let (mut alive, mut has_ended) = (false, false);
+            let listed = for_each_child(|child| {
+                if child != self.program {
+                    let ended = waitpid(Some(child), WaitOptions::NOHANG);
+                    alive |= matches!(ended, Ok(None));
+                    has_ended |= matches!(ended, Ok(Some(_)));
+                }
+            });
+            let Ok(listed) = listed else {
+                return self.reap_all();
+            };
+            if self.status.is_none() {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+                if let Ok(Some(ended)) = waitid(WaitId::Pid(self.program), options) {
+                    let code = ended.exit_status().map(|code| code << 8);
+                    self.status = code.or(ended.terminating_signal());
+                    has_ended = true;
+                }
             }
-        });
-        if listed.is_err() {
-            return self.reap_all();
+            // Whoever ended after the list was made may have left children that are not in it. They have
+            // been adopted by now, so another look finds them.
+            if alive || !has_ended {
+                // A list that did not fit is read again.
+                return alive || listed == Listing::Cut;
+            }
         }
-        if self.status.is_none() {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-            if let Ok(Some(ended)) = waitid(WaitId::Pid(self.program), options) {
-                let code = ended.exit_status().map(|code| code << 8);
-                self.status = code.or(ended.terminating_signal());
-            }
-            // The children that the program left have been adopted by now.
-            if self.status.is_some() {
-                return self.reap();
-            }
-        }
-        // A list that did not fit is read again.
-        alive || listed == Ok(Listing::Cut)
     }
 
     /// Reaps without a list of children.

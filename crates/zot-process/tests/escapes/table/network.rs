@@ -1,0 +1,52 @@
+//! Connections to the outside.
+
+use crate::attempt::{After, Attempt, Category, attempt};
+
+pub(crate) const NETWORK: Category = Category {
+    name: "network",
+    source: include_str!("../attempts/network.py"),
+    attempts: ATTEMPTS,
+};
+
+const ATTEMPTS: &[Attempt] = &[
+    attempt("tcp"),
+    attempt("tcp_over_ipv6"),
+    attempt("tcp_to_mapped_address"),
+    attempt("tcp_to_any_address"),
+    attempt("tcp_to_other_loopback"),
+    attempt("tcp_to_own_address"),
+    attempt("tcp_by_first_data"),
+    attempt("tcp_by_other_family"),
+    attempt("tcp_over_many_paths"),
+    attempt("tcp_without_blocking"),
+    attempt("udp"),
+    attempt("udp_over_ipv6"),
+    attempt("udp_lite"),
+    attempt("name_lookup"),
+    attempt("name_lookup_by_system").unproved("it would ask a real name server"),
+    attempt("interfaces"),
+    attempt("interfaces_by_netlink"),
+    attempt("change_interface").works_for_root(),
+    attempt("socket_diagnosis"),
+    attempt("kernel_events"),
+    attempt("audit").unproved("not every kernel has it"),
+    attempt("packet_filter").works_for_root(),
+    attempt("raw_ip").works_for_root(),
+    attempt("raw_icmp").works_for_root(),
+    attempt("raw_icmp_over_ipv6").works_for_root(),
+    attempt("ping").unproved("a setting of the machine decides"),
+    attempt("packets").works_for_root(),
+    attempt("packets_without_headers").works_for_root(),
+    attempt("virtual_machine"),
+    attempt("virtual_machine_datagram").unproved("not every kernel has it"),
+    attempt("kernel_cryptography").unproved("not every kernel has it"),
+    attempt("rare_families").unproved("not every kernel has it"),
+    attempt("smc_to_loopback").unproved("not every kernel has it"),
+    attempt("sctp").unproved("not every kernel has it"),
+    attempt("tunnel").works_for_root(),
+    attempt("listen_for_the_outside").then(After::Connects),
+    attempt("through_service"),
+    attempt("by_other_architecture").may_die(),
+    attempt("by_long_numbers").unproved("not every kernel has it"),
+    attempt("by_upper_half_of_argument"),
+];

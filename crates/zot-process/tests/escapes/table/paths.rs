@@ -1,0 +1,50 @@
+//! Paths that lead out of the working directory.
+
+use crate::attempt::{Attempt, Category, attempt};
+
+pub(crate) const PATHS: Category = Category {
+    name: "paths",
+    source: include_str!("../attempts/paths.py"),
+    attempts: ATTEMPTS,
+};
+
+const ATTEMPTS: &[Attempt] = &[
+    attempt("read_absolute"),
+    attempt("read_parent"),
+    attempt("read_doubled_slashes"),
+    attempt("read_long_path"),
+    attempt("read_bytes_of_no_encoding"),
+    attempt("read_component_limit"),
+    attempt("read_through_removed_directory"),
+    attempt("read_through_open_parent"),
+    attempt("read_path_descriptor"),
+    attempt("read_openat2"),
+    attempt("read_file_handle").works_for_root(),
+    attempt("read_root_handle").works_for_root(),
+    attempt("read_home"),
+    attempt("read_tilde"),
+    attempt("list_outside"),
+    attempt("list_home"),
+    attempt("read_temporary_file_of_others"),
+    attempt("write_absolute"),
+    attempt("write_parent"),
+    attempt("write_new_file"),
+    attempt("write_home"),
+    attempt("write_other_project"),
+    attempt("write_temporary_files"),
+    attempt("append"),
+    attempt("truncate_by_path"),
+    attempt("truncate_on_open"),
+    attempt("remove_file"),
+    attempt("remove_directory"),
+    attempt("make_directory"),
+    attempt("make_pipe"),
+    attempt("rename_in"),
+    attempt("rename_out"),
+    attempt("rename_outside"),
+    attempt("exchange_with_outside"),
+    attempt("rename_workspace_away"),
+    attempt("write_parent_of_workspace"),
+    attempt("write_system").works_for_root(),
+    attempt("write_loader_files").works_for_root(),
+];

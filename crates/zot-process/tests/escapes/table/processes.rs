@@ -1,0 +1,52 @@
+//! Processes outside.
+
+use crate::attempt::{Attempt, Category, attempt};
+
+pub(crate) const PROCESSES: Category = Category {
+    name: "processes",
+    source: include_str!("../attempts/processes.py"),
+    attempts: ATTEMPTS,
+};
+
+const ATTEMPTS: &[Attempt] = &[
+    attempt("kill"),
+    attempt("kill_zot"),
+    attempt("kill_everybody").unproved("it would reach every process of the machine"),
+    attempt("kill_group"),
+    attempt("kill_thread"),
+    attempt("kill_thread_of_any_process"),
+    attempt("queue_signal"),
+    attempt("queue_signal_to_thread"),
+    attempt("signal_by_descriptor"),
+    attempt("signal_by_handle"),
+    attempt("signal_by_directory"),
+    attempt("signal_by_input"),
+    attempt("signal_by_extended_owner"),
+    attempt("signal_by_lease"),
+    attempt("trace"),
+    attempt("trace_zot").works_for_root(),
+    attempt("trace_by_attaching"),
+    attempt("read_memory"),
+    attempt("write_memory"),
+    attempt("take_descriptor"),
+    attempt("take_descriptor_of_zot").works_for_root(),
+    attempt("compare"),
+    attempt("advise_memory").works_for_root(),
+    attempt("release_memory"),
+    attempt("move_memory"),
+    attempt("migrate_memory"),
+    attempt("read_limits"),
+    attempt("change_limits"),
+    attempt("change_priority"),
+    attempt("change_priority_of_group"),
+    attempt("change_priority_of_user").unproved("it would change every process of the user"),
+    attempt("change_input_priority"),
+    attempt("change_affinity"),
+    attempt("change_scheduler"),
+    attempt("change_scheduler_attributes"),
+    attempt("read_futexes"),
+    attempt("watch_performance").works_for_root(),
+    attempt("join_group"),
+    attempt("enter_by_descriptor").works_for_root(),
+    attempt("credentials").weaker_alone("other processes can be seen, not touched"),
+];
