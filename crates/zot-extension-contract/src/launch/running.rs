@@ -14,6 +14,11 @@ use zot_process::sandbox::{Contact, RunMark, Sandbox};
 /// long before it is renamed.
 const PROTECTED_FILES_INTERVAL: Duration = Duration::from_secs(2);
 
+/// How many hosts and files the log of a process names.
+///
+/// Limit: further ones are not logged.
+const MAX_SANDBOX_REMARKS: usize = 256;
+
 /// The sandbox of a running process, with its temporary files.
 #[derive(Debug)]
 pub struct ProcessSandbox {
@@ -40,15 +45,15 @@ impl ProcessSandbox {
         self.sandbox.contacts()
     }
 
-    /// Returns what was refused since the last time, in sentences for a log.
+    /// Returns what was contacted and refused since the last time, in sentences for a log.
     pub fn remarks(&self) -> Vec<String> {
         let obstacles = self.sandbox.obstacles(&self.run);
-        let hosts = obstacles.hosts.iter();
-        let hosts = hosts.map(|contact| {
-            format!(
-                "the sandbox refused a connection to {}:{}",
-                contact.host, contact.port
-            )
+        let hosts = self.contacts().into_iter().map(|contact| {
+            let (host, port) = (&contact.host, contact.port);
+            match contact.is_allowed {
+                true => format!("it contacted {host}:{port}"),
+                false => format!("the sandbox refused a connection to {host}:{port}"),
+            }
         });
         let files = obstacles.withheld_files.iter().map(|(path, renamed)| {
             let (path, renamed) = (path.display(), renamed.display());
@@ -61,11 +66,11 @@ impl ProcessSandbox {
         hosts
             .chain(files)
             .chain(changed)
-            .filter(|remark| noted.insert(remark.clone()))
+            .filter(|remark| noted.len() < MAX_SANDBOX_REMARKS && noted.insert(remark.clone()))
             .collect()
     }
 
-    /// Waits until something was refused, and returns it. Cancel-safe: however often it is called again,
+    /// Waits until there is something to remark, and returns it. Cancel-safe: however often it is called again,
     /// the files are checked in time.
     pub async fn noticed(&self) -> Vec<String> {
         if !self.run.may_create_protected_files() {

@@ -327,7 +327,10 @@ async fn only_listed_hosts_can_be_reached() {
         let any = json!({"exec": ["python3"]});
         assert!(!reached(with(any).run(&fetch(&here)).await), "{sandbox:?}");
         let listed = with(json!({"exec": ["python3"], "connect": [here]}));
-        assert!(reached(listed.run(&fetch(&here)).await), "{sandbox:?}");
+        let (printed, remarks) = listed.run(&fetch(&here)).await;
+        assert_eq!(printed, "here\n", "{sandbox:?}");
+        let remark = format!("it contacted {here}");
+        assert!(remarks.contains(&remark), "{remarks:?}");
         let (printed, shortfalls) = listed.run(&fetch("example.com")).await;
         assert!(printed.contains("403"), "{printed}");
         let remark = "the sandbox refused a connection to example.com:80".to_owned();
