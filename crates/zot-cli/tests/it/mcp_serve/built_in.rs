@@ -148,7 +148,7 @@ fn zots_own_directory_is_hidden_in_the_sandbox() {
     workdir.write("own/auth.json", "a secret");
     let own = workdir.path().join("own");
     let flags = ["--tools", "--sandbox", "workspace"];
-    let server = serve(&workdir, &flags).env("ZOT_HOME", &own.display().to_string());
+    let server = serve(&workdir, &flags).env("ZOT_HOME", own.display().to_string());
     let mut client = Client::introduced(server, json!({}));
     let bash = client.call("bash", json!({"command": "ls own; cat own/auth.json"}));
     assert!(!text(&bash).contains("a secret"), "{bash}");
