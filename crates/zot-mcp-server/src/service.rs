@@ -93,9 +93,11 @@ impl Service {
         let mut all = Vec::new();
         if let Some(names) = tools {
             let withheld = withheld_variables(&workspace.zot_home);
-            let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
-            // Questions go to the client, which must not lift what the owner of the server has chosen.
-            let sandbox = sandbox.withheld(withheld).fixed();
+            let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
+                .hidden(vec![workspace.zot_home.clone()])
+                .withheld(withheld)
+                // Questions go to the client, which must not lift what the owner of the server has chosen.
+                .fixed();
             sandbox.set_policy(completed.tools.policy())?;
             all.extend(offered::built_in(&names, &workspace.cwd, sandbox.into())?);
         }
