@@ -92,7 +92,8 @@ impl Scene {
         let mut printed = String::new();
         process.stdout.read_to_string(&mut printed).await.unwrap();
         process.group.close().await;
-        process.shortfalls.extend(process.sandbox.remarks());
+        let remarks = process.sandbox.remarks().into_iter();
+        process.shortfalls.extend(remarks.map(|remark| remark.text));
         (printed, process.shortfalls)
     }
 
@@ -306,7 +307,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     let limit = std::time::Duration::from_secs(30);
     let remarks = tokio::time::timeout(limit, noticed).await.unwrap();
     assert!(
-        matches!(&remarks[..], [remark] if remark.contains(".mcp.json, which is protected")),
+        matches!(&remarks[..], [remark] if remark.concerns_user && remark.text.contains("/.mcp.json was created")),
         "{remarks:?}"
     );
     assert!(!scene.root.join("project/.mcp.json").exists());
