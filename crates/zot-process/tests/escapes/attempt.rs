@@ -84,6 +84,8 @@ pub(crate) enum Rights {
     OneProgram,
     /// With limits.
     Limited,
+    /// Some hosts may be connected to.
+    Hosts,
 }
 
 /// What the user does outside afterwards, or meanwhile.

@@ -83,7 +83,7 @@ macro_rules! categories {
 categories! {
     paths readable links races protected git scratch level
     proc processes supervision inherited terminal limits programs communication
-    network sockets uring
+    network proxy sockets uring
     privileges devices mounts namespaces kernel
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use testkit::process::with_command_line;
 
 use crate::attempt::{After, Attempt, Category, Control, Expected, Rights, Who};
+use crate::bystander::Internet;
 use crate::confined::{Ran, run_confined, run_plain};
 use crate::modes::{FILTER_VARIABLE, Mode, SECRET_VARIABLE, TASK_VARIABLE};
 use crate::table::CATEGORIES;
@@ -54,7 +55,11 @@ pub(crate) fn run_if_asked() {
         );
     }
     let mut counts = BTreeMap::<&str, usize>::new();
-    let mut world = World::new(&secret);
+    let internet = match category.name {
+        "proxy" => Internet::Small,
+        _ => Internet::None,
+    };
+    let mut world = World::new(&secret, internet);
     for attempt in category.attempts {
         if !attempt.name.contains(&filter) || !concerns(attempt) {
             continue;
@@ -83,7 +88,7 @@ pub(crate) fn run_if_asked() {
         if !world.is_intact() {
             // Whatever was left must not confuse the next one.
             drop(world);
-            world = World::new(&secret);
+            world = World::new(&secret, internet);
         }
     }
     println!("ended: {} {mode:?} {counts:?}", category.name);
