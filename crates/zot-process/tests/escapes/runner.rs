@@ -20,6 +20,20 @@ const SURVIVAL: Duration = Duration::from_secs(1);
 /// How long an attempt may take to make its last process, when nobody stops it.
 const WAITING: Duration = Duration::from_secs(4);
 
+/// How the kernel says that it is made without something: ENOENT, ENXIO, ENODEV, ENOTTY, ENOSYS,
+/// EPROTONOSUPPORT, ESOCKTNOSUPPORT, EOPNOTSUPP, EAFNOSUPPORT.
+const NOT_IN_KERNEL: [&str; 9] = [
+    "[Errno 2]",
+    "[Errno 6]",
+    "[Errno 19]",
+    "[Errno 25]",
+    "[Errno 38]",
+    "[Errno 93]",
+    "[Errno 94]",
+    "[Errno 95]",
+    "[Errno 97]",
+];
+
 /// What came of an attempt.
 enum Outcome {
     Held(String),
@@ -122,10 +136,10 @@ fn judge(
     if mode == Mode::Off {
         match attempt.control {
             Control::Works => {}
-            Control::AsRoot if is_root() => {}
+            Control::AsRoot | Control::IfKernelHasIt if is_root() => {}
             Control::PlainAsRoot if is_root() => is_plain = true,
             // As an ordinary user it fails with and without a sandbox: nothing to learn.
-            Control::AsRoot | Control::PlainAsRoot => return None,
+            Control::AsRoot | Control::PlainAsRoot | Control::IfKernelHasIt => return None,
             Control::Plain => is_plain = true,
             Control::If(condition) if condition() => {}
             Control::If(_) => return None,
@@ -141,6 +155,18 @@ fn judge(
         false => run_confined(category, attempt, world, mode),
     };
     let outcome = outcome(attempt, world, ran);
+    let is_optional = mode == Mode::Off && matches!(attempt.control, Control::IfKernelHasIt);
+    if let Outcome::Held(detail) = &outcome
+        && is_optional
+        && NOT_IN_KERNEL.iter().any(|error| detail.contains(error))
+    {
+        let name = attempt.name;
+        println!(
+            "not tried {}/{name}: not in this kernel: {detail}",
+            category.name
+        );
+        return None;
+    }
     let is_expected = matches!(
         (&outcome, expected),
         (Outcome::Held(_), Expected::Held | Expected::Reported)
