@@ -13,6 +13,8 @@ mod policy;
 mod private;
 mod protected;
 pub mod proxy;
+mod run;
+mod shown;
 mod skeleton;
 mod toolchains;
 mod view;
@@ -23,11 +25,10 @@ pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
+pub use run::{Obstacles, RunMark};
 pub use toolchains::{CACHES, TOOLCHAINS};
 
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,12 +36,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 use crate::launch::{
-    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, FileRules,
-    Status, Sweeping, confine, enforcement,
+    self, ConfineError, Confined, Confinement, Enforcement, Execution, FileAccess, Status, confine,
+    enforcement,
 };
-use guards::{Watched, state_of};
-use places::{Places, Scratch};
-use view::SharedView;
+use shown::{Needed, Program, Shown};
 
 /// Where a sandbox applies.
 #[derive(Debug, Clone, Default)]
@@ -100,36 +99,6 @@ struct State {
     shown: Option<Shown>,
 }
 
-/// What children find, and the namespaces that show it once a command has needed them.
-#[derive(Debug)]
-struct Shown {
-    places: Places,
-    layout: Arc<Layout>,
-    needed: Needed,
-    has_view: bool,
-    view: Option<SharedView>,
-    watched: Watched,
-    /// Device and inode of every writable place, to notice that it was replaced.
-    identities: Vec<Option<(u64, u64)>>,
-    /// The program that started last, and the rules for it.
-    rules: Option<(Program, Arc<FileRules>)>,
-}
-
-/// What the files depend on that a program needs to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Program {
-    name: OsString,
-    search_path: Option<OsString>,
-    directory: Option<PathBuf>,
-}
-
-/// What programs needed to start, beside what everybody gets.
-#[derive(Debug, Clone, Default)]
-struct Needed {
-    files: Vec<PathBuf>,
-    links: Vec<PathBuf>,
-}
-
 /// A command that is ready to start in its sandbox.
 pub struct Prepared {
     pub command: Confined,
@@ -139,37 +108,10 @@ pub struct Prepared {
     pub run: RunMark,
 }
 
-/// How things were when a run began.
-#[derive(Debug, Clone)]
-pub struct RunMark {
-    contacts: ContactMark,
-    sweeping: Arc<Sweeping>,
-    compared: Vec<(PathBuf, u64)>,
-}
-
-impl RunMark {
-    /// Returns whether the run could create protected files, which [`Sandbox::obstacles`] renames. A
-    /// program that runs for long is asked now and then.
-    pub fn may_create_protected_files(&self) -> bool {
-        !self.sweeping.swept.is_empty()
-    }
-}
-
 /// Returns whether this system can show children a file system of their own, in which protected files
 /// are read-only.
 pub fn has_views() -> bool {
     launch::namespaces_available().is_ok()
-}
-
-/// What the sandbox refused during a run, as far as it is known for sure.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Obstacles {
-    /// Hosts that were refused, without repetition.
-    pub hosts: Vec<Contact>,
-    /// Protected paths that the run created, and what they are called now.
-    pub withheld_files: Vec<(PathBuf, PathBuf)>,
-    /// Protected files that were changed, where the system could not prevent it.
-    pub changed_files: Vec<PathBuf>,
 }
 
 impl Sandbox {
@@ -273,11 +215,7 @@ impl Sandbox {
         let mut state = self.state();
         let State { policy, shown } = &mut *state;
         let mut confinement = limited(&policy.rules.limits);
-        let mut run = RunMark {
-            contacts: self.contacts.mark(),
-            sweeping: Arc::default(),
-            compared: Vec::new(),
-        };
+        let mut run = RunMark::new(&self.contacts);
         if let Some(shown) = shown {
             let program = Program::of(&command);
             shown.refresh(
@@ -329,15 +267,7 @@ impl Sandbox {
 
     /// Returns what was refused since `run` began. Call it after the run has ended.
     pub fn obstacles(&self, run: &RunMark) -> Obstacles {
-        let changed = run
-            .compared
-            .iter()
-            .filter(|(path, before)| state_of(path) != *before);
-        Obstacles {
-            hosts: self.contacts.refused_since(run.contacts),
-            withheld_files: run.withheld_files(),
-            changed_files: changed.map(|(path, _)| path.clone()).collect(),
-        }
+        run.obstacles(&self.contacts)
     }
 
     /// Returns the hosts that were contacted or refused, that of the latest contact last.
@@ -347,141 +277,6 @@ impl Sandbox {
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RunMark {
-    /// Returns the protected paths that the run created, and their names now.
-    fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
-        let Sweeping {
-            swept,
-            directories,
-            suffix,
-        } = &*self.sweeping;
-        if launch::are_unchanged(directories) {
-            return Vec::new();
-        }
-        // The supervisor has done it, unless somebody killed the supervisor.
-        launch::sweep(&self.sweeping);
-        let renamed = swept.iter().filter_map(|swept| {
-            let renamed = swept.renamed(*suffix);
-            let was_there = renamed.symlink_metadata().is_ok();
-            was_there.then(|| (swept.path(), renamed))
-        });
-        renamed.collect()
-    }
-}
-
-impl Shown {
-    fn new(
-        policy: &Policy,
-        exact: Option<&FileAccess>,
-        surroundings: &Surroundings,
-        needed: Needed,
-    ) -> Result<Option<Self>, SandboxError> {
-        if policy.level == Level::Off {
-            return Ok(None);
-        }
-        let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
-        let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
-        let places = match exact {
-            Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view)?,
-            None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
-        };
-        Ok(Some(Self {
-            identities: identities(&places.layout),
-            watched: Watched::of(&places.layout).map_err(SandboxError::Scratch)?,
-            rules: None,
-            layout: Arc::new(places.layout.clone()),
-            places,
-            needed,
-            has_view,
-            view: None,
-        }))
-    }
-
-    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
-    /// another one by now.
-    fn refresh(
-        &mut self,
-        command: &Command,
-        program: &Program,
-        policy: &Policy,
-        exact: Option<&FileAccess>,
-        surroundings: &Surroundings,
-    ) -> Result<(), SandboxError> {
-        let is_served = self.view.as_ref().is_none_or(SharedView::is_served);
-        let is_current = is_served && self.identities == identities(&self.layout);
-        let is_known = self
-            .rules
-            .as_ref()
-            .is_some_and(|(known, _)| known == program);
-        if is_current && is_known {
-            return Ok(());
-        }
-        let (mut files, mut links) = launch::files_needed(command, &execution(&policy.rules));
-        files.retain(|path| !self.layout.shows(path));
-        links.retain(|path| !self.layout.shows(path) && !self.needed.links.contains(path));
-        if files.is_empty() && links.is_empty() && is_current {
-            return Ok(());
-        }
-        let mut needed = std::mem::take(&mut self.needed);
-        needed.files.extend(files);
-        needed.links.extend(links);
-        if let Some(shown) = Self::new(policy, exact, surroundings, needed)? {
-            *self = shown;
-        }
-        Ok(())
-    }
-
-    /// Returns the rules for the files of `command`. They are kept for the next one.
-    fn rules(
-        &mut self,
-        command: &Command,
-        program: Program,
-        access: &FileAccess,
-    ) -> Result<Arc<FileRules>, SandboxError> {
-        if let Some((known, rules)) = &self.rules
-            && *known == program
-        {
-            return Ok(Arc::clone(rules));
-        }
-        let root = self.view.as_ref().map(SharedView::root);
-        let rules = Arc::new(FileRules::new(command, access, root)?);
-        self.rules = Some((program, Arc::clone(&rules)));
-        Ok(rules)
-    }
-
-    /// Returns the namespaces, which are made for the first command.
-    fn view(
-        &mut self,
-        policy: &Policy,
-        surroundings: &Surroundings,
-        contacts: &ContactLog,
-    ) -> Result<&SharedView, SandboxError> {
-        let view = match self.view.take() {
-            Some(view) => view,
-            None => SharedView::new(
-                &self.layout,
-                &self.needed.links,
-                policy,
-                surroundings,
-                contacts,
-            )
-            .map_err(SandboxError::View)?,
-        };
-        Ok(self.view.insert(view))
-    }
-}
-
-impl Program {
-    fn of(command: &Command) -> Self {
-        let path = command.get_envs().find(|(name, _)| *name == "PATH");
-        Self {
-            name: command.get_program().to_owned(),
-            search_path: path.and_then(|(_, value)| value.map(ToOwned::to_owned)),
-            directory: command.get_current_dir().map(ToOwned::to_owned),
-        }
     }
 }
 
@@ -500,19 +295,6 @@ impl Policy {
         }
         enforcement(&confinement)
     }
-}
-
-fn identities(layout: &Layout) -> Vec<Option<(u64, u64)>> {
-    let writable = layout
-        .places()
-        .iter()
-        .filter(|place| place.access == Access::Write);
-    writable
-        .map(|place| {
-            let found = std::fs::metadata(&place.real).ok()?;
-            Some((found.dev(), found.ino()))
-        })
-        .collect()
 }
 
 fn limited(limits: &Limits) -> Confinement {

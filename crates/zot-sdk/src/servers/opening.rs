@@ -9,7 +9,8 @@ use zot_mcp::configuration::{
 use zot_mcp::entry::ServerEntry;
 use zot_mcp::{Pool, PoolSettings};
 
-use super::{PoolUse, Servers};
+use super::Servers;
+use super::state::PoolUse;
 use crate::config::McpChoice;
 use crate::known_secrets::launch_rules;
 use crate::runtime::VERSION;

@@ -1,0 +1,77 @@
+//! What is known about a run: how things were before it, and what was refused during it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::guards::state_of;
+use super::proxy::{Contact, ContactLog, ContactMark};
+use crate::launch::{self, Sweeping};
+
+/// What the sandbox refused during a run, as far as it is known for sure.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Obstacles {
+    /// Hosts that were refused, without repetition.
+    pub hosts: Vec<Contact>,
+    /// Protected paths that the run created, and what they are called now.
+    pub withheld_files: Vec<(PathBuf, PathBuf)>,
+    /// Protected files that were changed, where the system could not prevent it.
+    pub changed_files: Vec<PathBuf>,
+}
+
+/// How things were when a run began.
+#[derive(Debug, Clone)]
+pub struct RunMark {
+    contacts: ContactMark,
+    pub(super) sweeping: Arc<Sweeping>,
+    /// The files that cannot be made read-only here, and their state before the run.
+    pub(super) compared: Vec<(PathBuf, u64)>,
+}
+
+impl RunMark {
+    pub(super) fn new(contacts: &ContactLog) -> Self {
+        Self {
+            contacts: contacts.mark(),
+            sweeping: Arc::default(),
+            compared: Vec::new(),
+        }
+    }
+
+    /// Returns whether the run could create protected files, which
+    /// [`Sandbox::obstacles`](super::Sandbox::obstacles) renames. A
+    /// program that runs for long is asked now and then.
+    pub fn may_create_protected_files(&self) -> bool {
+        !self.sweeping.swept.is_empty()
+    }
+
+    pub(super) fn obstacles(&self, contacts: &ContactLog) -> Obstacles {
+        let changed = self
+            .compared
+            .iter()
+            .filter(|(path, before)| state_of(path) != *before);
+        Obstacles {
+            hosts: contacts.refused_since(self.contacts),
+            withheld_files: self.withheld_files(),
+            changed_files: changed.map(|(path, _)| path.clone()).collect(),
+        }
+    }
+
+    /// Returns the protected paths that the run created, and their names now.
+    fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
+        let Sweeping {
+            swept,
+            directories,
+            suffix,
+        } = &*self.sweeping;
+        if launch::are_unchanged(directories) {
+            return Vec::new();
+        }
+        // The supervisor has done it, unless somebody killed the supervisor.
+        launch::sweep(&self.sweeping);
+        let renamed = swept.iter().filter_map(|swept| {
+            let renamed = swept.renamed(*suffix);
+            let was_there = renamed.symlink_metadata().is_ok();
+            was_there.then(|| (swept.path(), renamed))
+        });
+        renamed.collect()
+    }
+}
