@@ -4,11 +4,15 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use zot_sdk::configuration::{ConfigError, Layers, Settings};
+use zot_sdk::sandbox::{Level, Rules};
 use zot_sdk::{Config, Persistence, Workspace};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::warn;
+
+const NO_EFFECT: &str = "--sandbox-read, -write, -run, -connect and -unix-socket have no effect while the \
+                         sandbox is off: add --sandbox workspace";
 
 /// Returns the configuration of the command line, completed from files and variables.
 pub(crate) fn read(arguments: Arguments, persistence: Persistence) -> Result<Config, Failure> {
@@ -24,8 +28,21 @@ pub(crate) fn read_with_settings(
     let layers = layers(config.cwd.as_deref())?;
     warn(layers.warnings());
     let settings = layers.settings();
+    let has_rules = allows_more(&config.tools.sandbox.rules);
     config.fill_in(settings.clone());
+    if has_rules && config.tools.policy().level == Level::Off {
+        warn(&[NO_EFFECT]);
+    }
     Ok((config, settings))
+}
+
+/// Returns whether `rules` allow something that [`Level::Off`] allows anyway.
+fn allows_more(rules: &Rules) -> bool {
+    rules.run.is_some()
+        || !rules.connect.is_empty()
+        || [&rules.read, &rules.write, &rules.unix_sockets]
+            .iter()
+            .any(|paths| !paths.is_empty())
 }
 
 /// Reads the settings of files and variables for `cwd`.

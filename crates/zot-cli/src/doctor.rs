@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failur
     let report = executor::run(|_| doctor::examine(config, depth, screen))?;
     let written = match is_json {
         true => print_json(&as_json(&report)),
-        false => print(|output| write(output, &report)),
+        false => print(|output| write(output, &report, depth)),
     };
     match (written, report.is_healthy()) {
         (Err(failure), _) if !failure.is_closed_pipe() => Err(failure),
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: Arguments, depth: Depth) -> Result<ExitCode, Failur
     }
 }
 
-fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
+fn write(output: &mut dyn Print, report: &Report, depth: Depth) -> io::Result<()> {
     writeln!(output, "zot {VERSION}")?;
     for check in &report.checks {
         let state = check.state.as_str();
@@ -46,7 +46,9 @@ fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
     if let Some(plan) = &report.network {
         writeln!(output, "{plan}")?;
     }
-    write_contacts(output, &report.contacts)?;
+    if depth != Depth::Configuration {
+        write_contacts(output, &report.contacts)?;
+    }
     for step in &report.probe {
         let milliseconds = step.took.as_millis();
         match &step.outcome {
@@ -60,7 +62,7 @@ fn write(output: &mut dyn Print, report: &Report) -> io::Result<()> {
 /// Lists the hosts that commands in a sandbox asked for.
 fn write_contacts(output: &mut dyn Print, contacts: &[ContactedHost]) -> io::Result<()> {
     if contacts.is_empty() {
-        return Ok(());
+        return writeln!(output, "Contacted by commands in a sandbox: nothing");
     }
     writeln!(output, "Contacted by commands in a sandbox:")?;
     let mut rows = vec![["HOST", "PORT", "", "TIMES", "LAST", "IN"].map(str::to_owned)];

@@ -130,8 +130,11 @@ fn write(output: &mut dyn Print, description: &Description) -> io::Result<()> {
     if !description.rules.is_empty() {
         let mut rows = vec![["RULE", "VALUE", "FROM"].map(str::to_owned)];
         for rule in &description.rules {
-            let name = rule.name.replace('_', " ");
-            rows.push([name, rule.value.clone(), rule.source.to_string()]);
+            rows.push([
+                rule.name.to_owned(),
+                rule.value.clone(),
+                rule.source.to_string(),
+            ]);
         }
         write_table(output, &rows)?;
     }
@@ -151,6 +154,13 @@ fn write(output: &mut dyn Print, description: &Description) -> io::Result<()> {
     }
     if policy.level != Level::Off && !policy.rules.allows_every_host() {
         line(output, "network by", &description.means.network)?;
+    }
+    for (name, least, setting) in [
+        ("extensions", description.extensions, "sandbox_extensions"),
+        ("MCP servers", description.servers, "sandbox_mcp"),
+    ] {
+        let text = format!("at least {least} (setting {setting}), or what each of them declares");
+        line(output, name, &text)?;
     }
     for caveat in report.caveats() {
         line(output, "gap", &caveat)?;
@@ -184,6 +194,8 @@ fn as_json(description: &Description) -> Value {
         "source": description.source.to_string(),
         "directory": report.directory,
         "rules": rules.collect::<Vec<_>>(),
+        "extensions": description.extensions.name(),
+        "mcp": description.servers.name(),
         "protected": description.protected,
         "toolchains": description.toolchains,
         "withheld": description.withheld,

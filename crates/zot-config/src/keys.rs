@@ -75,6 +75,11 @@ const fn limit(min: u64) -> Kind {
     }
 }
 
+/// With fewer open files, no program could start.
+///
+/// Limit: a lower `open_files` is refused.
+pub const MIN_OPEN_FILES: u64 = 16;
+
 /// Every setting, in the order in which they are listed.
 pub const KEYS: [Key; 34] = [
     entry(
@@ -193,10 +198,9 @@ pub const KEYS: [Key; 34] = [
         Scope::ProjectTightens,
         "no limit",
     ),
-    // Fewer, and no program could start.
     entry(
         "sandbox_open_files",
-        limit(16),
+        limit(MIN_OPEN_FILES),
         Scope::ProjectTightens,
         "no limit",
     ),

@@ -14,7 +14,7 @@ mod settings;
 
 pub use document::{set, set_model, unset};
 pub use error::ConfigError;
-pub use keys::{Item, KEYS, Key, Kind, Scope, key};
+pub use keys::{Item, KEYS, Key, Kind, MIN_OPEN_FILES, Scope, key};
 pub use layers::{ConfigFile, Layers, Origin, Setting};
 pub use schema::json_schema;
 pub use settings::{Dialect, SandboxLevel, Settings, WireName};

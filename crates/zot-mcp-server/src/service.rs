@@ -8,6 +8,7 @@ use zot_mcp::json_rpc::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RpcErr
 use zot_mcp::version::{Era, LEGACY_VERSION, LEGACY_VERSIONS};
 use zot_process::sandbox::SandboxError;
 use zot_sdk::configuration::{self, ConfigError};
+use zot_sdk::sandbox::recorded;
 use zot_sdk::{Config, HttpClient, Tool, Workspace, withheld_variables};
 use zot_tools::ToolSandbox;
 
@@ -93,13 +94,14 @@ impl Service {
         let mut all = Vec::new();
         if let Some(names) = tools {
             let withheld = withheld_variables(&workspace.zot_home);
-            let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone())
-                .hidden(vec![workspace.zot_home.clone()])
-                .withheld(withheld)
-                // Questions go to the client, which must not lift what the owner of the server has chosen.
-                .fixed();
+            let sandbox = ToolSandbox::new(&workspace.cwd, workspace.user_home.clone());
+            // Questions go to the client, which must not lift what the owner of the server has chosen.
+            let hidden = vec![workspace.zot_home.clone()];
+            let sandbox = Arc::new(sandbox.hidden(hidden).withheld(withheld).fixed());
             sandbox.set_policy(completed.tools.policy())?;
-            all.extend(offered::built_in(&names, &workspace.cwd, sandbox.into())?);
+            let built_in = offered::built_in(&names, &workspace.cwd, Arc::clone(&sandbox))?;
+            let built_in = built_in.into_iter();
+            all.extend(built_in.map(|tool| recorded(tool, &sandbox, &workspace, None)));
         }
         all.extend(offered);
         let offered = Offered::new(all, completed.tools.approval.clone());

@@ -17,8 +17,8 @@ use zot_process::sandbox::Level;
 use crate::workspace::Workspace;
 
 pub use zot_config::{
-    ConfigError, ConfigFile, Item, Key, Kind, Layers, Origin, Setting, Settings, json_schema,
-    set_model,
+    ConfigError, ConfigFile, Item, Key, Kind, Layers, MIN_OPEN_FILES, Origin, Setting, Settings,
+    json_schema, set_model,
 };
 
 /// Every setting, and remarks about the files.

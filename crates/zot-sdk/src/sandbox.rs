@@ -4,9 +4,9 @@
 //! [`ToolChoice::sandbox`](crate::ToolChoice::sandbox) chooses it, [`Runtime::set_sandbox`](crate::Runtime::set_sandbox)
 //! changes it. `docs/sandbox.md` describes it.
 
-pub(crate) mod allowances;
+mod allowances;
 mod confines;
-pub(crate) mod contacts;
+mod contacts;
 mod description;
 mod strictness;
 mod wire;
@@ -14,7 +14,7 @@ mod wire;
 pub use allowances::{AllowanceError, ProjectAllowances};
 pub(crate) use confines::Confines;
 pub use confines::{SandboxChangeError, SandboxReport};
-pub use contacts::{ContactedHost, contacted_hosts};
+pub use contacts::{ContactedHost, contacted_hosts, recorded};
 pub use description::{DescribeError, Description, Means, Source, SourcedRule, describe, means};
 pub use wire::SandboxRequestError;
 pub(crate) use wire::requested;

@@ -97,7 +97,7 @@ impl ToolSandbox {
         self
     }
 
-    /// Lets nobody allow more while the session runs: whoever runs the agent has decided.
+    /// Forbids allowing more while the session runs: for agents whose users do not own the machine.
     #[must_use]
     pub fn fixed(mut self) -> Self {
         self.is_fixed = true;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser as _};
 use zot_sdk::SandboxChoice;
-use zot_sdk::configuration::Item;
-use zot_sdk::sandbox::{ConnectRule, Level, Rules};
+use zot_sdk::configuration::{Item, MIN_OPEN_FILES};
+use zot_sdk::sandbox::{ConnectRule, Level, Limits, Rules};
 
 use super::heading;
 
@@ -14,7 +14,7 @@ use super::heading;
 #[command(next_help_heading = heading::SANDBOX)]
 pub(crate) struct SandboxArguments {
     /// What read, write, edit and bash may do: off (what you may do), workspace (change only the working
-    /// directory, no network) or read-only
+    /// directory, no network) or read-only; extensions and MCP servers have settings of their own
     #[arg(
         long,
         value_name = "LEVEL",
@@ -41,6 +41,18 @@ pub(crate) struct SandboxArguments {
     /// Give commands this variable, which the sandbox withholds; PREFIX_* means all that begin so
     #[arg(long, value_name = "NAME", value_parser = variable)]
     sandbox_env: Vec<String>,
+    /// Limit the memory of each process of a command
+    #[arg(long, value_name = "MIB", value_parser = limit(1))]
+    sandbox_memory_mib: Option<u64>,
+    /// Limit how many processes and threads run at a time
+    #[arg(long, value_name = "N", value_parser = limit(1))]
+    sandbox_processes: Option<u64>,
+    /// Limit the processor time of each process of a command
+    #[arg(long, value_name = "SECONDS", value_parser = limit(1))]
+    sandbox_processor_seconds: Option<u64>,
+    /// Limit the open files of each process of a command
+    #[arg(long, value_name = "N", value_parser = limit(MIN_OPEN_FILES))]
+    sandbox_open_files: Option<u64>,
 }
 
 impl From<SandboxArguments> for SandboxChoice {
@@ -55,11 +67,23 @@ impl From<SandboxArguments> for SandboxChoice {
                 connect: arguments.sandbox_connect,
                 unix_sockets: arguments.sandbox_unix_socket,
                 environment: arguments.sandbox_env,
+                limits: Limits {
+                    memory_bytes: arguments
+                        .sandbox_memory_mib
+                        .map(|mib| mib.saturating_mul(1 << 20)),
+                    processes: arguments.sandbox_processes,
+                    processor_seconds: arguments.sandbox_processor_seconds,
+                    open_files: arguments.sandbox_open_files,
+                },
                 ..Rules::default()
             },
             is_fixed: false,
         }
     }
+}
+
+fn limit(least: u64) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(least..=u64::from(u32::MAX))
 }
 
 fn host(text: &str) -> Result<ConnectRule, String> {

@@ -149,7 +149,7 @@ fn every_error_code_is_listed() {
         "crates/zot-rpc/src/server/refusal.rs",
         "crates/zot-rpc/src/server/replies.rs",
         "crates/zot-rpc/src/token.rs",
-        "crates/zot-wire/src/rpc/command.rs",
+        "crates/zot-wire/src/rpc/command/frame.rs",
     ];
     let sources: String = sources.into_iter().map(read).collect();
     for code in &listed {

@@ -525,3 +525,89 @@ fn a_client_that_answers_is_asked() {
     // A session is not a project.
     assert!(!project.workdir.zot_home().join("sandbox.json").exists());
 }
+
+#[test]
+fn rules_without_effect_are_named() {
+    let project = Project::new();
+    let warnings = |flags: &[&str]| {
+        let all = [&["-p", "--provider", "offline"], flags, &["hello"]].concat();
+        let finished = project.run(&all, &[]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished.stderr
+    };
+    let off = "have no effect while the sandbox is off: add --sandbox workspace";
+    for flag in [
+        ["--sandbox-connect", "example.com"],
+        ["--sandbox-read", "/usr"],
+        ["--sandbox-run", "/bin/ls"],
+    ] {
+        assert!(warnings(&flag).contains(off), "{flag:?}");
+    }
+    // These have an effect at every level.
+    assert_eq!(warnings(&["--sandbox-env", "OPENAI_API_KEY"]), "");
+    assert_eq!(warnings(&["--sandbox-open-files", "64"]), "");
+
+    for flag in ["--sandbox-read", "--sandbox-write", "--sandbox-unix-socket"] {
+        let stderr = warnings(&["--sandbox", "workspace", flag, "/nowhere/at/all"]);
+        let expected = "/nowhere/at/all does not exist, so the rule that names it has no effect";
+        assert!(stderr.contains(expected), "{flag}: {stderr}");
+    }
+    // What is protected can be allowed before it exists.
+    let inside = ["--sandbox", "workspace", "--sandbox-write", ".git"];
+    assert_eq!(warnings(&inside), "");
+    let beside = project.beside("shared.txt");
+    let existing = ["--sandbox", "workspace", "--sandbox-read", &beside];
+    assert_eq!(warnings(&existing), "");
+}
+
+#[test]
+fn flags_limit_commands() {
+    let project = Project::new();
+    let limit = ["--sandbox-open-files", "64"];
+    for level in ["off", "workspace"] {
+        let flags = [&limit[..], &["--sandbox", level]].concat();
+        let (_, output) = project.result(&flags, "run: ulimit -n");
+        assert!(output.contains(r"\n\n64\n\n"), "{level}: {output}");
+    }
+    let shown = project.run(&["sandbox", "--sandbox-memory-mib", "512"], &[]);
+    let row: Vec<&str> = shown.stdout.lines().filter(|l| l.contains("512")).collect();
+    assert_eq!(row, ["memory_mib  512    command line"], "{}", shown.stdout);
+    for (flag, value) in [("--sandbox-open-files", "15"), ("--sandbox-processes", "0")] {
+        let wrong = project.run(&["-p", flag, value, "hello"], &[]);
+        assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""));
+        assert!(wrong.stderr.contains("is not in"), "{}", wrong.stderr);
+    }
+    let command = json!({"id": "1", "type": "set_sandbox", "level": "off", "open_files": 15});
+    let response = &project.responses(&[], &[command])[0];
+    assert_eq!(response["code"], "invalid_argument");
+    assert_eq!(
+        response["error"],
+        "open_files: expected 0 (no limit) or at least 16, got 15"
+    );
+}
+
+#[test]
+fn the_least_for_extensions_and_servers_is_shown_apart_from_the_rules() {
+    let project = Project::new();
+    project.user_settings(&json!({"sandbox_extensions": "workspace"}));
+    let shown = project.run(&["sandbox"], &[]).stdout;
+    assert!(!shown.contains("RULE"), "{shown}");
+    for line in [
+        "extensions   at least workspace (setting sandbox_extensions), or what each of them declares",
+        "MCP servers  at least off (setting sandbox_mcp), or what each of them declares",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{shown}");
+    }
+}
+
+#[test]
+fn the_doctor_says_that_nothing_was_contacted() {
+    let project = Project::new();
+    let doctor = |flags: &[&str]| {
+        let all = [&["doctor", "--provider", "offline"], flags].concat();
+        project.run(&all, &[]).stdout
+    };
+    let nothing = "Contacted by commands in a sandbox: nothing\n";
+    assert!(doctor(&["--network"]).contains(nothing));
+    assert!(!doctor(&[]).contains(nothing));
+}

@@ -2,11 +2,11 @@
 
 use std::env;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zot_agent::ApprovalScope;
 use zot_context::Templates;
-use zot_conversation::{Tool, ToolSet};
+use zot_conversation::ToolSet;
 use zot_extension_contract::{Discovery, LaunchRules, SearchPaths, discover};
 use zot_extension_host::HostConfig;
 use zot_mcp::name::SEPARATOR;
@@ -17,8 +17,7 @@ use super::chosen::Chosen;
 use crate::config::{Config, ExtensionSearch};
 use crate::persistence::{Opened, SessionCheckpoint};
 use crate::runtime::VERSION;
-use crate::sandbox::Confines;
-use crate::sandbox::contacts::{NetworkLog, RecordedTool};
+use crate::sandbox::{Confines, recorded};
 use crate::servers;
 use crate::servers::search::TOOL_SEARCH;
 use crate::surroundings::{Skills, Surroundings};
@@ -127,18 +126,8 @@ fn own_tools(
         }),
         sandbox: Arc::clone(&sandbox),
     });
-    let recorded = |tool: Arc<dyn Tool>| match tool.definition().name == "bash" {
-        true => {
-            let session = opened.info.as_ref().map(|info| info.id.clone());
-            let log = NetworkLog::new(&workspace.zot_home, &workspace.cwd, session);
-            Arc::new(RecordedTool {
-                tool,
-                sandbox: Arc::clone(&sandbox),
-                log: Mutex::new(log),
-            })
-        }
-        false => tool,
-    };
+    let session = opened.info.as_ref().map(|info| info.id.clone());
+    let recorded = |tool| recorded(tool, &sandbox, workspace, session.clone());
     // Built-in tools come first and win a clash of names.
     ToolSet::new(
         builtin

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_context::SkillSource;
 use zot_process::launch::{Enforcement, Status};
-use zot_process::sandbox::{Level, Policy, SandboxError};
+use zot_process::sandbox::{Level, Policy, Rules, SandboxError};
 use zot_tools::ToolSandbox;
 
 use super::allowances::{ForProject, ProjectAllowances};
@@ -29,10 +29,12 @@ pub struct SandboxReport {
     pub enforcement: Enforcement,
     /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
+    /// Paths of rules that do not exist, which therefore allow nothing.
+    pub missing: Vec<PathBuf>,
 }
 
 impl SandboxReport {
-    /// Returns the gaps of the sandbox, one sentence each.
+    /// Returns the gaps of the sandbox and the rules without effect, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
         if self.policy.level == Level::Off {
             return Vec::new();
@@ -66,7 +68,11 @@ impl SandboxReport {
             )
         });
         let gaps = files.into_iter().chain(others.filter(|_| can_run));
-        gaps.chain(own_directory).collect()
+        let missing = self.missing.iter().map(|path| {
+            let path = path.display();
+            format!("{path} does not exist, so the rule that names it has no effect")
+        });
+        gaps.chain(own_directory).chain(missing).collect()
     }
 }
 
@@ -74,7 +80,7 @@ impl SandboxReport {
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxChangeError {
     /// [`SandboxChoice::is_fixed`](crate::SandboxChoice::is_fixed).
-    #[error("whoever runs this agent has fixed its sandbox: it can only become stricter")]
+    #[error("the sandbox of this agent is fixed: it can only become stricter")]
     Fixed,
     /// It cannot be applied; the former one stays.
     #[error(transparent)]
@@ -85,6 +91,7 @@ pub enum SandboxChangeError {
 pub(crate) struct Confines {
     sandbox: Arc<ToolSandbox>,
     home: PathBuf,
+    user_home: Option<PathBuf>,
     initial: Chosen,
     is_fixed: bool,
     chosen: Mutex<Chosen>,
@@ -149,6 +156,7 @@ impl Confines {
         let confines = Self {
             sandbox: Arc::new(sandbox),
             home: workspace.zot_home.clone(),
+            user_home: workspace.user_home.clone(),
             initial: chosen.clone(),
             is_fixed: choice.sandbox.is_fixed,
             chosen: Mutex::new(chosen),
@@ -213,9 +221,34 @@ impl Confines {
             is_jailed: chosen.jail,
             enforcement: policy.enforcement(),
             own_directory_inside: home.filter(is_inside),
+            missing: match &directory {
+                Some(directory) => self.missing(&policy.rules, directory),
+                None => Vec::new(),
+            },
             directory: directory.unwrap_or_default(),
             policy,
         }
+    }
+
+    /// Returns the paths of `rules` that do not exist.
+    fn missing(&self, rules: &Rules, directory: &Path) -> Vec<PathBuf> {
+        let full = |path: &PathBuf| match (path.strip_prefix("~"), &self.user_home) {
+            (Ok(inside), Some(home)) => home.join(inside),
+            _ => directory.join(path),
+        };
+        let writable: Vec<PathBuf> = rules.write.iter().map(full).collect();
+        // A rule may name a protected file before it exists.
+        let may_be_created = |path: &PathBuf| {
+            let mut places = writable.iter().map(PathBuf::as_path).chain([directory]);
+            places.any(|place| path != place && path.starts_with(place) && place.exists())
+        };
+        let mut missing: Vec<PathBuf> = writable.clone();
+        missing.retain(|path| !may_be_created(path));
+        let others = rules.read.iter().chain(&rules.unix_sockets);
+        let others = others.chain(rules.run.iter().flatten());
+        missing.extend(others.map(full));
+        missing.retain(|path| !path.exists());
+        missing
     }
 
     /// Returns what was chosen, with what the user has allowed meanwhile because a command needed it.

@@ -12,6 +12,8 @@ use zot_process::sandbox::{Contact, Level};
 use zot_process::streams::ChildLog;
 use zot_tools::ToolSandbox;
 
+use crate::workspace::Workspace;
+
 /// The largest record. There are two, the current one and the one before.
 ///
 /// Limit: a full record replaces the one before, which is forgotten.
@@ -99,7 +101,7 @@ fn path(zot_home: &Path) -> PathBuf {
 }
 
 /// Writes what the commands of a session contact.
-pub(crate) struct NetworkLog {
+struct NetworkLog {
     log: ChildLog,
     session: Option<String>,
     directory: String,
@@ -108,7 +110,7 @@ pub(crate) struct NetworkLog {
 }
 
 impl NetworkLog {
-    pub(crate) fn new(zot_home: &Path, cwd: &Path, session: Option<String>) -> Self {
+    fn new(zot_home: &Path, cwd: &Path, session: Option<String>) -> Self {
         Self {
             log: ChildLog::new(path(zot_home), MAX_NETWORK_LOG_BYTES),
             session,
@@ -159,11 +161,29 @@ impl NetworkLog {
     }
 }
 
-/// `bash`, which writes and reports what its commands contacted at the end of each call.
-pub(crate) struct RecordedTool {
-    pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) sandbox: Arc<ToolSandbox>,
-    pub(crate) log: Mutex<NetworkLog>,
+/// Lets `bash` write and report what its commands contacted, at the end of each call. Other tools are
+/// returned unchanged.
+pub fn recorded(
+    tool: Arc<dyn Tool>,
+    sandbox: &Arc<ToolSandbox>,
+    workspace: &Workspace,
+    session: Option<String>,
+) -> Arc<dyn Tool> {
+    if tool.definition().name != "bash" {
+        return tool;
+    }
+    let log = NetworkLog::new(&workspace.zot_home, &workspace.cwd, session);
+    Arc::new(RecordedTool {
+        tool,
+        sandbox: Arc::clone(sandbox),
+        log: Mutex::new(log),
+    })
+}
+
+struct RecordedTool {
+    tool: Arc<dyn Tool>,
+    sandbox: Arc<ToolSandbox>,
+    log: Mutex<NetworkLog>,
 }
 
 impl RecordedTool {

@@ -12,6 +12,7 @@ use zot_tools::Allowance;
 
 use super::allowances::ProjectAllowances;
 use super::confines::{Confines, SandboxReport};
+use super::wire::MIB;
 use crate::config::Config;
 use crate::configuration;
 use crate::known_secrets::withheld_variables;
@@ -26,6 +27,10 @@ pub struct Description {
     pub source: Source,
     /// The exact rules, whether the level needs them or not.
     pub rules: Vec<SourcedRule>,
+    /// The least that every extension is confined to: the setting `sandbox_extensions`.
+    pub extensions: Level,
+    /// The least that every MCP server is confined to: the setting `sandbox_mcp`.
+    pub servers: Level,
     /// Paths that stay read-only in a writable directory, relative to it.
     pub protected: &'static [&'static str],
     /// What commands can read of the user's home directory.
@@ -120,6 +125,8 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
     Ok(Description {
         source,
         rules,
+        extensions: config.extensions.sandbox,
+        servers: config.mcp.sandbox,
         protected: &PROTECTED,
         toolchains: toolchains.collect(),
         withheld: Environment::new(&report.policy, &withheld).missing(),
@@ -194,7 +201,18 @@ fn rules_of(policy: &Policy, source: &Source) -> Vec<SourcedRule> {
     let lists = lists
         .into_iter()
         .flat_map(|(name, values)| values.into_iter().map(move |value| (name, value)));
+    let limits = &rules.limits;
+    let limits = [
+        ("memory_mib", limits.memory_bytes.map(|bytes| bytes / MIB)),
+        ("processes", limits.processes),
+        ("processor_seconds", limits.processor_seconds),
+        ("open_files", limits.open_files),
+    ];
+    let limits = limits
+        .into_iter()
+        .filter_map(|(name, limit)| Some((name, limit?.to_string())));
     lists
+        .chain(limits)
         .map(|(name, value)| SourcedRule {
             name,
             value,
@@ -210,6 +228,10 @@ fn rules_of_settings(layers: &Layers) -> Vec<SourcedRule> {
         else {
             continue;
         };
+        // Not about the built-in tools.
+        if matches!(name, "extensions" | "mcp") {
+            continue;
+        }
         let values: Vec<String> = match value.as_array() {
             Some(values) => {
                 let texts = values.iter().filter_map(|value| value.as_str());

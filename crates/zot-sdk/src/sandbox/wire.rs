@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use zot_config::Item;
+use zot_config::{Item, MIN_OPEN_FILES};
 use zot_process::sandbox::{ConnectRule, Level, Policy};
 use zot_wire::rpc::{SandboxData, SandboxLevel, SetSandboxCommand};
 
 use super::{SandboxChangeError, SandboxReport};
 
 /// The bytes of a MiB.
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 
 /// Why a client's request was refused.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,11 @@ pub(crate) fn requested(command: SetSandboxCommand, initial: &Policy) -> Result<
     if let Some(names) = command.environment {
         check("environment", Item::Variable, &names)?;
         rules.environment = names;
+    }
+    if let Some(given @ 1..MIN_OPEN_FILES) = command.open_files {
+        return Err(format!(
+            "open_files: expected 0 (no limit) or at least {MIN_OPEN_FILES}, got {given}"
+        ));
     }
     let limits = &mut rules.limits;
     let bytes = command.memory_mib.map(|mib| mib.saturating_mul(MIB));

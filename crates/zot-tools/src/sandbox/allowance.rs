@@ -64,7 +64,7 @@ pub trait Allowances: fmt::Debug + Send + Sync {
 pub enum AllowError {
     #[error("it cannot be kept for the project: {0}")]
     NotKept(#[source] Box<dyn Error + Send + Sync>),
-    #[error("whoever runs this agent has fixed its sandbox")]
+    #[error("the sandbox of this agent is fixed")]
     Fixed,
     #[error("nothing is kept for projects here")]
     NoProject,

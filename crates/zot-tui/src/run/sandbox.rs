@@ -7,7 +7,8 @@ use zot_sdk::sandbox::{Level, Policy, SandboxChangeError, SandboxReport};
 use super::Chat;
 use crate::app::Input;
 
-const UNCONFINED: &str = "Not confined: extensions, and what you do yourself with !cmd and @file.";
+const UNCONFINED: &str = "Not confined: extensions and MCP servers (settings sandbox_extensions and \
+                          sandbox_mcp confine them), and what you do yourself with !cmd and @file.";
 
 impl Chat {
     /// Shows what the tools may do, or changes it.

@@ -78,7 +78,7 @@ pub struct SandboxData {
     pub processor_seconds: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
-    /// What this system does not enforce, one sentence each.
+    /// What this system does not enforce, and rules without effect; one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
 }

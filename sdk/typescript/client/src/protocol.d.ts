@@ -699,7 +699,7 @@ export type Role = "user" | "assistant" | "tool";
 
 /** `set_sandbox`, and `sandbox` of `get_state`: what the built-in tools may do. */
 export interface SandboxData {
-  /** What this system does not enforce, one sentence each. */
+  /** What this system does not enforce, and rules without effect; one sentence each. */
   caveats?: string[];
   connect?: string[];
   environment?: string[];

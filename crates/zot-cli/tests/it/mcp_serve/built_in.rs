@@ -140,3 +140,30 @@ fn they_wait_for_permission_in_both_eras() {
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(!workdir.path().join("never").exists());
 }
+
+/// zot's own directory has keys and sessions.
+#[test]
+fn zots_own_directory_is_hidden_in_the_sandbox() {
+    let workdir = Workdir::new("work");
+    workdir.write("own/auth.json", "a secret");
+    let own = workdir.path().join("own");
+    let flags = ["--tools", "--sandbox", "workspace"];
+    let server = serve(&workdir, &flags).env("ZOT_HOME", own.display().to_string());
+    let mut client = Client::introduced(server, json!({}));
+    let bash = client.call("bash", json!({"command": "ls own; cat own/auth.json"}));
+    assert!(!text(&bash).contains("a secret"), "{bash}");
+    let read = client.call("read", json!({"path": "own/auth.json"}));
+    assert!(!text(&read).contains("a secret"), "{read}");
+}
+
+#[test]
+fn refused_hosts_are_on_record() {
+    let workdir = Workdir::new("work");
+    let flags = ["--tools", "--sandbox", "workspace"];
+    let mut client = Client::legacy(&workdir, &flags, json!({}));
+    let ask = r#"p=${http_proxy#http://}; p=${p%/}; bash -c 'exec 3<>/dev/tcp/${0%:*}/${0#*:}; printf "GET http://refused.example/ HTTP/1.1\r\nHost: refused.example\r\n\r\n" >&3; head -1 <&3' $p"#;
+    client.call("bash", json!({"command": ask}));
+    let log = workdir.zot_home().join("logs/network.jsonl");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("refused.example"), "{log}");
+}

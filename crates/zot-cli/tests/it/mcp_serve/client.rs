@@ -35,8 +35,13 @@ pub(super) fn modern_meta(capabilities: &Value) -> Value {
 impl Client {
     /// Starts a server for a client that has introduced itself.
     pub(super) fn legacy(workdir: &Workdir, arguments: &[&str], capabilities: Value) -> Self {
+        Self::introduced(serve(workdir, arguments), capabilities)
+    }
+
+    /// As [`legacy`](Self::legacy), with a server of its own.
+    pub(super) fn introduced(server: ZotCommand, capabilities: Value) -> Self {
         let mut client = Self {
-            zot: serve(workdir, arguments).spawn(),
+            zot: server.spawn(),
             next: 0,
             meta: json!({}),
         };

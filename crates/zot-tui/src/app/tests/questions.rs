@@ -409,7 +409,7 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
             "left, right choose · enter next · up, down · ctrl+s sends · esc cancel",
         ]
     );
-    // Whoever only presses enter allows nothing.
+    // Pressing only enter allows nothing.
     let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
     assert_eq!(accepted(&effects[1]), json!({"choice": "no"}));
 
@@ -418,6 +418,12 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
     chat.press(KeyCode::Left);
     let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
     assert_eq!(accepted(&effects[1]), json!({"choice": "session"}));
+
+    // On a wide screen, No does not hide at the end of another line.
+    let mut wide = Chat::new(120, 24);
+    wide.prompt("fetch");
+    obstacle(&mut wide);
+    assert!(wide.rows().contains(&format!("{}● No", " ".repeat(17))));
 
     let mut narrow = Chat::new(40, 16);
     narrow.prompt("fetch");

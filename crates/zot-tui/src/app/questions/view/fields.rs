@@ -174,7 +174,8 @@ fn placeholder(field: &Field) -> String {
     }
 }
 
-/// Adds all options after the title, on as many lines as they need.
+/// Adds all options after the title, on as many lines as they need. If one of them takes more than half a
+/// line, each gets its own: between long ones, a short one would be overlooked.
 fn push_options(
     lines: &mut Vec<Line>,
     title: Line,
@@ -187,6 +188,9 @@ fn push_options(
     let theme = &context.theme;
     let indent = title.width();
     let mut line = title;
+    let room = context.columns.saturating_sub(indent);
+    let is_long = |option: &FieldOption| 2 * width(&reveal(&option.title)) > room;
+    let has_long = options.iter().any(is_long);
     for (index, option) in options.iter().enumerate() {
         let (mark, style) = match is_chosen(index) {
             true => (chosen_mark, theme.user.bold()),
@@ -199,7 +203,8 @@ fn push_options(
         };
         let mut piece = Line::styled(format!("{mark} "), theme.accent);
         piece.push(reveal(&option.title), style);
-        if line.width() > indent && line.width() + piece.width() + 2 > context.columns {
+        let is_full = has_long || line.width() + piece.width() + 2 > context.columns;
+        if line.width() > indent && is_full {
             lines.push(line);
             line = Line::plain(" ".repeat(indent));
         }
