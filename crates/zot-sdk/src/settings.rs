@@ -70,7 +70,7 @@ impl SandboxChoice {
                 .extend_from_slice(programs);
         }
         let hosts = settings.sandbox_connect.iter().flatten();
-        // They were checked when the settings were read; what is no host allows none.
+        // They were checked when the settings were read; an entry that does not parse allows nothing.
         rules
             .connect
             .extend(hosts.filter_map(|host| host.parse().ok()));

@@ -172,7 +172,7 @@ impl ProjectAllowances {
 
 impl Project {
     fn entries(self) -> Vec<Allowance> {
-        // A host that this version cannot read is none that it allows.
+        // A host that this version cannot parse is not allowed.
         let hosts = self.connect.iter().filter_map(|host| host.parse().ok());
         let mut entries: Vec<Allowance> = hosts.map(Allowance::Connect).collect();
         entries.extend(self.read.into_iter().map(Allowance::Read));

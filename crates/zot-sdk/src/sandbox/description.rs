@@ -57,7 +57,7 @@ pub struct SourcedRule {
 /// Where a rule comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody has set it.
+    /// It is not set anywhere.
     Default,
     /// The command line.
     Flag,
