@@ -7,6 +7,7 @@
 
 mod files;
 mod isolation;
+mod sandbox;
 mod terminal;
 
 use std::io::{self, Write};
@@ -56,10 +57,15 @@ pub(crate) fn run(directory: &Path, filter: &str) -> anyhow::Result<()> {
     let mut broken = 0;
     let mut output = io::stdout().lock();
     writeln!(output, "| attack | promise | outcome |\n|---|---|---|")?;
-    for attack in [isolation::ATTACKS, files::ATTACKS, terminal::ATTACKS]
-        .into_iter()
-        .flatten()
-        .filter(|attack| attack.name.contains(filter))
+    for attack in [
+        isolation::ATTACKS,
+        sandbox::ATTACKS,
+        files::ATTACKS,
+        terminal::ATTACKS,
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|attack| attack.name.contains(filter))
     {
         let outcome = (attack.run)(&targets)
             .with_context(|| format!("the attack {} could not be carried out", attack.name))?;

@@ -319,7 +319,12 @@ fn remarks(refused: &Obstacles) -> Vec<String> {
         let (path, renamed) = (path.display(), renamed.display());
         format!("{path} is protected: what the program created there was renamed to {renamed}.")
     });
-    hosts.chain(files).collect()
+    let changed = refused.changed_files.iter();
+    let changed = changed.map(|path| {
+        let path = path.display();
+        format!("{path} is protected, and was changed while the program ran.")
+    });
+    hosts.chain(files).chain(changed).collect()
 }
 
 /// A program killed by a signal has the negated signal number, as in Python.

@@ -4,7 +4,7 @@ mod grants;
 mod running;
 mod wanted;
 
-pub use running::ProcessSandbox;
+pub use running::{ProcessSandbox, SandboxRemark};
 
 use std::collections::BTreeMap;
 use std::io;

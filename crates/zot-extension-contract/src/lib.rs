@@ -18,8 +18,8 @@ pub use discovery::{
 };
 pub use intercept_record::InterceptRecord;
 pub use launch::{
-    Launch, LaunchError, LaunchRules, Process, ProcessSandbox, ProgramLaunch, enforcement,
-    program_data_dir, start, start_program,
+    Launch, LaunchError, LaunchRules, Process, ProcessSandbox, ProgramLaunch, SandboxRemark,
+    enforcement, program_data_dir, start, start_program,
 };
 pub use limits::{
     EffectiveLimits, READY_GRACE, READY_SILENCE, SHUTDOWN_TIME, START_TIME, TERMINATION_TIME,

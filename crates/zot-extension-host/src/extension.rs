@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use zot_conversation::{ToolDefinition, ToolOutput};
 use zot_extension_contract::{
     CommandInfo, EffectiveLimits, FailurePolicy, FoundExtension, InterceptRecord, Launch,
-    LaunchError, LaunchRules, Process, Registrations, Source, log_path,
+    LaunchError, LaunchRules, Process, Registrations, SandboxRemark, Source, log_path,
 };
 use zot_process::streams::{ChildLog, Outbox, OutboxSendError};
 use zot_wire::extension::{
@@ -250,6 +250,22 @@ impl Extension {
     /// Logs what happened to it.
     pub(crate) fn log(&self, note: &str) {
         self.lock_log().note(note);
+    }
+
+    /// Logs what its sandbox noticed, and tells the user what concerns them.
+    pub(crate) fn report(&self, remarks: &[SandboxRemark]) {
+        for SandboxRemark {
+            text,
+            concerns_user,
+        } in remarks
+        {
+            self.log(text);
+            if *concerns_user {
+                let name = &self.found.manifest.name;
+                let problem = format!("extension {name}: {text}");
+                self.context.notices.push(Notice::Problem(problem));
+            }
+        }
     }
 
     /// Logs what is wrong with a frame it sent, at a limited rate.

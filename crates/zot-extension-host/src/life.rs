@@ -85,9 +85,7 @@ pub(crate) async fn live(extension: &Extension, stop: &CancellationToken) -> Lif
     };
     let cause = life.run(&group, &sandbox, stop).await;
     let end = life.end(cause, group).await;
-    for remark in sandbox.remarks() {
-        extension.log(&remark);
-    }
+    extension.report(&sandbox.remarks());
     end
 }
 
@@ -148,9 +146,7 @@ impl Life<'_> {
                         return cause;
                     }
                 }
-                remarks = sandbox.noticed() => {
-                    remarks.iter().for_each(|remark| self.extension.log(remark));
-                }
+                remarks = sandbox.noticed() => self.extension.report(&remarks),
                 end = self.extension.outbox.drive() => match end {
                     OutboxEnd::Stalled => {
                         return EndCause::Misbehaved("it does not read its input".to_owned());

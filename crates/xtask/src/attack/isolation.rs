@@ -36,12 +36,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "other-processes",
         promise: "a jailed command cannot limit, signal, trace or schedule a process outside",
-        run: other_processes,
+        run: |targets| other_processes(targets, &["--jail"]),
     },
     Attack {
         name: "attributes",
         promise: "a jailed command changes no mode, owner or times of files outside",
-        run: attributes,
+        run: |targets| attributes(targets, &["--jail"]),
     },
     Attack {
         name: "orphans-of-bash",
@@ -61,7 +61,7 @@ pub(super) const ATTACKS: &[Attack] = &[
 ];
 
 /// A process that is killed when it is dropped.
-struct Running(Child);
+pub(super) struct Running(pub(super) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -71,7 +71,7 @@ impl Drop for Running {
 }
 
 /// Returns a command for `program` in `workdir`, with a key to steal.
-fn command(program: &Path, workdir: &Workdir) -> Command {
+pub(super) fn command(program: &Path, workdir: &Workdir) -> Command {
     let mut command = Command::new(program);
     command
         .current_dir(workdir.path())
@@ -88,7 +88,7 @@ fn command(program: &Path, workdir: &Workdir) -> Command {
 }
 
 /// Returns the output of zot when the offline model runs `script`.
-fn output_of(
+pub(super) fn output_of(
     targets: &Targets,
     workdir: &Workdir,
     arguments: &[&str],
@@ -107,7 +107,7 @@ fn output_of(
     Ok(output)
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> anyhow::Result<()> {
+pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> anyhow::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         if Instant::now() > deadline {
@@ -118,7 +118,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) -> anyhow::Result<()>
     Ok(())
 }
 
-fn pid_of(child: &Child) -> anyhow::Result<Pid> {
+pub(super) fn pid_of(child: &Child) -> anyhow::Result<Pid> {
     let number = i32::try_from(child.id())?;
     Pid::from_raw(number).context("no such process")
 }
@@ -172,10 +172,10 @@ fn core_dump(targets: &Targets) -> anyhow::Result<Outcome> {
     })
 }
 
-fn other_processes(targets: &Targets) -> anyhow::Result<Outcome> {
+pub(super) fn other_processes(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
     fs::write(workdir.path().join("reach.py"), REACH)?;
-    let output = output_of(targets, &workdir, &["--jail"], "python3 reach.py")?;
+    let output = output_of(targets, &workdir, arguments, "python3 reach.py")?;
     let (_, rest) = output
         .split_once("reached=")
         .with_context(|| format!("the attack did not run: {output}"))?;
@@ -186,7 +186,7 @@ fn other_processes(targets: &Targets) -> anyhow::Result<Outcome> {
     })
 }
 
-fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
+pub(super) fn attributes(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
     let beside = workdir.parent().join("beside");
     fs::write(&beside, "x")?;
@@ -200,7 +200,7 @@ fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
                     setfattr -n user.x -v y ../beside; chmod 777 ..; touch ../beside; \
                     : > inside; chmod 711 inside && echo done=$(stat -c %a inside)";
     fs::write(workdir.path().join("attempts.sh"), attempts)?;
-    let output = output_of(targets, &workdir, &["--jail"], "sh attempts.sh")?;
+    let output = output_of(targets, &workdir, arguments, "sh attempts.sh")?;
     if state()? != before {
         return Ok(Outcome::Broken(format!(
             "{:?} became {:?}",
@@ -215,7 +215,7 @@ fn attributes(targets: &Targets) -> anyhow::Result<Outcome> {
     Ok(Outcome::Held(format!("0 of 6 changes outside; {works}")))
 }
 
-fn orphans_of_bash(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outcome> {
+pub(super) fn orphans_of_bash(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outcome> {
     let workdir = Workdir::new("work");
     let marker = format!("88{}.{}", arguments.len(), std::process::id());
     let script = format!("{}\nsleep 300", orphans(&marker));
@@ -244,7 +244,7 @@ fn orphans_of_bash(targets: &Targets, arguments: &[&str]) -> anyhow::Result<Outc
 }
 
 /// Returns the system's Python: one in the user's home may be a shim that starts other programs.
-fn python() -> &'static str {
+pub(super) fn python() -> &'static str {
     let of_system = "/usr/bin/python3";
     match Path::new(of_system).exists() {
         true => of_system,

@@ -16,6 +16,7 @@ use zot_process::sandbox::{
     self, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings, has_views,
 };
 use zot_provider::Providers;
+use zot_sdk::Workspace;
 
 use super::code_file;
 use crate::config::{Executor, ExecutorSandbox};
@@ -245,7 +246,7 @@ fn check(rules: &Rules) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Programs get no keys of models and no passwords of services.
+/// Programs get no keys of models and no passwords of services, and do not see zot's own directory.
 fn surroundings(directory: &Path, scratch: PathBuf) -> Surroundings {
     let mut withheld = Providers::builtin().secret_variables();
     withheld.push(NOTIFICATION_VARIABLE.to_owned());
@@ -254,6 +255,7 @@ fn surroundings(directory: &Path, scratch: PathBuf) -> Surroundings {
         home: std::env::home_dir(),
         scratch,
         withheld,
+        hidden: vec![Workspace::of_process().zot_home],
         ..Surroundings::default()
     }
 }

@@ -20,14 +20,16 @@ impl Scene {
     fn new(settings: &str) -> Self {
         let more = format!("exc.working_dir = \"work\"\n{settings}");
         let installation = Installation::new("http://127.0.0.1:1/v1", &more);
-        fs::create_dir_all(installation.path("work")).unwrap();
+        fs::create_dir_all(installation.path("work/zot")).unwrap();
+        fs::write(installation.path("work/zot/auth.json"), "key").unwrap();
         fs::create_dir_all(installation.path("beside")).unwrap();
         let mut command = installation.command(&["exc"]);
         command
             .env("OPENAI_API_KEY", "canary-key")
             .env("LLM_API_KEY", "canary-key")
             .env("NOTIFY_SOCKET", "/nowhere")
-            .env("ANYTHING", "else");
+            .env("ANYTHING", "else")
+            .env("ZOT_HOME", installation.path("work/zot"));
         let process = installation.spawn(command, "exc");
         installation.wait_for(Executor, &process);
         Self {
@@ -189,6 +191,19 @@ fn only_listed_hosts_can_be_reached_and_the_result_names_the_others() {
         let open = Scene::new(&format!("exc.sandbox = {sandbox}\nexc.network = true\n"));
         let direct = format!("exec 3<>/dev/tcp/{} && echo in", here.replace(':', "/"));
         assert_eq!(open.prints(&direct), "in\n", "{sandbox}");
+    }
+}
+
+#[test]
+fn the_directory_of_zot_cannot_be_read() {
+    if !has_views() {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+        return;
+    }
+    for sandbox in ["true", "\"workspace\"", "\"read-only\""] {
+        let scene = Scene::new(&format!("exc.sandbox = {sandbox}\n"));
+        let prints = scene.prints("cat zot/auth.json; echo end");
+        assert_eq!(prints, "end\n", "{sandbox}");
     }
 }
 

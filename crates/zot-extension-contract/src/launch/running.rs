@@ -19,6 +19,14 @@ const PROTECTED_FILES_INTERVAL: Duration = Duration::from_secs(2);
 /// Limit: further ones are not logged.
 const MAX_SANDBOX_REMARKS: usize = 256;
 
+/// Something that the sandbox of a process did or noticed, in a sentence for its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxRemark {
+    pub text: String,
+    /// Whether it is about a file of the user, who should hear of it at once.
+    pub concerns_user: bool,
+}
+
 /// The sandbox of a running process, with its temporary files.
 #[derive(Debug)]
 pub struct ProcessSandbox {
@@ -45,8 +53,8 @@ impl ProcessSandbox {
         self.sandbox.contacts()
     }
 
-    /// Returns what was contacted and refused since the last time, in sentences for a log.
-    pub fn remarks(&self) -> Vec<String> {
+    /// Returns what was contacted and refused since the last time.
+    pub fn remarks(&self) -> Vec<SandboxRemark> {
         let obstacles = self.sandbox.obstacles(&self.run);
         let hosts = self.contacts().into_iter().map(|contact| {
             let (host, port) = (&contact.host, contact.port);
@@ -55,24 +63,34 @@ impl ProcessSandbox {
                 false => format!("the sandbox refused a connection to {host}:{port}"),
             }
         });
+        let hosts = hosts.map(|text| (text, false));
+        // The user may have created it: of a process that runs as long as the session, nobody can tell.
         let files = obstacles.withheld_files.iter().map(|(path, renamed)| {
             let (path, renamed) = (path.display(), renamed.display());
-            format!("it created {path}, which is protected: renamed to {renamed}")
+            format!(
+                "{path} was created while it ran, and is protected: renamed to {renamed}; \
+                 if you created it, rename it back after zot has ended"
+            )
         });
-        let changed = obstacles.changed_files.iter();
-        let changed =
-            changed.map(|path| format!("it changed {}, which is protected", path.display()));
+        let changed = obstacles.changed_files.iter().map(|path| {
+            let path = path.display();
+            format!("{path} was changed while it ran, and is protected: check it before you use it")
+        });
+        let files = files.chain(changed).map(|text| (text, true));
         let mut noted = lock(&self.noted);
         hosts
             .chain(files)
-            .chain(changed)
-            .filter(|remark| noted.len() < MAX_SANDBOX_REMARKS && noted.insert(remark.clone()))
+            .filter(|(text, _)| noted.len() < MAX_SANDBOX_REMARKS && noted.insert(text.clone()))
+            .map(|(text, concerns_user)| SandboxRemark {
+                text,
+                concerns_user,
+            })
             .collect()
     }
 
     /// Waits until there is something to remark, and returns it. Cancel-safe: however often it is called again,
     /// the files are checked in time.
-    pub async fn noticed(&self) -> Vec<String> {
+    pub async fn noticed(&self) -> Vec<SandboxRemark> {
         if !self.run.may_create_protected_files() {
             return std::future::pending().await;
         }

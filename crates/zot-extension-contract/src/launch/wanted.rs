@@ -113,6 +113,7 @@ impl Wanted<'_> {
         self.cap(places, &mut grants, &mut rules);
         let scratch = ScratchDirectory::new(Scratch::Jail).map_err(SandboxError::Scratch)?;
         scratch.path().clone_into(&mut surroundings.scratch);
+        surroundings.hidden.extend(grants.zot_home.take());
         rules.unix_sockets = grants.sockets;
         let sandbox = match confinement {
             Confinement::Exact => {

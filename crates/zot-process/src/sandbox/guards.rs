@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use super::layout::{Access, Layout};
+use super::layout::{Access, Layout, Place};
 use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept, SweptSuffix};
 
 /// How many files below a protected directory are compared.
@@ -56,11 +56,18 @@ impl Watched {
             ..Self::default()
         };
         for path in layout.protected() {
-            let places = layout.places().iter().filter(|place| {
-                let is_outside = place.shown == place.real && place.access == Access::Write;
-                is_outside && path.starts_with(&place.shown)
-            });
-            let root = places.max_by_key(|place| place.shown.components().count());
+            let places = layout.places().iter();
+            let mut places: Vec<&Place> = places
+                .filter(|place| path.starts_with(&place.shown))
+                .collect();
+            places.sort_by_key(|place| place.shown.components().count());
+            // Children find something of the sandbox there, such as an empty directory for zot's own.
+            if places.last().is_some_and(|place| place.shown != place.real) {
+                continue;
+            }
+            let root = places
+                .iter()
+                .rfind(|place| place.shown == place.real && place.access == Access::Write);
             if let Some(root) = root {
                 watched.add(path, &root.shown)?;
             }

@@ -31,7 +31,7 @@ pub(crate) enum Expected {
     Held,
     /// Protected files can be changed, and the sandbox reports those that were.
     Reported,
-    /// It gets out, for a reason that docs/sandbox.md lists.
+    /// It gets out, as docs/sandbox.md says in these words.
     Weaker(&'static str),
 }
 
@@ -48,6 +48,8 @@ pub(crate) enum Control {
     PlainAsRoot,
     /// At the level `off`, if the machine has what it takes.
     If(fn() -> bool),
+    /// At the level `off`, as root only. It may fail where the kernel says that it has no such thing.
+    IfKernelHasIt,
     /// Not at all, for this reason.
     Unproved(&'static str),
 }
@@ -84,6 +86,8 @@ pub(crate) enum Rights {
     OneProgram,
     /// With limits.
     Limited,
+    /// Some hosts may be connected to.
+    Hosts,
 }
 
 /// What the user does outside afterwards, or meanwhile.
@@ -127,7 +131,7 @@ impl Attempt {
         }
     }
 
-    /// No sandbox of ours holds it, for a reason that docs/sandbox.md lists.
+    /// No sandbox of ours holds it, as docs/sandbox.md says in these words.
     pub(crate) const fn not_held(self, reason: &'static str) -> Self {
         Self {
             with_namespaces: Expected::Weaker(reason),
@@ -182,6 +186,14 @@ impl Attempt {
     pub(crate) const fn works_if(self, condition: fn() -> bool) -> Self {
         Self {
             control: Control::If(condition),
+            ..self
+        }
+    }
+
+    /// Without a sandbox, root can do it if the kernel is made with it.
+    pub(crate) const fn works_if_kernel_has_it(self) -> Self {
+        Self {
+            control: Control::IfKernelHasIt,
             ..self
         }
     }

@@ -11,10 +11,21 @@ use serde_json::Value;
 
 use crate::confined::python;
 
-const SOURCE: &str = include_str!("attempts/bystander.py");
+const SOURCE: &str = concat!(
+    include_str!("attempts/bystander.py"),
+    include_str!("attempts/internet.py"),
+    "\nmain()\n"
+);
 
 /// How long it may take to answer; one that was stopped never does.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether the bystander keeps the hosts of an internet, which takes a network of the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Internet {
+    None,
+    Small,
+}
 
 pub(crate) struct Bystander {
     child: Child,
@@ -26,12 +37,13 @@ pub(crate) struct Bystander {
 
 impl Bystander {
     /// Starts it with `secret` in its memory, its environment and its command line, working in the
-    /// directory `outside` of `root`.
-    pub(crate) fn new(root: &Path, secret: &str) -> Self {
+    /// directory `outside` of `root`. `internet` says whether it also keeps the hosts of a small internet.
+    pub(crate) fn new(root: &Path, secret: &str, internet: Internet) -> Self {
         let mut child = Command::new(python())
             .args(["-I", "-S", "-c", SOURCE])
             .arg(root)
             .arg(secret)
+            .arg(format!("{internet:?}"))
             .current_dir(root.join("outside"))
             .env("SECRET", secret)
             .process_group(0)

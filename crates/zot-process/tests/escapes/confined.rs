@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use zot_process::sandbox::{Level, Limits, Obstacles, Policy, Rules, Sandbox, Surroundings};
+use zot_process::sandbox::{
+    ConnectRule, Level, Limits, Obstacles, Policy, Rules, Sandbox, Surroundings,
+};
 use zot_process::{Outcome, OutputSink, ProcessGroup, RunLimits, run};
 
 use crate::attempt::{After, Attempt, Category, Rights};
@@ -56,14 +58,17 @@ pub(crate) fn command(
     attempt: &Attempt,
     world: &World,
     mode: Mode,
+    other_proxy: Option<u16>,
 ) -> Command {
+    let mut facts = world.facts(mode);
+    facts["other_proxy"] = other_proxy.into();
     let code = format!("{PRELUDE}\n{}\nmain({})\n", category.source, attempt.name);
     let mut command = Command::new(python());
     command
         .args(["-I", "-S", "-c"])
         .arg(code)
         .arg(attempt.name)
-        .arg(world.facts(mode).to_string())
+        .arg(facts.to_string())
         .current_dir(world.workspace());
     if mode == Mode::Off {
         command.env("HOME", world.path("home"));
@@ -84,6 +89,7 @@ pub(crate) fn sandbox(attempt: &Attempt, world: &World, mode: Mode) -> Sandbox {
     if level != Level::Off {
         match attempt.rights {
             Rights::Workspace | Rights::ReadOnly => {}
+            Rights::Hosts => rules.connect = hosts(&["allowed.test", "*.below.test"]),
             Rights::OneProgram => rules.run = Some(vec![python().to_owned()]),
             Rights::Limited => {
                 rules.limits = Limits {
@@ -110,6 +116,45 @@ pub(crate) fn sandbox(attempt: &Attempt, world: &World, mode: Mode) -> Sandbox {
     Sandbox::new(Policy { level, rules }, surroundings).unwrap()
 }
 
+fn hosts(texts: &[&str]) -> Vec<ConnectRule> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// Another sandbox, which lets its commands go where those of the attempt's sandbox may not.
+struct OtherSandbox {
+    proxy_port: u16,
+    _sandbox: Sandbox,
+    _scratch: tempfile::TempDir,
+}
+
+fn other_sandbox(world: &World) -> OtherSandbox {
+    let scratch = tempfile::tempdir().unwrap();
+    let policy = Policy {
+        level: Level::Workspace,
+        rules: Rules {
+            connect: hosts(&["evil.test"]),
+            ..Rules::default()
+        },
+    };
+    let surroundings = Surroundings {
+        workspace: world.workspace(),
+        scratch: scratch.path().to_owned(),
+        ..Surroundings::default()
+    };
+    let sandbox = Sandbox::new(policy, surroundings).unwrap();
+    let mut command = Command::new("/bin/true");
+    command.current_dir(world.workspace());
+    let mut prepared = sandbox.prepare(command).unwrap();
+    let mut variables = prepared.command.command_mut().get_envs();
+    let address = variables.find(|(name, _)| *name == "HTTP_PROXY").unwrap();
+    let port = address.1.unwrap().to_str().unwrap().rsplit(':').next();
+    OtherSandbox {
+        proxy_port: port.unwrap().parse().unwrap(),
+        _sandbox: sandbox,
+        _scratch: scratch,
+    }
+}
+
 /// Runs the attempt in its sandbox.
 pub(crate) fn run_confined(
     category: &Category,
@@ -124,8 +169,11 @@ pub(crate) fn run_confined(
         .unwrap();
     let _inside = runtime.enter();
     let leak = leak(world);
+    let has_other = attempt.name == "proxy_of_other_sandbox" && mode == Mode::Namespaces;
+    let other = has_other.then(|| other_sandbox(world));
+    let other_proxy = other.as_ref().map(|other| other.proxy_port);
     let prepared = sandbox
-        .prepare(command(category, attempt, world, mode))
+        .prepare(command(category, attempt, world, mode, other_proxy))
         .unwrap_or_else(|error| panic!("{} cannot be prepared: {error}", attempt.name));
     let over = AtomicBool::new(false);
     let workspace = world.workspace();
@@ -223,7 +271,7 @@ async fn run_at_terminal(mut command: zot_process::launch::Confined) -> Ran {
 pub(crate) fn run_plain(category: &Category, attempt: &Attempt, world: &World) -> Ran {
     let leak = leak(world);
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut command = command(category, attempt, world, Mode::Off);
+    let mut command = command(category, attempt, world, Mode::Off, None);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(writer.try_clone().unwrap())

@@ -23,6 +23,7 @@ mod snapshot;
 mod table;
 mod world;
 
+use attempt::Expected;
 use modes::Mode;
 
 /// Not a test by itself: the others run it in another process, with the rights and variables they choose.
@@ -49,6 +50,38 @@ fn the_table_is_complete() {
     }
     assert!(problems.is_empty(), "{problems:#?}");
     assert!(names.len() >= 120, "only {} attempts", names.len());
+}
+
+/// What gets out is in the documentation, and the numbers there are those of the table.
+#[test]
+fn what_is_open_is_documented() {
+    let documentation = include_str!("../../../../docs/sandbox.md");
+    let (mut count, mut open, mut open_alone, mut reported) = (0, Vec::new(), 0, 0);
+    for category in table::CATEGORIES {
+        for attempt in category.attempts {
+            count += 1;
+            let name = format!("{}/{}", category.name, attempt.name);
+            for expected in [attempt.with_namespaces, attempt.alone] {
+                if let Expected::Weaker(words) = expected {
+                    assert!(documentation.contains(words), "{name}: {words:?}");
+                }
+            }
+            match (attempt.with_namespaces, attempt.alone) {
+                (Expected::Weaker(_), _) => open.push(format!("`{name}`")),
+                (_, Expected::Weaker(_)) => open_alone += 1,
+                (_, Expected::Reported) => reported += 1,
+                _ => {}
+            }
+        }
+    }
+    for words in [
+        format!("in {count} ways"),
+        format!("{} get out ({})", open.len(), open.join(", ")),
+        format!("{open_alone} more"),
+        format!("{reported} change protected files"),
+    ] {
+        assert!(documentation.contains(&words), "expected {words:?}");
+    }
 }
 
 /// Makes a module for each category, with a test for each mode.
@@ -83,7 +116,7 @@ macro_rules! categories {
 categories! {
     paths readable links races protected git scratch level
     proc processes supervision inherited terminal limits programs communication
-    network sockets uring
+    network proxy sockets uring
     privileges devices mounts namespaces kernel
 }
 

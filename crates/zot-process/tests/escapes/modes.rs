@@ -60,6 +60,10 @@ while True:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 ";
 
+/// Runs a program in a network of its own: addresses of a small internet, and a name server. The first
+/// argument is a directory with the files that programs read to find it.
+const IN_INTERNET: &str = include_str!("attempts/network_of_test.py");
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Namespaces, Landlock and seccomp.
@@ -83,7 +87,7 @@ impl Mode {
     }
 
     /// Returns whether the kernel has what it takes; otherwise the test is skipped.
-    fn is_possible(self) -> bool {
+    fn is_possible(self, category: &str) -> bool {
         let files = enforceable().files;
         if self != Self::Off && matches!(files, Status::NotEnforced(_)) {
             skip_without(KernelFeature::Landlock, &files.to_string());
@@ -92,7 +96,9 @@ impl Mode {
         let report = isolation();
         let has_namespaces =
             report.starts_with("namespaces") || report.starts_with("user namespaces");
-        if matches!(self, Self::Namespaces | Self::Refused) && !has_namespaces {
+        if (matches!(self, Self::Namespaces | Self::Refused) || category == "proxy")
+            && !has_namespaces
+        {
             skip_without(KernelFeature::Namespaces, &report);
             return false;
         }
@@ -103,7 +109,7 @@ impl Mode {
 /// Runs the attempts of a category, as this user and as an ordinary one; fails with those that are not as
 /// the table says.
 pub(crate) fn check(category: &str, mode: Mode) {
-    if !mode.is_possible() {
+    if !mode.is_possible(category) {
         return;
     }
     let shared = tempfile::Builder::new()
@@ -155,6 +161,11 @@ fn rerun(category: &str, mode: Mode, user: Option<u32>, shared: &Path, secret: &
     };
     let mut command = match (mode, category) {
         (Mode::Refused, _) => launched(REFUSING, &program),
+        (_, "proxy") => {
+            let mut command = launched(IN_INTERNET, shared);
+            command.arg(&program);
+            command
+        }
         (_, "terminal") => launched(AT_TERMINAL, &program),
         _ => Command::new(&program),
     };

@@ -17,6 +17,7 @@ mod proc;
 mod processes;
 mod programs;
 mod protected;
+mod proxy;
 mod races;
 mod readable;
 mod scratch;
@@ -46,6 +47,7 @@ pub(crate) const CATEGORIES: &[Category] = &[
     programs::PROGRAMS,
     communication::COMMUNICATION,
     network::NETWORK,
+    proxy::PROXY,
     sockets::SOCKETS,
     uring::URING,
     privileges::PRIVILEGES,

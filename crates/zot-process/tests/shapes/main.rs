@@ -12,8 +12,10 @@
     reason = "helpers of tests fail the test"
 )]
 
+mod figures;
+mod shape;
+
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,6 +29,9 @@ use zot_process::launch::{Status, enforceable, isolation};
 use zot_process::sandbox::{Level, Policy, Sandbox, Surroundings};
 use zot_process::{Outcome, OutputSink, RunLimits, run};
 
+use figures::{Figures, SURVIVAL, children, descriptors};
+use shape::{End, Place, SHAPES, Shape};
+
 /// How often each shape is ended in each way.
 const ROUNDS_VARIABLE: &str = "ZOT_SHAPES_ROUNDS";
 const ROUNDS: usize = 8;
@@ -34,9 +39,6 @@ const ROUNDS: usize = 8;
 /// Says what a helper process shall run: a level, the number of a shape, a marker.
 const HELPER_VARIABLE: &str = "ZOT_SHAPES_HELPER";
 const DIRECTORY_VARIABLE: &str = "ZOT_SHAPES_DIRECTORY";
-
-/// The promise.
-const SURVIVAL: Duration = Duration::from_secs(1);
 
 /// How long a shape may take to be complete, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,103 +48,6 @@ const TIME_LIMIT: Duration = Duration::from_millis(150);
 
 /// The time between SIGTERM and SIGKILL, which those that ignore SIGTERM use up.
 const GRACE: Duration = Duration::from_millis(50);
-
-/// Processes that a script starts. Each is a `sleep` of `MARKER` seconds.
-struct Shape {
-    name: &'static str,
-    /// Starts them. Then the program goes on.
-    script: &'static str,
-    count: usize,
-}
-
-const SHAPES: [Shape; 6] = [
-    Shape {
-        name: "child",
-        script: "sleep MARKER > /dev/null 2>&1 & child=$!",
-        count: 1,
-    },
-    Shape {
-        name: "background child",
-        script: "(sleep MARKER > /dev/null 2>&1 &)",
-        count: 1,
-    },
-    Shape {
-        name: "double fork",
-        script: "( ( (sleep MARKER > /dev/null 2>&1 &) & ) & )",
-        count: 1,
-    },
-    Shape {
-        name: "daemon",
-        script: "(cd /; setsid sh -c 'setsid sleep MARKER & exit' < /dev/null > /dev/null 2>&1 &)",
-        count: 1,
-    },
-    Shape {
-        name: "tree that ignores SIGTERM",
-        script: "trap '' TERM HUP INT; \
-                 sh -c \"trap '' TERM; sleep MARKER & sh -c 'trap \\\"\\\" TERM; sleep MARKER & wait' & wait\" \
-                 > /dev/null 2>&1 & sleep MARKER > /dev/null 2>&1 &",
-        count: 3,
-    },
-    Shape {
-        name: "chain of 50",
-        script: "chain() { if [ \"$1\" -gt 1 ]; then (chain $(($1 - 1)) &); fi; exec sleep MARKER; }; \
-                 (chain 50 > /dev/null 2>&1 &)",
-        count: 50,
-    },
-];
-
-/// How a run is confined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Without a sandbox.
-    Off,
-    /// With namespaces.
-    Workspace,
-    /// With Landlock and seccomp alone.
-    Alone,
-}
-
-impl Place {
-    const ALL: [Self; 3] = [Self::Off, Self::Workspace, Self::Alone];
-}
-
-/// How a run ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// The program exits.
-    Exit,
-    /// Somebody cancels it.
-    Abort,
-    Timeout,
-    /// The process that runs it is killed.
-    Kill,
-}
-
-impl Shape {
-    fn command(&self, end: End, marker: &str, directory: &Path) -> Command {
-        let rest = match end {
-            End::Exit => "exit 0",
-            // Not `wait`: a signal that is handled would end that.
-            End::Abort | End::Timeout | End::Kill => "while :; do sleep 1 > /dev/null 2>&1; done",
-        };
-        let script = format!("{}\n{rest}\n", self.script.replace("MARKER", marker));
-        let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(script).current_dir(directory);
-        command
-    }
-}
-
-/// What was measured.
-#[derive(Default)]
-struct Figures {
-    rounds: usize,
-    /// The longest time until the last process was gone, after the call had returned or the kill.
-    slowest: Duration,
-    /// The rounds in which not all processes had started when they were ended.
-    incomplete: usize,
-    /// How much longer than usual the time limit is.
-    patience: u32,
-}
 
 struct Silence;
 
@@ -233,53 +138,6 @@ async fn round(
     figures.wait_until_gone(shape, end, &marker);
     // No zombie, and no supervisor either.
     assert_eq!(children(), "", "{}, {end:?}", shape.name);
-}
-
-impl Figures {
-    /// Fails if a process is left after a second.
-    fn wait_until_gone(&mut self, shape: &Shape, end: End, marker: &str) {
-        let began = Instant::now();
-        loop {
-            let left = living_orphans(marker);
-            if left == 0 {
-                break;
-            }
-            let what = format!("{}, {end:?}: {left} processes are left", shape.name);
-            assert!(began.elapsed() < SURVIVAL, "{what}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        self.rounds += 1;
-        self.slowest = self.slowest.max(began.elapsed());
-    }
-
-    fn print(&self, shape: &Shape, end: End, place: Place, took: Duration) {
-        println!(
-            "figures: {place:?}, {end:?}, {}: {} rounds in {:.1} s, last process gone after {:.1} ms at most, \
-             not all {} started in {}",
-            shape.name,
-            self.rounds,
-            took.as_secs_f64(),
-            self.slowest.as_secs_f64() * 1000.0,
-            shape.count,
-            self.incomplete,
-        );
-    }
-}
-
-/// Returns the children of this process that nobody has waited for, dead or alive.
-fn children() -> String {
-    let mut found = String::new();
-    for task in fs::read_dir("/proc/self/task").unwrap().flatten() {
-        match fs::read_to_string(task.path().join("children")) {
-            Ok(list) => found += list.trim(),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
-        }
-    }
-    found
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 fn rounds() -> usize {
@@ -423,7 +281,8 @@ fn helper_process() {
 macro_rules! places {
     ($($name:ident $place:ident)*) => {
         $(mod $name {
-            use super::{End, Place, check, check_kill};
+            use super::shape::{End, Place};
+            use super::{check, check_kill};
 
             #[test]
             fn exit() {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, Stat, fallocate, fchmod, fstat};
 use rustix::io::Errno;
 use zot_process::sandbox::Layout;
 
@@ -30,7 +30,7 @@ pub(crate) fn replace(location: &Location, content: &[u8]) -> Result<(), FileErr
     let path = location.shown();
     let target = location.anchor_for_writing()?;
     let existing = match target.stat() {
-        Ok(stat) => Some((writable(path, &target, &stat)?, stat)),
+        Ok(stat) => Some(writable(path, &target, &stat)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(FileError::during("stat", path)(error)),
     };
@@ -118,17 +118,21 @@ pub(super) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     Err(FileError::during("open", path)(too_many))
 }
 
-/// Opens an existing file for writing, because a rename would also replace a read-only one.
-fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<File, FileError> {
+/// Opens an existing file for writing, because a rename would also replace a read-only one. Returns what was
+/// opened, which may have taken the place of what `stat` describes.
+fn writable(path: &Path, target: &Anchor, stat: &Stat) -> Result<(File, Stat), FileError> {
     let file_type = FileType::from_raw_mode(stat.st_mode);
     if file_type.is_dir() {
         let is_a_directory = io::Error::from(Errno::ISDIR);
         return Err(FileError::during("open", path)(is_a_directory));
     }
     require_regular(path, file_type)?;
-    target
+    let file = target
         .open(OFlags::WRONLY | CAREFULLY)
-        .map_err(FileError::during("open", path))
+        .map_err(FileError::during("open", path))?;
+    let stat = fstat(&file).map_err(|error| FileError::during("stat", path)(error.into()))?;
+    require_regular(path, FileType::from_raw_mode(stat.st_mode))?;
+    Ok((file, stat))
 }
 
 /// Refuses a file that is protected under another of its names.

@@ -24,6 +24,7 @@ struct Scene {
     minimum: Level,
     is_from_project: bool,
     env: BTreeMap<String, String>,
+    zot_home: &'static str,
 }
 
 impl Scene {
@@ -41,6 +42,7 @@ impl Scene {
             minimum: Level::Off,
             is_from_project: false,
             env: BTreeMap::new(),
+            zot_home: "zot",
         }
     }
 
@@ -61,7 +63,7 @@ impl Scene {
     }
 
     fn data_dir(&self) -> PathBuf {
-        program_data_dir(&self.root.join("zot"), "test", "x")
+        program_data_dir(&self.root.join(self.zot_home), "test", "x")
     }
 
     /// Runs a shell script with `$ROOT` set; returns what it prints, and the shortfalls and remarks.
@@ -90,7 +92,8 @@ impl Scene {
         let mut printed = String::new();
         process.stdout.read_to_string(&mut printed).await.unwrap();
         process.group.close().await;
-        process.shortfalls.extend(process.sandbox.remarks());
+        let remarks = process.sandbox.remarks().into_iter();
+        process.shortfalls.extend(remarks.map(|remark| remark.text));
         (printed, process.shortfalls)
     }
 
@@ -128,6 +131,33 @@ async fn off_withholds_keys_and_nothing_else() {
     assert_eq!(listed.run(&shown).await.0, format!("{own} {here}\n"));
     assert!(listed.writes("$ROOT/outside/new").await);
     assert!(!listed.data_dir().exists());
+}
+
+/// As when zot is started in the home directory.
+#[tokio::test]
+async fn the_keys_of_zot_in_the_working_directory_cannot_be_read() {
+    if !confines() || !zot_process::sandbox::has_views() {
+        return;
+    }
+    for mut scene in [
+        Scene::sandboxed(Level::Workspace),
+        Scene::sandboxed(Level::ReadOnly),
+        Scene::permitted(json!({"fs_read": ["$CWD"]})),
+    ] {
+        for zot_home in ["project/.zot", "project/zot-home"] {
+            scene.zot_home = zot_home;
+            fs::create_dir(scene.root.join(zot_home)).unwrap();
+            fs::write(scene.root.join(zot_home).join("auth.json"), "key").unwrap();
+            fs::write(scene.root.join("project/note"), "note ").unwrap();
+            let script = format!(
+                "read a < $ROOT/project/note; echo \"$a\"; read b < $ROOT/{zot_home}/auth.json; echo \"$b\""
+            );
+            let (printed, _) = scene.run(&script).await;
+            assert!(printed.starts_with("note"), "{printed}");
+            assert!(!printed.contains("key"), "{printed}");
+            assert!(scene.writes("$DATA/new").await);
+        }
+    }
 }
 
 #[tokio::test]
@@ -277,7 +307,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     let limit = std::time::Duration::from_secs(30);
     let remarks = tokio::time::timeout(limit, noticed).await.unwrap();
     assert!(
-        matches!(&remarks[..], [remark] if remark.contains(".mcp.json, which is protected")),
+        matches!(&remarks[..], [remark] if remark.concerns_user && remark.text.contains("/.mcp.json was created")),
         "{remarks:?}"
     );
     assert!(!scene.root.join("project/.mcp.json").exists());

@@ -143,7 +143,7 @@ impl Life {
             }
         }
         for remark in self.sandbox.remarks() {
-            self.shared.log.note(&remark);
+            self.shared.log.note(&remark.text);
         }
     }
 
@@ -164,7 +164,7 @@ impl Life {
                     }
                 }
                 remarks = sandbox.noticed() => {
-                    remarks.iter().for_each(|remark| shared.log.note(remark));
+                    remarks.iter().for_each(|remark| shared.log.note(&remark.text));
                 }
                 end = shared.outbox.drive() => match end {
                     OutboxEnd::Stalled => {

@@ -13,7 +13,7 @@ import struct
 import sys
 import termios
 
-directory, secret = sys.argv[1:3]
+directory, secret, internet = sys.argv[1:4]
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 machine = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
@@ -78,6 +78,13 @@ try:
 except OSError:
     pass
 probe.close()
+if internet == "Small":
+    # Hosts that no attempt may reach: public, private, the metadata service, a port that is not allowed.
+    for address, number in (("93.184.215.15", 80), ("2606:2800:21f::15", 80), ("10.1.2.3", 80), ("fd00::1", 80),
+                            ("169.254.169.254", 80), ("127.0.0.1", 80), ("93.184.215.14", 8080)):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        if not listen(f"{address} {number}", family, socket.SOCK_STREAM, (address, number)):
+            sys.exit(f"cannot listen on {address} {number}")
 abstract = "zot-escapes-%d" % os.getpid()
 facts["abstract"] = abstract
 listen("abstract stream", socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract)
@@ -191,6 +198,8 @@ def count(kind, number):
 
 
 def state():
+    if internet == "Small":
+        wait_for_internet()
     for name, listener in listeners.items():
         drain(name, listener)
     queued = ctypes.create_string_buffer(128)
@@ -208,17 +217,23 @@ def state():
     }
 
 
-try:
-    print(json.dumps(facts), flush=True)
-    for line in sys.stdin:
-        print(json.dumps(state()), flush=True)
-finally:
-    # Nothing stays behind.
-    libc.shmctl(shared, 0, None)
-    libc.msgctl(queue, 0, None)
-    libc.semctl(semaphore, 0, 0)
-    real_time.mq_unlink(name)
-    if os.path.exists(in_memory):
-        os.unlink(in_memory)
-    if key > 0:
-        key_call("keyctl", 9, key, ctypes.c_long(-4))
+
+def main():
+    if internet == "Small":
+        facts["proxy"] = start_internet(contacts)
+    try:
+        print(json.dumps(facts), flush=True)
+        for line in sys.stdin:
+            print(json.dumps(state()), flush=True)
+    finally:
+        # Nothing stays behind.
+        libc.shmctl(shared, 0, None)
+        libc.msgctl(queue, 0, None)
+        libc.semctl(semaphore, 0, 0)
+        real_time.mq_unlink(name)
+        if os.path.exists(in_memory):
+            os.unlink(in_memory)
+        if key > 0:
+            key_call("keyctl", 9, key, ctypes.c_long(-4))
+
+

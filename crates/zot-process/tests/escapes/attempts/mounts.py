@@ -3,9 +3,13 @@
 READ_ONLY, REMOUNT, BIND, MOVE, RECURSIVE, PRIVATE, SHARED = 1, 32, 4096, 8192, 16384, 1 << 18, 1 << 20
 
 
-def mount_temporary():
+def make_mount_point():
     privately()
     os.mkdir("here")
+
+
+def mount_temporary():
+    make_mount_point()
     call("mount", "none", "here", "tmpfs", 0, 0)
     return "mounted"
 
@@ -17,15 +21,13 @@ def mount_over_system():
 
 
 def bind_outside():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     call("mount", facts.outside, "here", 0, BIND, 0)
     return read("here/secret")
 
 
 def bind_root():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     call("mount", "/", "here", 0, BIND | RECURSIVE, 0)
     return "bound /"
 
@@ -109,8 +111,7 @@ def clone_tree():
 
 
 def move_tree():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     tree = call("open_tree", AT_FDCWD, "/", 1 | os.O_CLOEXEC)
     call("move_mount", tree, "", AT_FDCWD, "here", 4)
     return "/ is mounted once more"
@@ -160,22 +161,19 @@ def change_root_to_others():
 
 
 def mount_proc():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     call("mount", "proc", "here", "proc", 0, 0)
     return "mounted proc"
 
 
 def mount_devices():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     return each([(kind, lambda kind=kind: call("mount", kind, "here", kind, 0, 0) and None)
                  for kind in ("devtmpfs", "devpts", "sysfs", "cgroup2", "securityfs", "debugfs", "mqueue", "bpf")])
 
 
 def mount_disk():
-    privately()
-    os.mkdir("here")
+    make_mount_point()
     names = ["/dev/" + name for name in (quietly(os.listdir, "/sys/block") or [])] + ["/dev/vda", "/dev/sda"]
     return each([(name, lambda name=name: call("mount", name, "here", "ext4", READ_ONLY, 0) and None) for name in names])
 

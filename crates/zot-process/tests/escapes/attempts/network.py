@@ -169,7 +169,8 @@ def audit():
         reply = opened.recv(4096)
         if struct.unpack_from("H", reply, 4)[0] == 2:
             error = struct.unpack_from("i", reply, 16)[0]
-            raise OSError(-error, os.strerror(-error)) if error else Held("no answer")
+            if error:
+                raise OSError(-error, os.strerror(-error))
     return "asked the audit system"
 
 
@@ -240,7 +241,11 @@ def rare_families():
 
 
 def smc_to_loopback():
-    connect(43, ("127.0.0.1", need(facts.tcp4)))
+    # Python does not know its addresses, which are those of IPv4.
+    with socket.socket(43, socket.SOCK_STREAM) as opened:
+        address = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s8x", need(facts.tcp4), bytes((127, 0, 0, 1)))
+        if libc.connect(opened.fileno(), address, len(address)):
+            raise OSError(ctypes.get_errno(), "connect")
 
 
 def sctp():

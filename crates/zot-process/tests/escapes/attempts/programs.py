@@ -67,18 +67,24 @@ def from_memory():
     return started(f"/proc/self/fd/{descriptor}", "started", pass_fds=[descriptor])
 
 
-def from_memory_by_descriptor():
-    def attempt():
-        descriptor = call("memfd_create", "x", 0)
-        os.write(descriptor, read_all("/bin/true"))
-        arguments = (ctypes.c_char_p * 2)(b"true", None)
-        call("execveat", descriptor, "", arguments, 0, AT_EMPTY_PATH)
+def ran_by_descriptor(opened):
+    """Starts the program behind the descriptor that the function returns, by execveat."""
     child = os.fork()
     if child == 0:
-        quietly(attempt)
+        with contextlib.suppress(OSError):
+            arguments = (ctypes.c_char_p * 2)(b"true", None)
+            call("execveat", opened(), "", arguments, 0, AT_EMPTY_PATH)
         os._exit(99)
     _, status = os.waitpid(child, 0)
-    return "ran a program from memory" if os.waitstatus_to_exitcode(status) == 0 else None
+    return "ran a program by its descriptor" if os.waitstatus_to_exitcode(status) == 0 else None
+
+
+def from_memory_by_descriptor():
+    def opened():
+        descriptor = call("memfd_create", "x", 0)
+        os.write(descriptor, read_all("/bin/true"))
+        return descriptor
+    return ran_by_descriptor(opened)
 
 
 def from_unnamed_file():
@@ -96,16 +102,7 @@ def from_secret_memory():
 
 
 def by_descriptor():
-    def attempt():
-        descriptor = os.open("/bin/true", os.O_RDONLY)
-        arguments = (ctypes.c_char_p * 2)(b"true", None)
-        call("execveat", descriptor, "", arguments, 0, AT_EMPTY_PATH)
-    child = os.fork()
-    if child == 0:
-        quietly(attempt)
-        os._exit(99)
-    _, status = os.waitpid(child, 0)
-    return "ran a program by its descriptor" if os.waitstatus_to_exitcode(status) == 0 else None
+    return ran_by_descriptor(lambda: os.open("/bin/true", os.O_RDONLY))
 
 
 def from_workspace():

@@ -60,7 +60,7 @@ const ATTEMPTS: &[Attempt] = &[
         .with(Workspace::NothingProtected),
     attempt("submodule")
         .then(After::Git)
-        .not_held("repositories inside of the working directory"),
+        .not_held("Repositories further down"),
     attempt("submodule_directory").then(After::Git),
     attempt("global_configuration").then(After::Git),
     attempt("shell_start_up").then(After::Shell),

@@ -34,9 +34,9 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("write_toolchain"),
     attempt("write_toolchain_through_home"),
     attempt("replace_toolchain_through_home"),
-    attempt("read_hidden_directory").weaker_alone("what is hidden in a directory that may be read"),
-    attempt("list_hidden_directory").weaker_alone("what is hidden in a directory that may be read"),
+    attempt("read_hidden_directory").weaker_alone("zot's own directory inside of a readable one"),
+    attempt("list_hidden_directory").weaker_alone("zot's own directory inside of a readable one"),
     attempt("read_hidden_directory_by_descriptor")
-        .weaker_alone("what is hidden in a directory that may be read"),
+        .weaker_alone("zot's own directory inside of a readable one"),
     attempt("write_hidden_directory"),
 ];

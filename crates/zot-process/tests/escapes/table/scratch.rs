@@ -21,5 +21,5 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("fill_shared_directory"),
     attempt("masked_files")
         .root_only()
-        .weaker_alone("root can read the password file"),
+        .weaker_alone("secrets in `/etc`, for root"),
 ];

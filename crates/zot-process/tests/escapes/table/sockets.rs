@@ -21,7 +21,7 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("pair_connected_elsewhere"),
     attempt("raw_pair_to_path"),
     attempt("stream_pair_connected_elsewhere").unproved("the kernel refuses it"),
-    attempt("pair_of_other_family").unproved("not every kernel has it"),
+    attempt("pair_of_other_family").unproved("only kernels with TIPC have it, as a driver"),
     attempt("descriptor_through_pair"),
     attempt("serve_in_workspace").then(After::Connects),
     attempt("services_of_the_machine").unproved("it depends on the machine"),

@@ -334,3 +334,40 @@ fn what_cannot_be_confined_is_refused() {
          write and edit; only the user can lift this"
     );
 }
+
+/// As in the home directory: `.zot` is protected there, and zot's own.
+#[tokio::test]
+async fn the_directory_of_zot_is_empty_in_the_working_directory() {
+    if confined(Policy::at(Level::Workspace)).await.is_empty() {
+        return;
+    }
+    for name in [".zot", "elsewhere"] {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir(root.join(name)).unwrap();
+        fs::write(root.join(name).join("auth.json"), "key").unwrap();
+        let sandbox = ToolSandbox::new(&root, None).hidden(vec![root.join(name)]);
+        let workspace = Workspace::around(directory, None, sandbox);
+        workspace.apply(Policy::at(Level::Workspace));
+        if !workspace.has_view() {
+            return;
+        }
+        let text = succeeds(
+            &workspace,
+            &format!("ls -A {name}; echo x > new && echo done"),
+        )
+        .await;
+        assert!(
+            text.contains("done") && !text.contains("auth.json"),
+            "{text}"
+        );
+        let path = format!("{name}/auth.json");
+        let output = workspace.call("read", json!({"path": path})).await;
+        assert!(output.is_error, "{}", output.joined_text());
+        let output = workspace
+            .call("write", json!({"path": path, "content": "mine"}))
+            .await;
+        assert!(output.is_error, "{}", output.joined_text());
+        assert_eq!(workspace.content(&path), b"key");
+    }
+}
