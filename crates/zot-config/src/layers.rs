@@ -239,6 +239,10 @@ impl Layers {
                 Origin::Project(_) => key.tightened(value, self.value(key.name)),
                 _ => value,
             };
+            // A project that changes nothing is not where the value comes from.
+            if key.scope == Scope::ProjectTightens && self.value(key.name) == Some(&value) {
+                continue;
+            }
             self.values.insert(key.name, (value, origin.clone()));
         }
     }

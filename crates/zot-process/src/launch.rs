@@ -60,6 +60,8 @@ pub(crate) struct ViewPlan {
     pub(crate) root: PathBuf,
     /// Outer ones before inner ones.
     pub(crate) mounts: Vec<PlannedMount>,
+    /// The directory below the root for pseudo-terminals of its own.
+    pub(crate) terminals: Option<PathBuf>,
     /// Whether the child has a network of its own, with nothing but loopback.
     pub(crate) has_own_network: bool,
 }

@@ -26,7 +26,7 @@ use crate::file::reason;
 use crate::sandbox::{Allowance, AllowedFor, NotConfined};
 use crate::utf8::Utf8Decoder;
 use log::LogDirectory;
-use obstruction::Obstruction;
+use obstruction::{Obstruction, Said};
 use offer::{Choice, Kept};
 use output::CollectedOutput;
 use throttle::Throttle;
@@ -164,10 +164,14 @@ impl BashTool {
                 "  (confined to {directory} and $TMPDIR; only the user can lift this)"
             ));
         }
-        let failure = (failed && !walls.is_jail()).then_some(output.as_str());
+        let said = (!walls.is_jail()).then_some(Said {
+            output: &output,
+            failed,
+        });
         let obstacles = sandbox.obstacles(&prepared.run);
-        ran.may_ask &= failure.is_some() && !tools.is_fixed();
-        ran.obstruction = Obstruction::find(&walls, cwd, obstacles, failure);
+        ran.obstruction = Obstruction::find(&walls, cwd, obstacles, said);
+        // Only the user decides what happens with failures that a command ignores.
+        ran.may_ask &= failed && !walls.is_jail() && !tools.is_fixed();
         Ok(ran)
     }
 

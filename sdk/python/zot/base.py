@@ -87,8 +87,8 @@ class ClientBase(Generic[Approve]):
           `installed_extensions=False` leaves out.
         - `mcp_config` are files with MCP servers to use in addition to the user's, which `installed_mcp=False` leaves
           out. `project_mcp` starts those of the project's `.mcp.json` as well: programs that its author chose.
-        - `questions` lets tools of MCP servers ask: answer ToolQuestion events by calling `answer`. Without it they
-          are declined.
+        - `questions` lets tools of MCP servers and the sandbox ask: answer ToolQuestion events by calling `answer`.
+          Without it they are declined.
         - `on_approval` decides before every tool call, or before those of the tools in `confirm`. Without it tools
           run without asking, unless `confirm` is given: then answer ToolConfirm events by calling `confirm`.
         - `jail` confines the built-in tools to `cwd`.

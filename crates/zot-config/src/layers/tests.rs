@@ -276,8 +276,10 @@ fn a_project_can_only_tighten_the_sandbox() {
             let stricter = levels[users.max(projects)];
             let list = layers.list();
             let sandbox = list.iter().find(|setting| setting.key.name == "sandbox");
-            let found = sandbox.unwrap().value.clone().unwrap();
-            assert_eq!(found, stricter, "{user} {project}");
+            let found = sandbox.unwrap();
+            assert_eq!(found.value.clone().unwrap(), stricter, "{user} {project}");
+            let is_of_project = matches!(found.origin, Origin::Project(_));
+            assert_eq!(is_of_project, projects > users, "{user} {project}");
         }
     }
 

@@ -10,11 +10,15 @@ use super::layout::{Access, Layout, Place};
 use super::private;
 use crate::launch::{PlannedMount, ViewPlan};
 
+/// Where programs expect pseudo-terminals.
+const TERMINALS: &str = "/dev/pts";
+
 /// How many links the path of a place may have, as in the kernel.
 const MAX_PATH_LINKS: usize = 40;
 
 /// Links of the system that do not lead to a place.
-const STREAMS: [(&str, &str); 4] = [
+const LINKS: [(&str, &str); 5] = [
+    ("/dev/ptmx", "pts/ptmx"),
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
@@ -60,10 +64,16 @@ pub(super) fn plan(
     for path in paths {
         skeleton.add_links(path)?;
     }
-    for (name, target) in STREAMS {
+    for (name, target) in LINKS {
         skeleton.add_link(Path::new(name), Path::new(target))?;
     }
+    // Below a directory of the user's own choice, `/dev` is that of the machine.
+    let has_terminals = enclosing(&mounts, Path::new(TERMINALS)).is_none();
+    if has_terminals {
+        private::directory(&root, Path::new(TERMINALS.trim_start_matches('/')))?;
+    }
     Ok(ViewPlan {
+        terminals: has_terminals.then(|| below(&root, Path::new(TERMINALS))),
         root,
         mounts,
         has_own_network,

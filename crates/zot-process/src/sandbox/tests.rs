@@ -1,5 +1,7 @@
 //! Real commands in real sandboxes, with namespaces and without.
 
+mod terminals;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

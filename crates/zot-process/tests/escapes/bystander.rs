@@ -11,11 +11,8 @@ use serde_json::Value;
 
 use crate::confined::python;
 
-const SOURCE: &str = concat!(
-    include_str!("attempts/bystander.py"),
-    include_str!("attempts/internet.py"),
-    "\nmain()\n"
-);
+const SOURCE: &str = include_str!("attempts/bystander.py");
+const INTERNET: &str = include_str!("attempts/internet.py");
 
 /// How long it may take to answer; one that was stopped never does.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -39,8 +36,14 @@ impl Bystander {
     /// Starts it with `secret` in its memory, its environment and its command line, working in the
     /// directory `outside` of `root`. `internet` says whether it also keeps the hosts of a small internet.
     pub(crate) fn new(root: &Path, secret: &str, internet: Internet) -> Self {
+        let internet_code = match internet {
+            Internet::None => "",
+            Internet::Small => INTERNET,
+        };
+        let code = format!("{SOURCE}\n{internet_code}\nmain()\n");
         let mut child = Command::new(python())
-            .args(["-I", "-S", "-c", SOURCE])
+            .args(["-I", "-S", "-c"])
+            .arg(code)
             .arg(root)
             .arg(secret)
             .arg(format!("{internet:?}"))

@@ -117,6 +117,9 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
     let allowed = ProjectAllowances::new(&workspace.zot_home).list(&workspace.cwd);
     rules.extend(allowed.unwrap_or_default().iter().map(allowed_rule));
     let report = confines.report();
+    // They are part of the report.
+    let caveats = report.caveats();
+    warnings.retain(|warning| !caveats.contains(warning));
     let home = workspace.user_home.as_ref();
     let toolchains = home.into_iter().flat_map(|home| {
         let paths = TOOLCHAINS.iter().map(|name| home.join(name));

@@ -18,6 +18,14 @@ const MAX_NAMED_HOSTS: usize = 8;
 /// Limit: further hosts are not offered.
 const MAX_OFFERED_HOST_BYTES: usize = 300;
 
+/// What a command said about itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) output: &'a str,
+    /// Whether its exit code is another than 0. That of `command | tail` is the one of `tail`.
+    pub(super) failed: bool,
+}
+
 /// How the sandbox was in the way of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Obstruction {
@@ -36,19 +44,20 @@ pub(super) struct Obstruction {
 }
 
 impl Obstruction {
-    /// Finds out whether the sandbox was in the way. `failure` is the output of a command that failed.
+    /// Finds out whether the sandbox was in the way of a command that has `said` this.
     pub(super) fn find(
         walls: &Walls,
         cwd: &Path,
         obstacles: Obstacles,
-        failure: Option<&str>,
+        said: Option<Said<'_>>,
     ) -> Option<Self> {
-        let file = failure.and_then(|output| file_in_the_way(walls, cwd, output));
+        let file = said.and_then(|said| file_in_the_way(walls, cwd, said.output));
         let found = Self {
             level: walls.level(),
             directory: walls.directory().to_owned(),
             has_network: walls.has_network(),
-            is_suspected: failure.is_some_and(denial::mentions_refusal),
+            is_suspected: said
+                .is_some_and(|said| said.failed && denial::mentions_refusal(said.output)),
             hosts: obstacles.hosts,
             withheld: obstacles.withheld_files,
             changed: obstacles.changed_files,

@@ -174,7 +174,7 @@ export interface ClientOptions {
   confirm?: boolean | readonly string[];
   /** Decides about them. If it throws, the call is denied with the error as the reason. */
   approve?: (request: ApprovalRequest) => MaybePromise<ApprovalAnswer | undefined>;
-  /** Lets tools of MCP servers ask: answer `tool_question` events with `answer`. Without it they are declined. */
+  /** Lets tools of MCP servers and the sandbox ask: answer `tool_question` events with `answer`. Without it they are declined. */
   questions?: boolean | undefined;
   /** Files with MCP servers to use in addition to the user's. */
   mcpConfig?: readonly string[] | undefined;

@@ -51,6 +51,8 @@ const WRITABLE: [&str; 1] = ["/dev/null"];
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
+const DEVICES: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | IoctlDev});
+
 const EXECUTE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
 
 /// Without creating devices, through which a privileged child could reach the whole disk.
@@ -175,7 +177,11 @@ pub(super) fn ruleset(
     match root {
         // A view shows nothing but what may be read. Every command mounts another `/proc` in it, which
         // no rule could name beforehand.
-        Some(root) => allow_if_present(&mut ruleset, root, READ)?,
+        Some(root) => {
+            allow_if_present(&mut ruleset, root, READ)?;
+            // The harmless devices, and pseudo-terminals that are the view's own.
+            allow_if_present(&mut ruleset, &root.join("dev"), DEVICES)?;
+        }
         None => allow_reading(&mut ruleset, access, needs)?,
     }
     for path in &needs.execute {

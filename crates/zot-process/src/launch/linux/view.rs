@@ -35,6 +35,11 @@ use crate::raw;
 /// Limit: further connections of a confined program wait in its own system call.
 const PROXY_BACKLOG: i32 = 128;
 
+/// How many pseudo-terminals the commands of a view may have open.
+///
+/// Limit: opening another one fails.
+const MAX_TERMINALS: u64 = 256;
+
 /// The most descriptors that a view has.
 const MAX_VIEW_DESCRIPTORS: usize = 5;
 
@@ -109,6 +114,7 @@ struct Builder {
     users: Users,
     root: CString,
     mounts: Vec<Mount>,
+    terminals: Option<Terminals>,
     has_own_network: bool,
 }
 
@@ -157,6 +163,7 @@ impl Builder {
             users,
             root: c_string(&plan.root)?,
             mounts: plan.mounts.iter().map(mount).collect::<io::Result<_>>()?,
+            terminals: plan.terminals.as_deref().map(Terminals::at).transpose()?,
             has_own_network: plan.has_own_network,
         })
     }
@@ -225,7 +232,38 @@ impl Builder {
             raw::restrict_mounts(&copy, mount.attributes)?;
             raw::attach(&copy, &target)?;
         }
+        if let Some(terminals) = &self.terminals {
+            // Programs that need one say so where the kernel has none.
+            let _ = terminals.mount();
+        }
         raw::restrict_mount(&root, libc::MOUNT_ATTR_RDONLY)
+    }
+}
+
+/// Pseudo-terminals that have nothing to do with those of the user.
+struct Terminals {
+    path: CString,
+    /// [`MAX_TERMINALS`] as text for the kernel.
+    most: CString,
+}
+
+impl Terminals {
+    fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: c_string(path)?,
+            most: CString::new(MAX_TERMINALS.to_string())?,
+        })
+    }
+
+    fn mount(&self) -> rustix::io::Result<()> {
+        let terminals = fsopen(c"devpts", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(terminals.as_fd(), c"ptmxmode", c"0666")?;
+        fsconfig_set_string(terminals.as_fd(), c"mode", c"0620")?;
+        fsconfig_set_string(terminals.as_fd(), c"max", &*self.most)?;
+        fsconfig_create(terminals.as_fd())?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let made = fsmount(terminals.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        raw::attach(&made, &open_exactly(&self.path)?)
     }
 }
 

@@ -7,21 +7,30 @@
 #   a text                 it got out, as described
 #   bytes                  it read this; the test looks for the secret in it
 #   None                   it did what it could; the test looks for the effect
-import contextlib
 import ctypes
 import errno
 import fcntl
-import json
 import mmap
 import os
-import signal
-import socket
 import stat
 import struct
-import subprocess
 import sys
-import threading
 import time
+
+
+class Later:
+    """A module that is imported when it is used: to start with all of them takes most of the time."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, attribute):
+        globals()[self.name] = __import__(self.name)
+        return getattr(globals()[self.name], attribute)
+
+
+contextlib, signal, socket = Later("contextlib"), Later("signal"), Later("socket")
+subprocess, threading = Later("subprocess"), Later("threading")
 
 
 class Held(Exception):
@@ -30,7 +39,8 @@ class Held(Exception):
 
 class Facts:
     def __init__(self, text):
-        self.__dict__.update(json.loads(text))
+        # JSON of numbers, texts and lists is Python, but for three words.
+        self.__dict__.update(eval(text, {"true": True, "false": False, "null": None}))
 
 
 facts = Facts(sys.argv[2])
@@ -135,8 +145,10 @@ def each(attempts):
 
 
 def quietly(function, *arguments, **options):
-    with contextlib.suppress(OSError, Held):
+    try:
         return function(*arguments, **options)
+    except (OSError, Held):
+        return None
 
 
 def read(path):

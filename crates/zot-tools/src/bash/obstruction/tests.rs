@@ -4,7 +4,7 @@ use std::path::Path;
 
 use zot_process::sandbox::{Level, Obstacles, Policy};
 
-use super::Obstruction;
+use super::{Obstruction, Said};
 use crate::sandbox::{Allowance, Walls};
 use crate::test_support::{Workspace, directory_outside};
 
@@ -18,7 +18,10 @@ fn found(workspace: &Workspace, walls: &Walls, output: &str) -> Option<Obstructi
         walls,
         &workspace.path(""),
         Obstacles::default(),
-        Some(output),
+        Some(Said {
+            output,
+            failed: true,
+        }),
     )
 }
 

@@ -169,6 +169,47 @@ async fn a_path_is_allowed_for_the_session() {
     }
 }
 
+/// The exit code of a pipe is that of its last program.
+#[tokio::test]
+async fn a_refusal_is_explained_although_the_exit_code_is_zero() {
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        let (_directory, outside) = outside();
+        fs::write(outside.join("there"), "").unwrap();
+        let outside = outside.display();
+        for (command, refused) in [
+            (
+                format!("(echo x > {outside}/made) 2>&1 | tail -3"),
+                format!("changing {outside}"),
+            ),
+            (
+                format!("cat {outside}/there; true"),
+                format!("reading {outside}/there"),
+            ),
+        ] {
+            let answer = Chooses::new("once");
+            let output = bash(&workspace, &command, &answer).await;
+            let text = output.joined_text();
+            assert!(!output.is_error && text.contains("[exit 0]"), "{text}");
+            assert!(
+                text.contains(&format!("[sandbox workspace] {refused} is refused")),
+                "{text}"
+            );
+            assert_eq!(answer.count(), 0);
+        }
+        let output = bash(
+            &workspace,
+            &format!("cat {outside}/none; true"),
+            &Chooses::new("no"),
+        )
+        .await;
+        assert!(
+            !output.joined_text().contains("[sandbox"),
+            "{}",
+            output.joined_text()
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_path_is_allowed_for_the_project() {
     let kept = Arc::new(Kept::default());
