@@ -110,7 +110,7 @@ impl Connection {
             Ok(result) => Answer::read(&result).unwrap_or(Answer::Cancel),
             Err(_) => Answer::Unavailable,
         };
-        // Whoever asked may have given up.
+        // The caller may have given up.
         let _ = waiting.send(answer);
     }
 

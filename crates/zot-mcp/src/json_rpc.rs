@@ -50,8 +50,8 @@ pub(crate) fn cut_message(mut message: String) -> String {
 }
 
 impl RpcError {
-    /// Reads an error that came in a message. Whatever it looks like, it is an answer, and whoever waits for
-    /// it must not wait on.
+    /// Reads an error that came in a message. Whatever it looks like, it is an answer, and the request
+    /// that waits for it must end.
     fn read(error: &RawValue) -> Self {
         if let Ok(error) = serde_json::from_str(error.get()) {
             return error;

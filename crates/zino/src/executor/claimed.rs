@@ -60,7 +60,7 @@ impl Claims {
         }
     }
 
-    /// Does `work` unless anyone has begun to do so under the same name; returns its result, whoever did it.
+    /// Does `work` unless it was begun under the same name already; returns its result in both cases.
     ///
     /// Without an answer of the store nothing is run.
     pub(super) async fn run_once(
@@ -140,7 +140,7 @@ impl Claims {
         });
         let result = work.await;
         if result_sender.send(result.clone()).is_ok() {
-            // Stored before it is reported: whoever asks again gets the same.
+            // Stored before it is reported: a caller that asks again gets the same.
             let _ = stored.await;
         }
         result

@@ -35,7 +35,7 @@ pub(super) struct Grants {
     pub(super) includes_project_extensions: bool,
     /// Why the working directory must not be written to, if it must not.
     pub(super) read_only_cwd: Option<&'static str>,
-    /// zot's own directory, with keys and sessions. Only what is granted inside of it can be seen.
+    /// zot's own directory, with keys and sessions. Only what is granted in it can be seen.
     pub(super) zot_home: Option<PathBuf>,
     /// What is not granted, and why.
     pub(super) refusals: Vec<String>,

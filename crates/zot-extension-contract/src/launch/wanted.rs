@@ -4,6 +4,7 @@
 mod tests;
 
 use std::env;
+use std::path::{Path, PathBuf};
 
 use zot_files::{Scratch, ScratchDirectory};
 use zot_process::launch::Execution;
@@ -15,6 +16,9 @@ use crate::manifest::Permissions;
 
 /// A variable that programs with permissions have always got beside those of every level.
 const ALSO_PASSED: &str = "XDG_RUNTIME_DIR";
+
+/// Where the programs of the system are, which every level can read.
+const SYSTEM_PROGRAMS: [&str; 5] = ["/usr", "/bin", "/sbin", "/opt", "/nix/store"];
 
 /// What a program asks for, and what applies to it anyway.
 #[derive(Clone, Copy)]
@@ -184,6 +188,7 @@ impl Wanted<'_> {
         write.insert(0, own_write);
         (grants.files.read, grants.files.write) = (read, write);
         if self.is_from_project {
+            self.cap_programs(&cwd, grants);
             for path in grants.sockets.drain(..) {
                 let refusal = beyond("unix_sockets", &path, minimum);
                 grants.refusals.push(refusal);
@@ -194,7 +199,32 @@ impl Wanted<'_> {
                 grants.refusals.push(refusal);
             }
             rules.environment.clear();
+            for name in self.permissions.iter().flat_map(|asked| &asked.env) {
+                let refusal = beyond("env", name.as_ref(), minimum);
+                grants.refusals.push(refusal);
+            }
         }
+    }
+
+    /// Takes away programs outside of the system and the project: what can be started can be read.
+    fn cap_programs(&self, cwd: &Path, grants: &mut Grants) {
+        let Execution::Only(programs) = &mut grants.files.execute else {
+            return;
+        };
+        let own = grants.files.read.first();
+        programs.retain(|program| {
+            let real = program.canonicalize();
+            let real = real.as_deref().unwrap_or(program);
+            let places = SYSTEM_PROGRAMS.iter().map(Path::new);
+            let mut places = places.chain([cwd]).chain(own.map(PathBuf::as_path));
+            // A name is looked up where the user keeps programs.
+            let is_granted = program.is_relative() || places.any(|place| real.starts_with(place));
+            if !is_granted {
+                let refusal = beyond("exec", program, self.rules.minimum);
+                grants.refusals.push(refusal);
+            }
+            is_granted
+        });
     }
 }
 
@@ -205,7 +235,7 @@ fn unstated(confinement: Confinement) -> Execution {
     }
 }
 
-fn beyond(permission: &str, path: &std::path::Path, minimum: Level) -> String {
+fn beyond(permission: &str, path: &Path, minimum: Level) -> String {
     let name = match path.as_os_str().is_empty() {
         true => permission.to_owned(),
         false => format!("{permission}: {}", path.display()),

@@ -1,7 +1,7 @@
 //! Which projects' `.mcp.json` the user has approved: `$ZOT_HOME/mcp/approved.json`.
 //!
-//! An answer holds for one directory and one content. Whoever changes the file, or copies it elsewhere, has
-//! the user asked again.
+//! An answer holds for one directory and one content. After a change of the file, or in a copy elsewhere, the
+//! user is asked again.
 
 use std::fs;
 use std::io;

@@ -184,7 +184,7 @@ async fn read(shared: Arc<Shared>, mut events: Events, closed: watch::Sender<Opt
             }
         }
     };
-    // In this order: whoever begins to wait after the list was cleared sees the reason.
+    // In this order: a request that begins to wait after the list was cleared sees the reason.
     let _ = closed.send(Some(reason));
     shared.waiting.give_up();
 }

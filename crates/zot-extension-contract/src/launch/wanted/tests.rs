@@ -251,9 +251,25 @@ async fn a_minimum_leaves_what_the_user_could_read_and_narrows_what_a_project_as
     let (printed, shortfalls) = scene.run(&format!("echo \"${{{KEY}-none}}\"")).await;
     assert_eq!(printed, "none\n");
     let outside = scene.root.join("outside");
-    for refused in ["the network", &format!("fs_write: {}", outside.display())] {
+    for refused in [
+        "the network",
+        &format!("env: {KEY}"),
+        &format!("fs_write: {}", outside.display()),
+    ] {
         let text = format!("{refused} is not granted: your configuration confines it to workspace");
         assert!(shortfalls.contains(&text), "{shortfalls:?}");
+    }
+    // A program outside is not a way to read there.
+    let secret = outside.join("secret");
+    fs::write(&secret, "canary").unwrap();
+    for mode in [0o644, 0o755] {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
+        scene.permissions = serde_json::from_value(json!({"exec": [secret]})).unwrap();
+        let (printed, _) = scene
+            .run("read line < $ROOT/outside/secret; echo \"$line\"")
+            .await;
+        assert!(!printed.contains("canary"), "{mode:o}: {printed}");
     }
     // What narrows the minimum stays.
     scene.permissions = Some(Permissions::default());
