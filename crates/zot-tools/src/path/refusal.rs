@@ -21,6 +21,8 @@ pub struct RefusedPath {
     pub refusal: Refusal,
     /// The protected path that it is, or is in.
     pub protected: Option<PathBuf>,
+    /// What a rule would have to name. Rules are about what exists, so it is the directory of a new file.
+    pub allowed_by: PathBuf,
 }
 
 impl std::error::Error for RefusedPath {}
@@ -67,7 +69,7 @@ impl fmt::Display for RefusedPath {
             formatter,
             " {problem} the sandbox (level {level}, working directory {directory}); only the user can \
              allow this, with {option} {}",
-            used.display()
+            self.allowed_by.display()
         )
     }
 }

@@ -94,6 +94,7 @@ impl Walls {
                 directory: self.directory.clone(),
                 refusal,
                 protected,
+                allowed_by: nameable(&target),
             })
         };
         let uses_system = !self.is_jail && !is_of_kernel(&target);
@@ -139,6 +140,14 @@ impl Walls {
         protected
             .find(|protected| path.starts_with(protected))
             .cloned()
+    }
+}
+
+/// Returns what a rule must name for `path` to be allowed.
+fn nameable(path: &Path) -> PathBuf {
+    match (path.symlink_metadata(), path.parent()) {
+        (Err(_), Some(directory)) => directory.to_owned(),
+        _ => path.to_owned(),
     }
 }
 

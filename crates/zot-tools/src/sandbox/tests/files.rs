@@ -66,7 +66,8 @@ async fn workspace_reads_the_system_and_writes_the_working_directory() {
             "{text}"
         );
         assert!(
-            text.contains("only the user can allow this, with --sandbox-write /etc/zot-test"),
+            // A rule can only name what exists.
+            text.ends_with("only the user can allow this, with --sandbox-write /etc"),
             "{text}"
         );
         let text = refused(&workspace, "read", json!({"path": secret})).await;
