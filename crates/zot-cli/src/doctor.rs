@@ -59,13 +59,13 @@ fn write(output: &mut dyn Print, report: &Report, depth: Depth) -> io::Result<()
     Ok(())
 }
 
-/// Lists the hosts that commands in a sandbox asked for.
+/// Lists the hosts that were asked for in a sandbox.
 fn write_contacts(output: &mut dyn Print, contacts: &[ContactedHost]) -> io::Result<()> {
     if contacts.is_empty() {
-        return writeln!(output, "Contacted by commands in a sandbox: nothing");
+        return writeln!(output, "Contacted in a sandbox: nothing");
     }
-    writeln!(output, "Contacted by commands in a sandbox:")?;
-    let mut rows = vec![["HOST", "PORT", "", "TIMES", "LAST", "IN"].map(str::to_owned)];
+    writeln!(output, "Contacted in a sandbox:")?;
+    let mut rows = vec![["HOST", "PORT", "", "TIMES", "LAST", "BY", "IN"].map(str::to_owned)];
     for contact in contacts {
         let outcome = match contact.is_allowed {
             true => "allowed",
@@ -77,7 +77,13 @@ fn write_contacts(output: &mut dyn Print, contacts: &[ContactedHost]) -> io::Res
             outcome.to_owned(),
             contact.times.to_string(),
             contact.last.clone(),
-            contact.directory.clone(),
+            contact
+                .caller
+                .program
+                .as_deref()
+                .unwrap_or("bash")
+                .to_owned(),
+            contact.caller.directory.clone(),
         ]);
     }
     write_table(output, &rows)
@@ -119,8 +125,9 @@ fn as_json(report: &Report) -> Value {
             "allowed": contact.is_allowed,
             "times": contact.times,
             "last": contact.last,
-            "directory": contact.directory,
-            "session": contact.session,
+            "program": contact.caller.program,
+            "directory": contact.caller.directory,
+            "session": contact.caller.session,
         })
     });
     json!({

@@ -16,6 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep};
 use zot_process::ProcessGroup;
 use zot_process::launch::{Enforcement, Status};
+use zot_process::sandbox::record::{Caller, NetworkLog};
 use zot_process::sandbox::{Level, SandboxError, has_views};
 
 use crate::limits::EffectiveLimits;
@@ -36,6 +37,8 @@ pub struct LaunchRules {
     /// The variables with keys of model providers, logins and tokens. A program gets them only if it lists
     /// them by name.
     pub withheld: Vec<String>,
+    /// zot's own directory, in which contacted hosts are recorded.
+    pub zot_home: Option<PathBuf>,
 }
 
 /// What to start, and how.
@@ -125,7 +128,8 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         is_from_project: launch.is_from_project,
         rules: launch.rules,
     };
-    spawn(command, wanted, &places).map_err(|error| match error {
+    let name = format!("extension {}", manifest.name);
+    spawn(command, wanted, &places, name).map_err(|error| match error {
         LaunchError::Spawn { source, .. } => match check_program(manifest, directory) {
             Err(error) => error.into(),
             Ok(_) => LaunchError::Spawn { program, source },
@@ -136,6 +140,8 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
 
 /// A program other than an extension, which can be confined like one.
 pub struct ProgramLaunch<'a> {
+    /// What users call it, such as `MCP server NAME`.
+    pub name: String,
     /// A path, or a name to look up in `PATH`.
     pub program: &'a str,
     pub args: &'a [String],
@@ -177,7 +183,7 @@ pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError>
         is_from_project: launch.is_from_project,
         rules: launch.rules,
     };
-    spawn(command, wanted, &places)
+    spawn(command, wanted, &places, launch.name.clone())
 }
 
 /// The directories that decide what a program is granted.
@@ -191,11 +197,20 @@ fn spawn(
     mut command: Command,
     wanted: Wanted<'_>,
     places: &Places<'_>,
+    name: String,
 ) -> Result<Process, LaunchError> {
     let (child_stdin, stdin) = io::pipe()?;
     let (stdout, child_stdout) = io::pipe()?;
     let (stderr, child_stderr) = io::pipe()?;
     let program = PathBuf::from(command.get_program());
+    let network_log = wanted.rules.zot_home.as_ref().map(|home| {
+        let caller = Caller {
+            session: None,
+            program: Some(name),
+            directory: places.cwd.display().to_string(),
+        };
+        NetworkLog::new(home, caller)
+    });
     command
         .stdin(child_stdin)
         .stdout(child_stdout)
@@ -224,7 +239,7 @@ fn spawn(
         stdout: pipe::Receiver::from_owned_fd(stdout.into())?,
         stderr: pipe::Receiver::from_owned_fd(stderr.into())?,
         shortfalls,
-        sandbox: ProcessSandbox::new(sandbox, prepared.run, scratch),
+        sandbox: ProcessSandbox::new(sandbox, prepared.run, scratch, network_log),
     })
 }
 

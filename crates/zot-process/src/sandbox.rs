@@ -13,6 +13,7 @@ mod policy;
 mod private;
 mod protected;
 pub mod proxy;
+pub mod record;
 mod run;
 mod shown;
 mod skeleton;

@@ -60,6 +60,7 @@ pub fn launch_rules(zot_home: &Path, minimum: Level) -> LaunchRules {
     LaunchRules {
         withheld: withheld_variables(zot_home),
         minimum,
+        zot_home: Some(zot_home.to_owned()),
     }
 }
 

@@ -19,6 +19,7 @@ pub use description::{DescribeError, Description, Means, Source, SourcedRule, de
 pub use wire::SandboxRequestError;
 pub(crate) use wire::requested;
 pub use zot_process::launch::{Enforcement, Status};
+pub use zot_process::sandbox::record::Caller;
 pub use zot_process::sandbox::{
     BadHost, ConnectRule, Level, Limits, Policy, Rules, SandboxError, UnknownLevel,
 };

@@ -607,7 +607,7 @@ fn the_doctor_says_that_nothing_was_contacted() {
         let all = [&["doctor", "--provider", "offline"], flags].concat();
         project.run(&all, &[]).stdout
     };
-    let nothing = "Contacted by commands in a sandbox: nothing\n";
+    let nothing = "Contacted in a sandbox: nothing\n";
     assert!(doctor(&["--network"]).contains(nothing));
     assert!(!doctor(&[]).contains(nothing));
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 use zot_files::ScratchDirectory;
+use zot_process::sandbox::record::NetworkLog;
 use zot_process::sandbox::{Contact, RunMark, Sandbox};
 
 /// How often a process that may write to the project is checked for files that it must not create there.
@@ -34,16 +35,23 @@ pub struct ProcessSandbox {
     run: RunMark,
     noted: Mutex<HashSet<String>>,
     next_check: Mutex<Instant>,
+    network_log: Mutex<Option<NetworkLog>>,
     _scratch: Option<ScratchDirectory>,
 }
 
 impl ProcessSandbox {
-    pub(super) fn new(sandbox: Sandbox, run: RunMark, scratch: Option<ScratchDirectory>) -> Self {
+    pub(super) fn new(
+        sandbox: Sandbox,
+        run: RunMark,
+        scratch: Option<ScratchDirectory>,
+        network_log: Option<NetworkLog>,
+    ) -> Self {
         Self {
             sandbox,
             run,
             noted: Mutex::default(),
             next_check: Mutex::new(Instant::now() + PROTECTED_FILES_INTERVAL),
+            network_log: Mutex::new(network_log),
             _scratch: scratch,
         }
     }
@@ -53,10 +61,14 @@ impl ProcessSandbox {
         self.sandbox.contacts()
     }
 
-    /// Returns what was contacted and refused since the last time.
+    /// Returns what was contacted and refused since the last time, and records it.
     pub fn remarks(&self) -> Vec<SandboxRemark> {
         let obstacles = self.sandbox.obstacles(&self.run);
-        let hosts = self.contacts().into_iter().map(|contact| {
+        let contacts = self.contacts();
+        if let Some(log) = &mut *lock(&self.network_log) {
+            log.write(contacts.clone());
+        }
+        let hosts = contacts.into_iter().map(|contact| {
             let (host, port) = (&contact.host, contact.port);
             match contact.is_allowed {
                 true => format!("it contacted {host}:{port}"),

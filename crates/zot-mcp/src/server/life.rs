@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use zot_extension_contract::program_data_dir;
+use zot_extension_contract::{ProgramLaunch, program_data_dir};
 
 use super::Server;
 use crate::authorization::AuthorizationError;
@@ -16,7 +16,7 @@ use crate::oauth::{LoginStore, StoredLogin};
 use crate::status::ServerState;
 use crate::transport::http::{HttpSettings, HttpTransport};
 use crate::transport::sse::SseTransport;
-use crate::transport::stdio::{StdioProgram, StdioTransport};
+use crate::transport::stdio::StdioTransport;
 use crate::transport::{CallError, Transport};
 use crate::version::Era;
 
@@ -288,8 +288,9 @@ impl Server {
             Address::Stdio {
                 command, args, env, ..
             } => {
-                let program = StdioProgram {
-                    command,
+                let program = ProgramLaunch {
+                    name: format!("MCP server {}", self.entry.name),
+                    program: command,
                     args,
                     env,
                     cwd: &self.cwd,

@@ -6,8 +6,6 @@
 mod life;
 mod pending;
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
@@ -15,9 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use zot_conversation::BoxFuture;
-use zot_extension_contract::{
-    LaunchError, LaunchRules, Level, Permissions, ProgramLaunch, start_program,
-};
+use zot_extension_contract::{LaunchError, ProgramLaunch, start_program};
 use zot_process::streams::Outbox;
 
 use super::{CallError, CallHints, Inbox, Transport};
@@ -27,21 +23,6 @@ use crate::version::Era;
 
 use life::Life;
 use pending::Pending;
-
-/// A program to start.
-pub struct StdioProgram<'a> {
-    pub command: &'a str,
-    pub args: &'a [String],
-    pub env: &'a BTreeMap<String, String>,
-    pub cwd: &'a Path,
-    /// Where it may write if it is confined.
-    pub data_dir: &'a Path,
-    pub sandbox: Option<Level>,
-    pub permissions: Option<&'a Permissions>,
-    /// Whether a project describes it.
-    pub is_from_project: bool,
-    pub rules: &'a LaunchRules,
-}
 
 /// A connection to a program. Dropping it kills the program and everything it started.
 pub struct StdioTransport {
@@ -63,21 +44,11 @@ struct Shared {
 impl StdioTransport {
     /// Starts the program. Must be called inside a tokio runtime.
     pub fn start(
-        program: &StdioProgram<'_>,
+        program: &ProgramLaunch<'_>,
         inbox: Arc<dyn Inbox>,
         log: Arc<ServerLog>,
     ) -> Result<Self, LaunchError> {
-        let mut process = start_program(&ProgramLaunch {
-            program: program.command,
-            args: program.args,
-            env: program.env,
-            cwd: program.cwd,
-            data_dir: program.data_dir,
-            sandbox: program.sandbox,
-            permissions: program.permissions,
-            is_from_project: program.is_from_project,
-            rules: program.rules,
-        })?;
+        let mut process = start_program(program)?;
         for shortfall in process.shortfalls.drain(..) {
             log.note(&shortfall);
         }

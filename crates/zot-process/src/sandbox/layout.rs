@@ -78,7 +78,7 @@ impl Layout {
 
     /// Decides about the file that a child calls `shown`, which has no links and no `..`.
     ///
-    /// `is_command` is false for file tools, which may be refused the files of the system.
+    /// `uses_system` is false where the files of the system are refused, as to the file tools in a jail.
     pub fn admit(
         &self,
         shown: &Path,

@@ -237,6 +237,10 @@ pub(crate) mod machine {
         std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
     }
 
+    pub(crate) fn has_page_monitor() -> bool {
+        is_root() && Path::new("/proc/kpagecount").exists()
+    }
+
     pub(crate) fn has_system_requests() -> bool {
         is_root() && Path::new("/proc/sysrq-trigger").exists()
     }

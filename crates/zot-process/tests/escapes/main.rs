@@ -76,7 +76,7 @@ fn what_is_open_is_documented() {
     }
     for words in [
         format!("in {count} ways"),
-        format!("{} get out ({})", open.len(), open.join(", ")),
+        format!("these get out: {};", open.join(", ")),
         format!("{open_alone} more"),
         format!("{reported} change protected files"),
     ] {

@@ -17,6 +17,9 @@ use crate::world::World;
 /// How long processes may be left after a run.
 const SURVIVAL: Duration = Duration::from_secs(1);
 
+/// Nothing ends them there.
+const SURVIVAL_WITHOUT_SANDBOX: Duration = Duration::from_millis(100);
+
 /// How long an attempt may take to make its last process, when nobody stops it.
 const WAITING: Duration = Duration::from_secs(4);
 
@@ -154,7 +157,7 @@ fn judge(
         true => run_plain(category, attempt, world),
         false => run_confined(category, attempt, world, mode),
     };
-    let outcome = outcome(attempt, world, ran);
+    let outcome = outcome(attempt, world, mode, ran);
     let is_optional = mode == Mode::Off && matches!(attempt.control, Control::IfKernelHasIt);
     if let Outcome::Held(detail) = &outcome
         && is_optional
@@ -179,7 +182,7 @@ fn judge(
     Some((outcome, is_expected))
 }
 
-fn outcome(attempt: &Attempt, world: &mut World, ran: Ran) -> Outcome {
+fn outcome(attempt: &Attempt, world: &mut World, mode: Mode, ran: Ran) -> Outcome {
     let mut escapes: Vec<String> = Vec::new();
     let output = &ran.output;
     if let Some(line) = output.lines().find(|line| line.starts_with("ESCAPED ")) {
@@ -191,7 +194,7 @@ fn outcome(attempt: &Attempt, world: &mut World, ran: Ran) -> Outcome {
     if attempt.after == After::Waits {
         std::thread::sleep(WAITING);
     }
-    escapes.extend(left_processes(world));
+    escapes.extend(left_processes(world, mode));
     escapes.extend(world.changes());
     let (mut reported, mut unreported) = (Vec::new(), Vec::new());
     for (path, how) in world.protected_changes() {
@@ -283,9 +286,13 @@ fn act_afterwards(attempt: &Attempt, world: &World) {
     }
 }
 
-/// Returns the processes that are left after a second, and ends them.
-fn left_processes(world: &World) -> Option<String> {
+/// Returns the processes that are left, and ends them. A sandbox has a second to end them.
+fn left_processes(world: &World, mode: Mode) -> Option<String> {
     let began = Instant::now();
+    let patience = match mode {
+        Mode::Off => SURVIVAL_WITHOUT_SANDBOX,
+        _ => SURVIVAL,
+    };
     // Every process of an attempt has the name on its command line.
     let mut count = 0;
     loop {
@@ -293,7 +300,7 @@ fn left_processes(world: &World) -> Option<String> {
         if left.is_empty() {
             break;
         }
-        if began.elapsed() > SURVIVAL {
+        if began.elapsed() > patience {
             count = count.max(left.len());
             for pid in left {
                 let pid = i32::try_from(pid)

@@ -92,6 +92,7 @@ impl Equipped {
                 rules: LaunchRules {
                     withheld: chosen.providers.secret_variables(),
                     minimum: config.extensions.sandbox,
+                    zot_home: Some(zot_home.clone()),
                 },
             };
             (host, discovery)

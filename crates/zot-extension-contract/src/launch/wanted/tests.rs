@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use zot_process::launch::{Status, enforceable};
 use zot_process::sandbox::Level;
+use zot_process::sandbox::record::{RecordedContact, network_log_path};
 
 use crate::launch::{LaunchRules, ProgramLaunch, program_data_dir, start_program};
 use crate::manifest::Permissions;
@@ -71,12 +72,14 @@ impl Scene {
         let rules = LaunchRules {
             minimum: self.minimum,
             withheld: vec![KEY.to_owned()],
+            zot_home: Some(self.root.join(self.zot_home)),
         };
         let mut env = self.env.clone();
         env.insert("ROOT".to_owned(), self.root.display().to_string());
         let data_dir = self.data_dir();
         env.insert("DATA".to_owned(), data_dir.display().to_string());
         let launch = ProgramLaunch {
+            name: "MCP server x".to_owned(),
             program: "/bin/sh",
             args: &["-c".to_owned(), format!("{{ {script}; }} 2>&1")],
             env: &env,
@@ -300,6 +303,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     let scene = Scene::sandboxed(Level::Workspace);
     let rules = LaunchRules::default();
     let launch = ProgramLaunch {
+        name: "x".to_owned(),
         program: "/bin/sh",
         args: &["-c".to_owned(), "echo x > .mcp.json; read line".to_owned()],
         env: &BTreeMap::new(),
@@ -381,6 +385,19 @@ async fn only_listed_hosts_can_be_reached() {
         assert!(printed.contains("403"), "{printed}");
         let remark = "the sandbox refused a connection to example.com:80".to_owned();
         assert!(shortfalls.contains(&remark), "{shortfalls:?}");
+        let record = network_log_path(&listed.root.join(listed.zot_home));
+        let record = std::fs::read_to_string(record).unwrap();
+        let recorded: Vec<RecordedContact> = record
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let hosts: Vec<(&str, bool)> = recorded
+            .iter()
+            .map(|contact| (contact.host.as_str(), contact.allowed))
+            .collect();
+        assert_eq!(hosts, [("127.0.0.1", true), ("example.com", false)]);
+        let caller = &recorded[1].caller;
+        assert_eq!(caller.program.as_deref(), Some("MCP server x"));
         let every = with(json!({"exec": ["python3"], "network": true}));
         assert!(reached(every.run(&fetch(&here)).await), "{sandbox:?}");
     }

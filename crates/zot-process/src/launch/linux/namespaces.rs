@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
@@ -27,6 +27,15 @@ pub(crate) enum Means {
 
 /// The namespaces of a view. Each command has a PID namespace and mounts of its own beside them.
 pub(super) const SHARED: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWIPC);
+
+/// Files of `/proc` that are about the whole machine, and that a command finds empty: names of the keys of
+/// all its users, and for root the use of each page of memory.
+const MASKED: [&CStr; 4] = [
+    c"/proc/keys",
+    c"/proc/kpagecount",
+    c"/proc/kpageflags",
+    c"/proc/kpagecgroup",
+];
 
 /// Returns how namespaces can be had; the error is the reason why not. Tried once, in a separate process.
 pub(crate) fn available() -> Result<Means, String> {
@@ -102,6 +111,7 @@ pub(super) struct Joining {
     /// The directory of the child, which it must enter again: its current one is on the old mount.
     directory: CString,
     guards: Vec<Guarded>,
+    masked: &'static [&'static CStr],
 }
 
 impl Joining {
@@ -110,6 +120,11 @@ impl Joining {
             view,
             directory: c_string(&std::path::absolute(directory)?)?,
             guards: guarded.to_vec(),
+            // Others cannot open the rest.
+            masked: match geteuid().is_root() {
+                true => &MASKED,
+                false => &MASKED[..1],
+            },
         })
     }
 
@@ -134,6 +149,13 @@ impl Joining {
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let _ = mount(c"proc", c"/proc", c"proc", flags, None);
+        for path in self.masked {
+            match mount_bind(c"/dev/null", *path) {
+                // Not every kernel has each of them.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error),
+            }
+        }
         // If this fails, so does every use of a relative path in the child.
         let _ = rustix::process::chdir(&*self.directory);
         Ok(())

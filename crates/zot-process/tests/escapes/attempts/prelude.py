@@ -30,7 +30,7 @@ class Later:
 
 
 contextlib, signal, socket = Later("contextlib"), Later("signal"), Later("socket")
-subprocess, threading = Later("subprocess"), Later("threading")
+select, subprocess, threading = Later("select"), Later("subprocess"), Later("threading")
 
 
 class Held(Exception):

@@ -139,6 +139,11 @@ def keys():
     return "the key of the bystander is listed" if listed else None
 
 
+def use_of_pages():
+    paths = ("/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup")
+    return ", ".join(path for path in paths if quietly(read, path)) or None
+
+
 def sys_switches():
     paths = ("/sys/kernel/uevent_helper", "/sys/power/state", "/sys/power/pm_trace", "/sys/kernel/profiling",
              "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/mm/ksm/run", "/sys/class/net/lo/flags",

@@ -3,7 +3,8 @@
 
 
 def stays(prepare=lambda: None):
-    """Starts a process that never ends by itself."""
+    """Starts a process that never ends by itself, and waits until it has its name: the test looks only once."""
+    started, held = os.pipe()
     if os.fork() == 0:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGUSR1):
             signal.signal(number, signal.SIG_IGN)
@@ -11,6 +12,10 @@ def stays(prepare=lambda: None):
         for number in range(3):
             os.close(number)
         os.execv("/bin/sleep", ["sleep", facts.survivor])
+    os.close(held)
+    # Closed by `exec`, or by the end. One that waits before that, such as a reaper, keeps it open.
+    select.select([started], [], [], 0.5)
+    os.close(started)
 
 
 def child():
@@ -58,7 +63,7 @@ def other_group():
 
 
 def while_output_is_open():
-    # The output stays open, so that whoever reads it waits.
+    # The output stays open, so that its reader waits.
     if os.fork() == 0:
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -33,7 +33,11 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("system_request").works_if(machine::has_system_requests),
     attempt("kernel_memory").works_for_root(),
     attempt("hardware_switches").works_for_root(),
-    attempt("keys").not_held("Names of the kernel's keys (`/proc/keys`) can be listed"),
+    attempt("keys").weaker_alone("names of the kernel's keys (`/proc/keys`)"),
+    attempt("use_of_pages")
+        .root_only()
+        .works_if(machine::has_page_monitor)
+        .weaker_alone("for root the use of memory (`/proc/kpagecount`)"),
     attempt("sys_switches").works_for_root(),
     attempt("sys_tracing").works_if(machine::has_tracing),
     attempt("sys_changes_of_mode").works_for_root(),
