@@ -6,13 +6,14 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 use tokio::net::unix::pipe;
-use tokio::sync::oneshot::Receiver;
 use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::oneshot::{self, Receiver};
 use zot_extension_contract::{Activation, Manifest, Source};
 use zot_wire::LineDecoder;
-use zot_wire::extension::ToolResult;
+use zot_wire::extension::{CommandResponse, InterceptResponse, ToolResult};
 
 use super::*;
+use crate::pending::{PendingRequest, Waiting};
 
 #[derive(Debug, Clone)]
 enum Step {
