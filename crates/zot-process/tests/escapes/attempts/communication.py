@@ -22,7 +22,7 @@ def find_segment():
     return f"segment {number}" if number == facts.shm else None
 
 
-def remove_segment():
+def describe_segment():
     # IPC_STAT: a question that needs the right to read.
     buffer = ctypes.create_string_buffer(512)
     call("shmctl", facts.shm, 2, buffer)

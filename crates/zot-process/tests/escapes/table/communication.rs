@@ -12,7 +12,7 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("read_segment").weaker_alone("System V memory, queues and semaphores"),
     attempt("write_segment").weaker_alone("System V memory, queues and semaphores"),
     attempt("find_segment").weaker_alone("System V memory, queues and semaphores"),
-    attempt("remove_segment").weaker_alone("System V memory, queues and semaphores"),
+    attempt("describe_segment").weaker_alone("System V memory, queues and semaphores"),
     attempt("change_segment").weaker_alone("System V memory, queues and semaphores"),
     attempt("read_queue").weaker_alone("System V memory, queues and semaphores"),
     attempt("write_queue").weaker_alone("System V memory, queues and semaphores"),
