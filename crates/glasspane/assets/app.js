@@ -31,6 +31,7 @@ class App {
     this.lastOrder = 0;
     this.lastTick = 0;
     this.lastMove = -Infinity;
+    this.forced = false;
     this.announced = 0;
     this.attention = new Map();
     this.frameRequested = false;
@@ -124,13 +125,14 @@ class App {
   frame(at) {
     this.frameRequested = false;
     if (this.replay) this.replayBar.advance(at);
-    if (this.paused && !this.forced) return;
+    const forced = this.forced;
+    if (this.paused && !forced) return;
     this.forced = false;
     const model = this.model;
     for (const id of model.dirty) {
       if (this.cards.visible.has(id)) this.cards.stale.add(id);
     }
-    const ticking = at - this.lastTick >= TICK - 50;
+    const ticking = forced || at - this.lastTick >= TICK - 50;
     const touched = model.dirty.has(this.detail.agentId);
     const changed = model.isOrderStale || (model.hasNewText && this.filters.hasText);
     const due = at - this.lastOrder >= REORDER_INTERVAL / 4 || this.lastOrder === 0;

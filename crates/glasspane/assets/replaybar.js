@@ -109,7 +109,8 @@ export class ReplayBar {
   togglePlay() {
     const player = this.app.replay;
     if (!player) return;
-    if (!player.playing && player.isAtEnd) this.seek(player.start);
+    // A step of the slider that the next frame carries out leaves the end, too.
+    if (!player.playing && player.isAtEnd && this.requestedPosition === null) this.seek(player.start);
     this.setPlaying(!player.playing);
   }
 
@@ -154,6 +155,8 @@ export class ReplayBar {
     if (!player.playing) return;
     if (this.lastFrame !== null) player.advance(at - this.lastFrame);
     this.lastFrame = at;
+    // Nothing follows that would show the last figures.
+    if (!player.playing) this.app.repaint();
     this.show();
   }
 

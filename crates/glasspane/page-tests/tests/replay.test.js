@@ -3,15 +3,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { dollars } from '../../assets/format.js';
 import { makeRecords, toLog } from '../recording.js';
 import { card, names, pageTest, until } from './setup.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'glasspane-replay-'));
 const log = join(directory, 'recorded.jsonl');
-writeFileSync(log, `${toLog(makeRecords(6, 40))}not a record\n`);
+const SECONDS = 40;
+const records = makeRecords(6, SECONDS);
+writeFileSync(log, `${toLog(records)}not a record\n`);
 after(() => rmSync(directory, { recursive: true }));
 
 const position = (page) => page.locator('#replay-position').evaluate((slider) => Number(slider.value));
+const cost = (page) => page.locator('#total-cost').textContent();
 const scrub = (page, value) => page.locator('#replay-position').fill(String(value));
 const setSpeed = (page, speed) => page.locator('#replay-speed').fill(String(Math.log10(speed)));
 const play = (page) => page.getByRole('region', { name: 'Replay' }).getByRole('button', { name: /^(Play|Pause)$/ });
@@ -34,24 +38,39 @@ pageTest('replays the log that the server was started with', async ({ open }) =>
   await card(page, 'recorded 2').getByText('failed').waitFor();
   await until(async () => (await play(page).textContent()) === 'Play', 'it stops at the end');
   assert.equal(await position(page), 1000);
-  const cost = await page.locator('#total-cost').textContent();
+  const spent = dollars(spentIn(records));
+  await until(async () => (await cost(page)) === spent, 'the last totals are shown');
 
   // Going back removes what had not happened yet.
   await scrub(page, 5);
   await until(async () => (await names(page)).length < 6, 'later agents are gone');
+  await until(async () => (await cost(page)) !== spent, 'what they spent is gone');
   await scrub(page, 1000);
   await until(async () => (await names(page)).length === 6, 'all are back');
-  await until(async () => (await page.locator('#total-cost').textContent()) === cost, 'the totals are the same again');
+  await until(async () => (await cost(page)) === spent, 'the totals are the same again');
 
   await setSpeed(page, 0.1);
   assert.equal(await page.locator('#replay-speed-words').textContent(), '0.1×');
   await scrub(page, 500);
   await play(page).click();
-  const from = await position(page);
-  await page.waitForTimeout(400);
-  const moved = await position(page) - from;
-  assert.ok(moved > 0 && moved < 5, `moved by ${moved}`);
+  const from = await moment(page);
+  await until(async () => (await moment(page)).position > from.position, 'it plays slowly');
+  const to = await moment(page);
+  const played = (to.position - from.position) * SECONDS;
+  assert.ok(played < (to.at - from.at) * 0.2 + SECONDS, `played ${played} ms in ${to.at - from.at} ms`);
 }, '--replay', log);
+
+/** What all agents of these records spent. */
+function spentIn(all) {
+  const last = new Map();
+  for (const { agent, usage } of all) if (usage) last.set(agent, usage.cost_usd);
+  return [...last.values()].reduce((sum, one) => sum + one, 0);
+}
+
+/** Where the slider (in thousandths) is at which time of the page. */
+function moment(page) {
+  return page.locator('#replay-position').evaluate((slider) => ({ position: Number(slider.value), at: performance.now() }));
+}
 
 pageTest('replays a file chosen in the page, and returns to the live feed', async ({ server, open }) => {
   const agent = await server.agent('live agent');
