@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     jail: bool,
     /// Work in this directory [default: the current one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     cwd: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Forget what you have allowed for the project in the current directory
+    /// Forget what you have allowed for the project
     Forget {
         /// A host or a path [default: everything]
         #[arg(value_name = "HOST|PATH")]

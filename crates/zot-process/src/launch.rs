@@ -34,6 +34,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
+#[cfg(test)]
+pub(crate) use system::can_limit_root;
 pub(crate) use system::{FileRules, SYSTEM_FILES, View, files_needed, namespaces_available};
 
 /// The restrictions of a child. The default has none.
@@ -201,7 +203,7 @@ impl Confinement {
     }
 
     /// Limits how many processes and threads the user may have, in the user namespace if there is one.
-    /// Root is not limited.
+    /// Root may have up to 300 more, and is not limited where `Enforcement::process_count` says so.
     #[must_use]
     pub fn processes(mut self, count: Option<u64>) -> Self {
         self.processes = count;

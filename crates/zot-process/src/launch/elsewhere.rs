@@ -68,6 +68,7 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         execution: status(only_some),
         network: status(confinement.without_network),
         memory: status(confinement.memory_limit.is_some()),
+        process_count: status(confinement.processes.is_some()),
         processes: status(files.is_some()),
         parent_death: status(true),
     }
@@ -79,6 +80,7 @@ pub(super) fn enforceable() -> Enforcement {
         execution: status(true),
         network: status(true),
         memory: status(true),
+        process_count: status(true),
         processes: status(true),
         parent_death: status(true),
     }

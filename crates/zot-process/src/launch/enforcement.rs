@@ -9,6 +9,7 @@ pub struct Enforcement {
     pub execution: Status,
     pub network: Status,
     pub memory: Status,
+    pub process_count: Status,
     /// Other processes can be neither named, signalled, traced, limited nor scheduled.
     pub processes: Status,
     /// The child and its descendants end with this process.
@@ -17,12 +18,13 @@ pub struct Enforcement {
 
 impl Enforcement {
     /// Returns every part with a display name.
-    pub fn parts(&self) -> [(&'static str, &Status); 6] {
+    pub fn parts(&self) -> [(&'static str, &Status); 7] {
         [
             ("files", &self.files),
             ("programs", &self.execution),
             ("network", &self.network),
             ("memory", &self.memory),
+            ("number of processes", &self.process_count),
             ("other processes", &self.processes),
             ("end with parent", &self.parent_death),
         ]

@@ -25,6 +25,8 @@ pub(super) use before_exec::{Steps, install};
 use calls::Refused;
 use control_group::ControlGroup;
 pub(crate) use files::READABLE as SYSTEM_FILES;
+#[cfg(test)]
+pub(crate) use namespaces::can_limit_root;
 use namespaces::{Joining, Means};
 use privileges::Surplus;
 use sweep::Sweep;
@@ -83,7 +85,9 @@ pub(super) fn steps(command: &Command, confinement: &Confinement) -> Result<Step
         let mut changes_user = false;
         if let Some(view) = &confinement.view {
             let directory = command.get_current_dir().unwrap_or(Path::new("."));
-            let isolation = Joining::new(Arc::clone(view), directory, &confinement.guarded)
+            let guarded = &confinement.guarded;
+            let joining = Joining::new(Arc::clone(view), directory, guarded, confinement.processes);
+            let isolation = joining
                 .and_then(Isolation::new)
                 .map_err(ConfineError::Namespaces)?;
             changes_user = isolation.joining.changes_user();
@@ -155,11 +159,27 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         execution: when(only_some, files::execution_status(abi.clone(), has_filters)),
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),
+        process_count: when(
+            confinement.processes.is_some(),
+            process_count_status(files.is_some()),
+        ),
         processes: when(
             files.is_some(),
             files::processes_status(abi, has_namespaces, has_filters),
         ),
         parent_death: Status::Enforced,
+    }
+}
+
+fn process_count_status(is_confined: bool) -> Status {
+    let root_is_limited =
+        is_confined && namespaces::available().is_ok() && namespaces::can_limit_root();
+    match root_is_limited || !rustix::process::geteuid().is_root() {
+        true => Status::Enforced,
+        false => Status::NotEnforced(
+            "root is limited only at workspace and read-only, with namespaces of Linux 6.14"
+                .to_owned(),
+        ),
     }
 }
 

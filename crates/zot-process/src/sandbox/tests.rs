@@ -380,6 +380,30 @@ fn limits_hold() {
 }
 
 #[test]
+fn the_number_of_processes_is_limited_for_root_too() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let machine = || fs::read_to_string("/proc/sys/kernel/pid_max").unwrap();
+    let before = machine();
+    let mut policy = workspace();
+    policy.rules.limits.processes = Some(30);
+    let start = |count: u32| {
+        format!("all=; for i in $(seq {count}); do sleep 60 & all=\"$all $!\"; done; kill $all")
+    };
+    fixture.succeeds(policy.clone(), &start(20));
+    // Those that are replaced do not count: the numbers begin again.
+    let many = "for i in $(seq 400); do /bin/true; done; ";
+    fixture.succeeds(policy.clone(), &format!("{many}{}", start(20)));
+    if rustix::process::geteuid().is_root() && !launch::can_limit_root() {
+        testkit::skip("this kernel cannot limit the processes of root");
+    } else {
+        fixture.fails(policy, &start(400));
+    }
+    assert_eq!(machine(), before);
+}
+
+#[test]
 fn a_replaced_workspace_is_found_again() {
     for fixture in fixtures() {
         let root = fixture.workspace();

@@ -36,9 +36,6 @@ pub struct SandboxReport {
 impl SandboxReport {
     /// Returns the gaps of the sandbox and the rules without effect, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
-        if self.policy.level == Level::Off {
-            return Vec::new();
-        }
         let files = match &self.enforcement.files {
             Status::Enforced | Status::NotRequested => None,
             Status::Partly(gap) => Some(format!("bash is confined, but {gap}")),
@@ -51,6 +48,7 @@ impl SandboxReport {
             ("the programs that bash starts", &self.enforcement.execution),
             ("the network of bash", &self.enforcement.network),
             ("the memory of bash", &self.enforcement.memory),
+            ("the processes of bash", &self.enforcement.process_count),
         ];
         let others = others
             .into_iter()
@@ -68,6 +66,9 @@ impl SandboxReport {
             )
         });
         let gaps = files.into_iter().chain(others.filter(|_| can_run));
+        if self.policy.level == Level::Off {
+            return gaps.collect();
+        }
         let missing = self.missing.iter().map(|path| {
             let path = path.display();
             format!("{path} does not exist, so the rule that names it has no effect")

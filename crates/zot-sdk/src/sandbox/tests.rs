@@ -156,7 +156,14 @@ async fn gaps_are_reported() {
         ["bash cannot be confined here (why), so it is refused in the sandbox"]
     );
     report.policy.level = Level::Off;
+    report.enforcement = report.policy.enforcement();
     assert_eq!(report.caveats(), [] as [String; 0]);
+    // Limits are for all levels.
+    report.enforcement.process_count = Status::NotEnforced("why".to_owned());
+    assert_eq!(
+        report.caveats(),
+        ["the processes of bash cannot be limited here (why)"]
+    );
 }
 
 #[tokio::test]

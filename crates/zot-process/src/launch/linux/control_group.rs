@@ -8,11 +8,18 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, unlinkat};
 
 use super::namespaces::c_string;
 use crate::raw::{self, Side};
+
+/// The names of our groups begin with this; the process that made it and a number follow.
+const PREFIX: &str = "zot-";
+
+/// The age of a group that its process cannot be about to use.
+const ABANDONED_AGE: Duration = Duration::from_secs(60);
 
 /// The group of one child.
 pub(super) struct ControlGroup {
@@ -26,7 +33,7 @@ impl ControlGroup {
     pub(super) fn new() -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("zot-{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         Self::at(&own()?.join(name)).ok()
     }
 
@@ -63,15 +70,15 @@ impl ControlGroup {
     }
 
     /// Removes the empty group. System calls only.
-    pub(super) fn remove(&self) {
-        let _ = unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR);
+    pub(super) fn remove(&self) -> rustix::io::Result<()> {
+        unlinkat(CWD, &*self.path, AtFlags::REMOVEDIR)
     }
 }
 
 impl Drop for ControlGroup {
     /// Removes a group that was never used. One with processes stays, and is removed by their supervisor.
     fn drop(&mut self) {
-        self.remove();
+        let _ = self.remove();
     }
 }
 
@@ -87,11 +94,39 @@ fn own() -> Option<&'static Path> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let path = directory(&mounts, &groups)?;
-        let trial = ControlGroup::at(&path.join(format!("zot-{}-trial", std::process::id())));
+        let trial = ControlGroup::at(&path.join(format!("{PREFIX}{}-trial", std::process::id())));
         drop(trial.ok()?);
+        remove_abandoned(&path);
         Some(path)
     })
     .as_deref()
+}
+
+/// Removes the empty groups of processes that were killed before they, or their supervisors, could. Those
+/// with processes in them cannot be removed.
+fn remove_abandoned(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(owner);
+        let is_old = entry
+            .metadata()
+            .and_then(|found| found.modified())
+            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED_AGE));
+        // In a container, the owner can be a process that we cannot see.
+        if is_old && owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Returns the process in the name of a group.
+fn owner(name: &str) -> Option<&str> {
+    let (owner, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(owner) && is_number(number)).then_some(owner)
 }
 
 /// Finds the directory in the lists of the kernel: the mount of the second version, and our place in it.
@@ -109,8 +144,22 @@ fn directory(mounts: &str, groups: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::directory;
+    use super::{directory, owner};
     use std::path::Path;
+
+    #[test]
+    fn groups_are_ours_by_their_names() {
+        assert_eq!(owner("zot-123-4"), Some("123"));
+        for other in [
+            "zot-123",
+            "zot-123-",
+            "zot-1x-4",
+            "zot-../1-4",
+            "user-123-4",
+        ] {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn the_own_group_is_found() {

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_change, mount_remount,
+};
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
@@ -36,6 +38,9 @@ const MASKED: [&CStr; 4] = [
     c"/proc/kpageflags",
     c"/proc/kpagecgroup",
 ];
+
+/// What a limit of processes must exceed in `pid_max`: numbers that the kernel gives only once.
+const RESERVED_NUMBERS: u64 = 300;
 
 /// Returns how namespaces can be had; the error is the reason why not. Tried once, in a separate process.
 pub(crate) fn available() -> Result<Means, String> {
@@ -112,19 +117,29 @@ pub(super) struct Joining {
     directory: CString,
     guards: Vec<Guarded>,
     masked: &'static [&'static CStr],
+    /// The content of `pid_max`, where it limits the processes of the command.
+    highest_number: Option<String>,
 }
 
 impl Joining {
-    pub(super) fn new(view: Arc<View>, directory: &Path, guarded: &[Guarded]) -> io::Result<Self> {
+    pub(super) fn new(
+        view: Arc<View>,
+        directory: &Path,
+        guarded: &[Guarded],
+        processes: Option<u64>,
+    ) -> io::Result<Self> {
+        let is_root = geteuid().is_root();
+        let limit = processes.filter(|_| is_root && can_limit_root());
         Ok(Self {
             view,
             directory: c_string(&std::path::absolute(directory)?)?,
             guards: guarded.to_vec(),
             // Others cannot open the rest.
-            masked: match geteuid().is_root() {
+            masked: match is_root {
                 true => &MASKED,
                 false => &MASKED[..1],
             },
+            highest_number: limit.map(|limit| limit.saturating_add(RESERVED_NUMBERS).to_string()),
         })
     }
 
@@ -148,7 +163,15 @@ impl Joining {
         // Fails where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
         let flags =
             MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-        let _ = mount(c"proc", c"/proc", c"proc", flags, None);
+        let writable = flags.difference(MountFlags::RDONLY);
+        match &self.highest_number {
+            Some(number) if mount(c"proc", c"/proc", c"proc", writable, None).is_ok() => {
+                let written = write_to(c"/proc/sys/kernel/pid_max", number.as_bytes());
+                mount_remount(c"/proc", MountFlags::BIND | flags, c"")?;
+                written?;
+            }
+            _ => drop(mount(c"proc", c"/proc", c"proc", flags, None)),
+        }
         for path in self.masked {
             // Not every kernel has each of them. They are no reason to run nothing at all.
             let _ = mount_bind(c"/dev/null", *path);
@@ -157,6 +180,17 @@ impl Joining {
         let _ = rustix::process::chdir(&*self.directory);
         Ok(())
     }
+}
+
+/// Returns whether the processes of root can be limited: `RLIMIT_NPROC`, which limits everybody else, does
+/// not, and before Linux 6.14 `pid_max` is that of the whole machine.
+pub(crate) fn can_limit_root() -> bool {
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(14))
 }
 
 /// Mounts the path on itself: mount points can be neither renamed nor removed. Fails if another file is

@@ -37,6 +37,11 @@ const ROUND_TIME: Timespec = Timespec {
 /// Limit: processes that cannot be killed are left.
 const MAX_KILL_ROUNDS: usize = 5_000;
 
+/// The number of rounds, about a second, after which a control group stays behind, empty.
+///
+/// Limit: the next zot removes the group.
+const MAX_REMOVAL_ROUNDS: usize = 500;
+
 /// The size of the list of children that is read at a time, about 500 children.
 ///
 /// Limit: further children are handled in the next round.
@@ -75,10 +80,10 @@ pub(super) fn supervise_group(
         if group.status.is_some() && !others {
             // Its process id is not needed any more.
             let _ = waitpid(Some(program), WaitOptions::NOHANG);
-            if let Some(group) = control_group {
-                group.remove();
-            }
             sweep.carry_out();
+            if let Some(group) = control_group {
+                remove(group);
+            }
             raw::exit(0);
         }
         if rounds > 0 {
@@ -180,6 +185,16 @@ pub(super) fn lead_namespace(program: Pid, reports: i32) -> ! {
         if raw::next_signal(signals) == Signal::TERM.as_raw() {
             raw::terminate_all();
         }
+    }
+}
+
+/// Removes a group whose processes were all reaped. The kernel may need a moment more to let go of them.
+fn remove(group: &ControlGroup) {
+    for _ in 0..MAX_REMOVAL_ROUNDS {
+        if group.remove() != Err(Errno::BUSY) {
+            return;
+        }
+        let _ = poll(&mut [], Some(&ROUND_TIME));
     }
 }
 
