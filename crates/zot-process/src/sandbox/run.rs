@@ -36,13 +36,6 @@ impl RunMark {
         }
     }
 
-    /// Returns whether the run could create protected files, which
-    /// [`Sandbox::obstacles`](super::Sandbox::obstacles) renames. A
-    /// program that runs for long is asked now and then.
-    pub fn may_create_protected_files(&self) -> bool {
-        !self.sweeping.swept.is_empty()
-    }
-
     pub(super) fn obstacles(&self, contacts: &ContactLog) -> Obstacles {
         let changed = self
             .compared

@@ -302,10 +302,12 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     }
     let scene = Scene::sandboxed(Level::Workspace);
     let rules = LaunchRules::default();
+    // It does not give up.
+    let script = "echo x > .mcp.json; while [ -e .mcp.json ]; do sleep 0.1; done; echo x > .mcp.json; read line";
     let launch = ProgramLaunch {
         name: "x".to_owned(),
         program: "/bin/sh",
-        args: &["-c".to_owned(), "echo x > .mcp.json; read line".to_owned()],
+        args: &["-c".to_owned(), script.to_owned()],
         env: &BTreeMap::new(),
         cwd: &scene.root.join("project"),
         data_dir: &scene.data_dir(),
@@ -316,7 +318,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
     };
     let process = start_program(&launch).unwrap();
     // A caller that is busy asks again and again.
-    let noticed = async {
+    let noticed = || async {
         loop {
             let soon = std::time::Duration::from_millis(100);
             if let Ok(remarks) = tokio::time::timeout(soon, process.sandbox.noticed()).await {
@@ -325,11 +327,13 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
         }
     };
     let limit = std::time::Duration::from_secs(30);
-    let remarks = tokio::time::timeout(limit, noticed).await.unwrap();
-    assert!(
-        matches!(&remarks[..], [remark] if remark.concerns_user && remark.text.contains("/.mcp.json was created")),
-        "{remarks:?}"
-    );
+    for _ in 0..2 {
+        let remarks = tokio::time::timeout(limit, noticed()).await.unwrap();
+        assert!(
+            matches!(&remarks[..], [remark] if remark.concerns_user && remark.text.contains("/.mcp.json was created")),
+            "{remarks:?}"
+        );
+    }
     assert!(!scene.root.join("project/.mcp.json").exists());
     assert!(process.sandbox.remarks().is_empty(), "it is said once");
     drop(process.stdin);
@@ -396,8 +400,7 @@ async fn only_listed_hosts_can_be_reached() {
             .map(|contact| (contact.host.as_str(), contact.allowed))
             .collect();
         assert_eq!(hosts, [("127.0.0.1", true), ("example.com", false)]);
-        let caller = &recorded[1].caller;
-        assert_eq!(caller.program.as_deref(), Some("MCP server x"));
+        assert_eq!(recorded[1].program.as_deref(), Some("MCP server x"));
         let every = with(json!({"exec": ["python3"], "network": true}));
         assert!(reached(every.run(&fetch(&here)).await), "{sandbox:?}");
     }
