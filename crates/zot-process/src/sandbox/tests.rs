@@ -575,7 +575,7 @@ fn a_program_that_runs_on_cannot_occupy_the_names_of_withheld_files() {
                 }
             }
             // It may lock others out as well.
-            fs::set_permissions(&root, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o000)).unwrap();
             let seen = sandbox.obstacles(&run).withheld_files;
             fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
             let is_root = rustix::process::geteuid().is_root();

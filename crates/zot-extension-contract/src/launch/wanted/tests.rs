@@ -10,7 +10,7 @@ use zot_process::launch::{Status, enforceable};
 use zot_process::sandbox::Level;
 use zot_process::sandbox::record::{RecordedContact, network_log_path};
 
-use crate::launch::{LaunchRules, ProgramLaunch, program_data_dir, start_program};
+use crate::launch::{LaunchError, LaunchRules, ProgramLaunch, program_data_dir, start_program};
 use crate::manifest::Permissions;
 
 /// A variable that tests have, in the place of a key.
@@ -78,16 +78,17 @@ impl Scene {
         env.insert("ROOT".to_owned(), self.root.display().to_string());
         let data_dir = self.data_dir();
         env.insert("DATA".to_owned(), data_dir.display().to_string());
+        let project = self.root.join("project");
         let launch = ProgramLaunch {
             name: "MCP server x".to_owned(),
             program: "/bin/sh",
             args: &["-c".to_owned(), format!("{{ {script}; }} 2>&1")],
             env: &env,
-            cwd: &self.root.join("project"),
+            cwd: &project,
             data_dir: &data_dir,
             sandbox: self.sandbox,
             permissions: self.permissions.as_ref(),
-            is_from_project: self.is_from_project,
+            project: self.is_from_project.then_some(&*project),
             rules: &rules,
         };
         let mut process = start_program(&launch).unwrap();
@@ -234,6 +235,41 @@ async fn a_minimum_holds_for_those_that_ask_for_nothing() {
 }
 
 #[tokio::test]
+async fn a_project_does_not_choose_a_directory_beyond_itself_under_a_minimum() {
+    let scene = Scene::new();
+    let project = scene.root.join("project");
+    std::os::unix::fs::symlink(scene.root.join("outside"), project.join("link")).unwrap();
+    fs::create_dir(project.join("below")).unwrap();
+    let refused = |cwd: &str, minimum: Level, project: Option<&Path>| {
+        let rules = LaunchRules {
+            minimum,
+            ..LaunchRules::default()
+        };
+        let started = start_program(&ProgramLaunch {
+            name: "x".to_owned(),
+            program: "/bin/true",
+            args: &[],
+            env: &BTreeMap::new(),
+            cwd: &scene.root.join(cwd),
+            data_dir: &scene.data_dir(),
+            sandbox: None,
+            permissions: None,
+            project,
+            rules: &rules,
+        });
+        matches!(started, Err(LaunchError::OutsideProject { .. }))
+    };
+    for cwd in ["outside", "", "project/..", "project/link", "none"] {
+        assert!(refused(cwd, Level::Workspace, Some(&project)), "{cwd}");
+        assert!(!refused(cwd, Level::Workspace, None), "{cwd}");
+        assert!(!refused(cwd, Level::Off, Some(&project)), "{cwd}");
+    }
+    for cwd in ["project", "project/below"] {
+        assert!(!refused(cwd, Level::Workspace, Some(&project)), "{cwd}");
+    }
+}
+
+#[tokio::test]
 async fn a_minimum_leaves_what_the_user_could_read_and_narrows_what_a_project_asks() {
     if !confines() {
         return;
@@ -313,7 +349,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
         data_dir: &scene.data_dir(),
         sandbox: scene.sandbox,
         permissions: None,
-        is_from_project: false,
+        project: None,
         rules: &rules,
     };
     let process = start_program(&launch).unwrap();
