@@ -79,6 +79,9 @@ pub enum LaunchError {
     DataDirectory { path: PathBuf, source: io::Error },
     #[error("cannot confine it: {0}")]
     Confinement(#[from] SandboxError),
+    #[error("the project lets it work in {}, outside of the project, which a sandbox of at least {minimum} \
+             does not allow: copy it to your own configuration if you want that", .cwd.display())]
+    OutsideProject { cwd: PathBuf, minimum: Level },
     #[error("cannot connect to it: {0}")]
     Pipes(#[from] io::Error),
 }
@@ -154,8 +157,8 @@ pub struct ProgramLaunch<'a> {
     pub sandbox: Option<Level>,
     /// Without them and without a sandbox, it may do everything the user may do.
     pub permissions: Option<&'a Permissions>,
-    /// Whether a project describes it.
-    pub is_from_project: bool,
+    /// The directory of the project that describes it, if one does.
+    pub project: Option<&'a Path>,
     pub rules: &'a LaunchRules,
 }
 
@@ -166,6 +169,15 @@ pub fn program_data_dir(home: &Path, kind: &str, name: &str) -> PathBuf {
 
 /// Starts a program other than an extension.
 pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError> {
+    if let Some(project) = launch.project
+        && launch.rules.minimum != Level::Off
+        && !is_inside(launch.cwd, project)
+    {
+        return Err(LaunchError::OutsideProject {
+            cwd: launch.cwd.to_owned(),
+            minimum: launch.rules.minimum,
+        });
+    }
     let mut command = Command::new(launch.program);
     command
         .args(launch.args)
@@ -180,10 +192,16 @@ pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError>
         permissions: launch.permissions,
         sandbox: launch.sandbox,
         memory_bytes: None,
-        is_from_project: launch.is_from_project,
+        is_from_project: launch.project.is_some(),
         rules: launch.rules,
     };
     spawn(command, wanted, &places, launch.name.clone())
+}
+
+/// Returns whether `path` is `directory` or below it. One that cannot be resolved is not.
+fn is_inside(path: &Path, directory: &Path) -> bool {
+    let resolved = (path.canonicalize(), directory.canonicalize());
+    matches!(resolved, (Ok(path), Ok(directory)) if path.starts_with(&directory))
 }
 
 /// The directories that decide what a program is granted.

@@ -132,6 +132,7 @@ impl Suite {
             permissions: None,
             oauth: Some(self.settings.clone()),
             origin: EntryOrigin::Program,
+            project: None,
         }
     }
 

@@ -119,6 +119,7 @@ fn entry(name: &str, command: &str, args: &[&str]) -> ServerEntry {
         permissions: None,
         oauth: None,
         origin: EntryOrigin::Program,
+        project: None,
     }
 }
 

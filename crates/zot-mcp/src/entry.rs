@@ -31,6 +31,8 @@ pub struct ServerEntry {
     pub permissions: Option<Permissions>,
     pub oauth: Option<OAuthSettings>,
     pub origin: EntryOrigin,
+    /// The directory of the file that describes it, if that belongs to a project.
+    pub project: Option<PathBuf>,
 }
 
 /// Where a server is. Values of variables and headers, arguments that may be secrets, and parts of a URL

@@ -114,6 +114,7 @@ impl Server {
             && self.entry.permissions == entry.permissions
             && self.entry.oauth == entry.oauth
             && self.entry.enabled == entry.enabled
+            && self.entry.project == entry.project
             && self.cwd == cwd
     }
 

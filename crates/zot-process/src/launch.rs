@@ -8,6 +8,7 @@
 
 mod enforcement;
 mod programs;
+mod sweeping;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -22,17 +23,15 @@ use linux as system;
 pub use enforcement::{Enforcement, Status};
 pub use programs::programs_needed;
 
-use std::ffi::{CString, OsStr, OsString};
-use std::fs::Metadata;
+use std::ffi::CString;
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
+
+pub(crate) use sweeping::{FileIdentity, Renamed, Sweeping, Swept, are_unchanged};
 
 #[cfg(test)]
 pub(crate) use system::can_limit_root;
@@ -98,92 +97,6 @@ pub(crate) enum Guard {
     Held,
     /// Change it or anything in it.
     ReadOnly,
-}
-
-/// A path that a child must not create. What is there when it has ended is renamed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Swept {
-    /// The directory it is in, without links.
-    pub(crate) directory: CString,
-    pub(crate) name: CString,
-    /// What was there before, which stays.
-    pub(crate) before: Option<FileIdentity>,
-}
-
-/// What is done about the paths that a child must not create.
-#[derive(Debug, Default)]
-pub(crate) struct Sweeping {
-    pub(crate) swept: Arc<[Swept]>,
-    /// The directories that the paths are in, as they were. Where none has changed, nothing was created.
-    pub(crate) directories: Arc<[(CString, Option<FileIdentity>)]>,
-    pub(crate) suffix: SweptSuffix,
-}
-
-/// What is appended to the names of what was swept. A child cannot guess it, and so cannot occupy the
-/// name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SweptSuffix(pub(crate) u64);
-
-impl SweptSuffix {
-    pub(crate) const LENGTH: usize = ".withheld-".len() + 16;
-
-    pub(crate) fn bytes(self) -> [u8; Self::LENGTH] {
-        let mut bytes = *b".withheld-0000000000000000";
-        let (_, digits) = bytes.split_at_mut(Self::LENGTH - 16);
-        for (position, digit) in digits.iter_mut().rev().enumerate() {
-            let nibble = (self.0 >> (4 * position)) as u8 & 15;
-            *digit = b"0123456789abcdef"[usize::from(nibble)];
-        }
-        bytes
-    }
-}
-
-impl Swept {
-    pub(crate) fn path(&self) -> PathBuf {
-        let directory = Path::new(OsStr::from_bytes(self.directory.to_bytes()));
-        directory.join(OsStr::from_bytes(self.name.to_bytes()))
-    }
-
-    /// Returns what it is called when it was swept.
-    pub(crate) fn renamed(&self, suffix: SweptSuffix) -> PathBuf {
-        let mut name = self.name.to_bytes().to_vec();
-        name.extend(suffix.bytes());
-        self.path().with_file_name(OsString::from_vec(name))
-    }
-}
-
-/// More than the steps in which the clocks of file systems move.
-const CLOCK_STEP_NANOSECONDS: i128 = 20_000_000;
-
-/// Tells a file from one that replaced it. The time of the last change is part of it, because numbers
-/// of inodes are used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileIdentity {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) changed: (i64, i64),
-}
-
-impl FileIdentity {
-    /// Returns whether a change a moment ago could have left the time as it is: clocks of file systems
-    /// move in steps.
-    pub(crate) fn is_recent(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(i128::MAX, |now| now.as_nanos() as i128);
-        let (seconds, nanoseconds) = self.changed;
-        let changed = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        now - changed < CLOCK_STEP_NANOSECONDS
-    }
-}
-
-impl From<&Metadata> for FileIdentity {
-    fn from(found: &Metadata) -> Self {
-        Self {
-            device: found.dev(),
-            inode: found.ino(),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
 }
 
 impl Confinement {
@@ -374,15 +287,6 @@ pub fn confine(
 ) -> Result<(Confined, Enforcement), ConfineError> {
     let steps = system::steps(&command, confinement)?;
     Ok((Confined { command, steps }, enforcement(confinement)))
-}
-
-/// Returns whether nothing was created in, renamed to or removed from any of `directories`.
-pub(crate) fn are_unchanged(directories: &[(CString, Option<FileIdentity>)]) -> bool {
-    directories.iter().all(|(path, before)| {
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let now = path.symlink_metadata();
-        before.is_some() && now.is_ok_and(|now| *before == Some(FileIdentity::from(&now)))
-    })
 }
 
 /// Renames what is at the paths now, as the supervisor of a run does.

@@ -44,8 +44,8 @@ pub struct Report {
     pub checks: Vec<Check>,
     /// What would be contacted; only with [`Depth::Network`] and [`Depth::Probe`].
     pub network: Option<Plan>,
-    /// What commands in a sandbox have contacted or were refused, the latest first; only with
-    /// [`Depth::Network`] and [`Depth::Probe`].
+    /// What commands, extensions and MCP servers in a sandbox have contacted or were refused, the latest
+    /// first; only with [`Depth::Network`] and [`Depth::Probe`].
     pub contacts: Vec<ContactedHost>,
     /// The steps of the connection; only with [`Depth::Probe`].
     pub probe: Vec<ProbeStep>,

@@ -136,6 +136,7 @@ pub fn session_config(name: &str, profile: &Profile) -> Result<zot_sdk::Config, 
         },
         extensions: ExtensionSearch {
             discover: profile.extensions,
+            sandbox: profile.sandbox,
             ..ExtensionSearch::default()
         },
         cwd: Some(profile.directory.clone()),

@@ -15,8 +15,7 @@ use zot_process::launch::{Confined, Execution, FileAccess, Status};
 use zot_process::sandbox::{
     self, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings, has_views,
 };
-use zot_provider::Providers;
-use zot_sdk::Workspace;
+use zot_sdk::{Workspace, withheld_variables};
 
 use super::code_file;
 use crate::config::{Executor, ExecutorSandbox};
@@ -248,14 +247,15 @@ fn check(rules: &Rules) -> Result<(), SandboxError> {
 
 /// Programs get no keys of models and no passwords of services, and do not see zot's own directory.
 fn surroundings(directory: &Path, scratch: PathBuf) -> Surroundings {
-    let mut withheld = Providers::builtin().secret_variables();
+    let zot_home = Workspace::of_process().zot_home;
+    let mut withheld = withheld_variables(&zot_home);
     withheld.push(NOTIFICATION_VARIABLE.to_owned());
     Surroundings {
         workspace: directory.to_owned(),
         home: std::env::home_dir(),
         scratch,
         withheld,
-        hidden: vec![Workspace::of_process().zot_home],
+        hidden: vec![zot_home],
         ..Surroundings::default()
     }
 }

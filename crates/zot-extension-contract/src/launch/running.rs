@@ -7,15 +7,16 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use zot_files::ScratchDirectory;
 use zot_process::sandbox::record::NetworkLog;
-use zot_process::sandbox::{Contact, RunMark, Sandbox};
+use zot_process::sandbox::{Contact, Level, RunMark, Sandbox};
 
-/// How often a process that may write to the project is checked for files that it must not create there.
+/// How often a confined process is checked: for what it contacted, and for files that it must not create in
+/// the project.
 ///
 /// Limit: a file that zot or other programs would act on, such as one in `.zot/extensions`, is there for so
 /// long before it is renamed.
-const PROTECTED_FILES_INTERVAL: Duration = Duration::from_secs(2);
+const SANDBOX_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How many hosts and files the log of a process names.
+/// How many hosts the log of a process names, and how many files.
 ///
 /// Limit: further ones are not logged.
 const MAX_SANDBOX_REMARKS: usize = 256;
@@ -33,7 +34,7 @@ pub struct SandboxRemark {
 pub struct ProcessSandbox {
     sandbox: Sandbox,
     run: RunMark,
-    noted: Mutex<HashSet<String>>,
+    noted: Mutex<Noted>,
     next_check: Mutex<Instant>,
     network_log: Mutex<Option<NetworkLog>>,
     _scratch: Option<ScratchDirectory>,
@@ -50,7 +51,7 @@ impl ProcessSandbox {
             sandbox,
             run,
             noted: Mutex::default(),
-            next_check: Mutex::new(Instant::now() + PROTECTED_FILES_INTERVAL),
+            next_check: Mutex::new(Instant::now() + SANDBOX_CHECK_INTERVAL),
             network_log: Mutex::new(network_log),
             _scratch: scratch,
         }
@@ -92,29 +93,47 @@ impl ProcessSandbox {
         let mut noted = lock(&self.noted);
         hosts
             .chain(files)
-            .filter(|(text, _)| noted.len() < MAX_SANDBOX_REMARKS && noted.insert(text.clone()))
             .map(|(text, concerns_user)| SandboxRemark {
                 text,
                 concerns_user,
             })
+            .filter(|remark| noted.is_new(remark))
             .collect()
     }
 
     /// Waits until there is something to remark, and returns it. Cancel-safe: however often it is called again,
     /// the files are checked in time.
     pub async fn noticed(&self) -> Vec<SandboxRemark> {
-        if !self.run.may_create_protected_files() {
+        if self.sandbox.policy().level == Level::Off {
             return std::future::pending().await;
         }
         loop {
             let check = *lock(&self.next_check);
             sleep_until(check).await;
-            *lock(&self.next_check) = Instant::now() + PROTECTED_FILES_INTERVAL;
+            *lock(&self.next_check) = Instant::now() + SANDBOX_CHECK_INTERVAL;
             let remarks = self.remarks();
             if !remarks.is_empty() {
                 return remarks;
             }
         }
+    }
+}
+
+/// What was said about a process.
+#[derive(Debug, Default)]
+struct Noted {
+    hosts: HashSet<String>,
+    /// Apart, so that no number of hosts hides one of them.
+    files: HashSet<String>,
+}
+
+impl Noted {
+    fn is_new(&mut self, remark: &SandboxRemark) -> bool {
+        let noted = match remark.concerns_user {
+            true => &mut self.files,
+            false => &mut self.hosts,
+        };
+        noted.len() < MAX_SANDBOX_REMARKS && noted.insert(remark.text.clone())
     }
 }
 

@@ -156,6 +156,9 @@ pub(super) fn describe(
             permissions: settings.permissions,
             oauth: oauth(&fields)?,
             origin: origin.clone(),
+            project: directory
+                .filter(|_| *origin == EntryOrigin::Project)
+                .map(Path::to_owned),
         })))
     });
     Described { outcome, warnings }

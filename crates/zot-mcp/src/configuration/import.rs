@@ -154,6 +154,7 @@ impl Draft {
                 permissions: None,
                 oauth: None,
                 origin: EntryOrigin::User,
+                project: None,
             },
             notes,
         }

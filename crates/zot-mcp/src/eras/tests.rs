@@ -16,6 +16,7 @@ fn entry(address: Address) -> ServerEntry {
         permissions: None,
         oauth: None,
         origin: EntryOrigin::User,
+        project: None,
     }
 }
 

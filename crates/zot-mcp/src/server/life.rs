@@ -11,7 +11,7 @@ use super::Server;
 use crate::authorization::AuthorizationError;
 use crate::catalog::{Catalog, cut, cut_with_note, fetch_prompts, fetch_resources, fetch_tools};
 use crate::connection::{BeginError, Client, Connection, Exchange, Failure, Opening};
-use crate::entry::{Address, EntryOrigin};
+use crate::entry::Address;
 use crate::oauth::{LoginStore, StoredLogin};
 use crate::status::ServerState;
 use crate::transport::http::{HttpSettings, HttpTransport};
@@ -297,7 +297,7 @@ impl Server {
                     data_dir: &program_data_dir(&settings.home, "mcp", &self.entry.name),
                     sandbox: self.entry.sandbox,
                     permissions: self.entry.permissions.as_ref(),
-                    is_from_project: self.entry.origin == EntryOrigin::Project,
+                    project: self.entry.project.as_deref(),
                     rules: &settings.rules,
                 };
                 StdioTransport::start(&program, inbox, Arc::clone(&self.log))

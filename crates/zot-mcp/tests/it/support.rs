@@ -128,6 +128,7 @@ pub(crate) fn program(command: &str, args: Vec<String>) -> ServerEntry {
         permissions: None,
         oauth: None,
         origin: EntryOrigin::Program,
+        project: None,
     }
 }
 

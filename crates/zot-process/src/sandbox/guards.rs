@@ -6,7 +6,7 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use super::layout::{Access, Layout, Place};
-use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept, SweptSuffix};
+use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept};
 
 /// How many files below a protected directory are compared.
 ///
@@ -220,12 +220,8 @@ impl Found {
     }
 
     fn guards(&self, nodes: &[Node], has_view: bool) -> Guards {
-        let suffix = SweptSuffix(RandomState::new().hash_one(std::process::id()));
-        let sweeping = Arc::new(Sweeping {
-            swept: Arc::clone(&self.swept),
-            directories: Arc::clone(&self.directories),
-            suffix,
-        });
+        let sweeping = Sweeping::new(Arc::clone(&self.swept), Arc::clone(&self.directories));
+        let sweeping = Arc::new(sweeping);
         if has_view {
             return Guards {
                 mounted: self.mounted.clone(),

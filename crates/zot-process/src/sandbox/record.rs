@@ -4,6 +4,7 @@
 mod tests;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -22,8 +23,11 @@ pub const MAX_NETWORK_LOG_BYTES: u64 = 1 << 20;
 pub struct RecordedContact {
     /// When it was contacted last, in RFC 3339.
     pub time: String,
-    #[serde(flatten)]
-    pub caller: Caller,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    pub directory: String,
     pub host: String,
     pub port: u16,
     pub allowed: bool,
@@ -32,16 +36,23 @@ pub struct RecordedContact {
 }
 
 /// What contacts hosts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The id of the session, if it is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// A program that runs for long, such as `extension NAME`; `None` for a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Where it works.
     pub directory: String,
+}
+
+/// What tells contacts apart.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    host: String,
+    port: u16,
+    is_allowed: bool,
+    private_address: Option<IpAddr>,
 }
 
 /// Writes what a caller contacts.
@@ -50,7 +61,7 @@ pub struct NetworkLog {
     log: ChildLog,
     caller: Caller,
     /// How often each host was contacted when it was written last.
-    written: HashMap<(String, u16, bool), u64>,
+    written: HashMap<Key, u64>,
 }
 
 impl NetworkLog {
@@ -68,7 +79,12 @@ impl NetworkLog {
         // The record of a sandbox forgets the oldest hosts, and so may this one.
         let mut seen = HashMap::new();
         for contact in contacts {
-            let key = (contact.host.clone(), contact.port, contact.is_allowed);
+            let key = Key {
+                host: contact.host.clone(),
+                port: contact.port,
+                is_allowed: contact.is_allowed,
+                private_address: contact.private_address,
+            };
             let before = self.written.get(&key).copied().unwrap_or_default();
             seen.insert(key, contact.times);
             // A host that was forgotten and came back counts from one.
@@ -82,7 +98,9 @@ impl NetworkLog {
             let time = Timestamp::try_from(contact.last).unwrap_or_else(|_| Timestamp::now());
             let line = RecordedContact {
                 time: time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
-                caller: self.caller.clone(),
+                session: self.caller.session.clone(),
+                program: self.caller.program.clone(),
+                directory: self.caller.directory.clone(),
                 host: contact.host.clone(),
                 port: contact.port,
                 allowed: contact.is_allowed,

@@ -36,13 +36,6 @@ impl RunMark {
         }
     }
 
-    /// Returns whether the run could create protected files, which
-    /// [`Sandbox::obstacles`](super::Sandbox::obstacles) renames. A
-    /// program that runs for long is asked now and then.
-    pub fn may_create_protected_files(&self) -> bool {
-        !self.sweeping.swept.is_empty()
-    }
-
     pub(super) fn obstacles(&self, contacts: &ContactLog) -> Obstacles {
         let changed = self
             .compared
@@ -57,21 +50,11 @@ impl RunMark {
 
     /// Returns the protected paths that the run created, and their names now.
     fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
-        let Sweeping {
-            swept,
-            directories,
-            suffix,
-        } = &*self.sweeping;
-        if launch::are_unchanged(directories) {
+        if launch::are_unchanged(&self.sweeping.directories) {
             return Vec::new();
         }
         // The supervisor has done it, unless somebody killed the supervisor.
         launch::sweep(&self.sweeping);
-        let renamed = swept.iter().filter_map(|swept| {
-            let renamed = swept.renamed(*suffix);
-            let was_there = renamed.symlink_metadata().is_ok();
-            was_there.then(|| (swept.path(), renamed))
-        });
-        renamed.collect()
+        self.sweeping.renamed()
     }
 }

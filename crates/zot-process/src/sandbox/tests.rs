@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::{Level, Limits, Policy, RunMark, Sandbox, Surroundings};
 use crate::{ProcessGroup, launch};
@@ -59,6 +60,16 @@ impl Fixture {
 
 /// Runs a script and returns its exit code and what it printed.
 fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
+    run_while(sandbox, directory, script, |_| {})
+}
+
+/// As [`run`], and does something else while it runs.
+fn run_while(
+    sandbox: &Sandbox,
+    directory: &Path,
+    script: &str,
+    meanwhile: impl FnOnce(&RunMark),
+) -> (i32, String, RunMark) {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(script).current_dir(directory);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -80,6 +91,7 @@ fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMa
         std::io::Read::read_to_string(&mut output, &mut text).unwrap();
         text
     });
+    meanwhile(&prepared.run);
     let end = runtime.block_on(group.close());
     let text = reader.join().unwrap();
     let code = end.status.unwrap().code().unwrap_or(-1);
@@ -545,6 +557,53 @@ fn what_one_command_creates_is_not_a_file_of_the_user_for_another() {
         assert_eq!(names.len(), 1, "{names:?}");
         assert!(!root.join(".zot").exists());
         drop(first);
+    }
+}
+
+#[test]
+fn a_program_that_runs_on_cannot_occupy_the_names_of_withheld_files() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        let (_, _, run) = run(&sandbox, &root, "true");
+        for round in 1..=3 {
+            // The second time, it sees what the files were called the first time.
+            for name in [".mcp.json", ".envrc"] {
+                fs::write(root.join(name), "x").unwrap();
+                let seen = sandbox.obstacles(&run).withheld_files;
+                assert!(!root.join(name).exists(), "{name} is there");
+                for (path, renamed) in &seen {
+                    let renamed = renamed.file_name().unwrap().to_str().unwrap();
+                    let path = path.file_name().unwrap().to_str().unwrap();
+                    let suffix = renamed.strip_prefix(path).unwrap();
+                    fs::write(root.join(format!(".envrc{suffix}")), "x").unwrap();
+                }
+            }
+            // It may lock others out as well.
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o000)).unwrap();
+            let seen = sandbox.obstacles(&run).withheld_files;
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+            let is_root = rustix::process::geteuid().is_root();
+            assert!(!is_root || seen.len() >= 2 * round, "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn the_last_look_of_the_supervisor_finds_another_name_too() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        let sandbox = fixture.sandbox(workspace());
+        let protected = root.join(".mcp.json");
+        let script =
+            "echo x > .mcp.json; while [ -e .mcp.json ]; do sleep 0.01; done; echo x > .mcp.json";
+        let (_, _, run) = run_while(&sandbox, &root, script, |run| {
+            while sandbox.obstacles(run).withheld_files.is_empty() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        assert!(!protected.exists());
+        assert_eq!(sandbox.obstacles(&run).withheld_files.len(), 2);
     }
 }
 

@@ -103,6 +103,7 @@ pub fn add(
         permissions: None,
         oauth: server.oauth.clone(),
         origin: EntryOrigin::User,
+        project: None,
     };
     let mut added = add_json(
         workspace,

@@ -22,7 +22,7 @@ pub struct ContactedHost {
     pub port: u16,
     /// Whether the connection was allowed.
     pub is_allowed: bool,
-    /// How often it was contacted.
+    /// How often it was contacted by commands, or by one program that runs for long.
     pub times: u64,
     /// When it was contacted last, in RFC 3339.
     pub last: String,
@@ -53,14 +53,22 @@ pub fn contacted_hosts(zot_home: &Path) -> Vec<ContactedHost> {
 }
 
 fn add(hosts: &mut Vec<ContactedHost>, line: RecordedContact) {
+    let caller = Caller {
+        session: line.session,
+        program: line.program,
+        directory: line.directory,
+    };
     let is_same = |host: &&mut ContactedHost| {
-        host.host == line.host && host.port == line.port && host.is_allowed == line.allowed
+        host.host == line.host
+            && host.port == line.port
+            && host.is_allowed == line.allowed
+            && host.caller.program == caller.program
     };
     match hosts.iter_mut().find(is_same) {
         Some(host) => {
             host.times = host.times.saturating_add(line.times);
             host.last = line.time;
-            host.caller = line.caller;
+            host.caller = caller;
         }
         None => hosts.push(ContactedHost {
             host: line.host,
@@ -68,7 +76,7 @@ fn add(hosts: &mut Vec<ContactedHost>, line: RecordedContact) {
             is_allowed: line.allowed,
             times: line.times,
             last: line.time,
-            caller: line.caller,
+            caller,
         }),
     }
 }

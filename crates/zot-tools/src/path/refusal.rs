@@ -21,8 +21,8 @@ pub struct RefusedPath {
     pub refusal: Refusal,
     /// The protected path that it is, or is in.
     pub protected: Option<PathBuf>,
-    /// What a rule would have to name. Rules are about what exists, so it is the directory of a new file.
-    pub allowed_by: PathBuf,
+    /// What a rule would have to name, if that is not far more than the path.
+    pub allowed_by: Option<PathBuf>,
 }
 
 impl std::error::Error for RefusedPath {}
@@ -68,8 +68,11 @@ impl fmt::Display for RefusedPath {
         write!(
             formatter,
             " {problem} the sandbox (level {level}, working directory {directory}); only the user can \
-             allow this, with {option} {}",
-            self.allowed_by.display()
-        )
+             allow this, with {option} "
+        )?;
+        match &self.allowed_by {
+            Some(path) => write!(formatter, "{}", path.display()),
+            None => formatter.write_str("and a directory that exists"),
+        }
     }
 }

@@ -94,7 +94,7 @@ impl Walls {
                 directory: self.directory.clone(),
                 refusal,
                 protected,
-                allowed_by: nameable(&target),
+                allowed_by: self.rule_for(&target),
             })
         };
         let uses_system = !self.is_jail && !is_of_kernel(&target);
@@ -134,20 +134,22 @@ impl Walls {
         (target, links)
     }
 
+    /// Returns what a rule must name for `path` to be allowed, unless that would be far more than the path.
+    /// Rules are about what exists, so it is the directory of a new file.
+    fn rule_for(&self, path: &Path) -> Option<PathBuf> {
+        let named = match path.symlink_metadata() {
+            Ok(_) => path,
+            Err(_) => path.parent()?,
+        };
+        (named.exists() && !self.is_too_much(named)).then(|| named.to_owned())
+    }
+
     /// Returns the protected path that `path` is, or is in.
     fn protection(&self, path: &Path) -> Option<PathBuf> {
         let mut protected = self.layout.protected().iter();
         protected
             .find(|protected| path.starts_with(protected))
             .cloned()
-    }
-}
-
-/// Returns what a rule must name for `path` to be allowed.
-fn nameable(path: &Path) -> PathBuf {
-    match (path.symlink_metadata(), path.parent()) {
-        (Err(_), Some(directory)) => directory.to_owned(),
-        _ => path.to_owned(),
     }
 }
 

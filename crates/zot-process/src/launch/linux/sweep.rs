@@ -1,17 +1,20 @@
 //! Renames what a confined program left where it must not leave anything.
 //!
-//! A path that does not exist cannot be made read-only. Whoever supervises the program therefore looks
-//! when no process of it is left, so that nothing can interfere.
+//! A path that does not exist cannot be made read-only. The supervisor of the program therefore looks when no
+//! process of it is left, so that nothing can interfere; during a long run, this process looks now and then.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::Write as _;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, openat2, renameat_with, statat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, fstat, openat2, renameat_with,
+    statat,
 };
+use rustix::io::Errno;
 
-use crate::launch::{FileIdentity, Sweeping};
+use crate::launch::{FileIdentity, Renamed, Sweeping};
 
 /// Room for the longest name of the system, with the suffix and its end.
 ///
@@ -36,31 +39,58 @@ impl Sweep {
         if directories.iter().all(is_unchanged) {
             return;
         }
-        for entry in self.0.swept.iter() {
+        for (position, entry) in self.0.swept.iter().enumerate() {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let links = ResolveFlags::NO_SYMLINKS;
             let Ok(directory) = openat2(CWD, &*entry.directory, flags, Mode::empty(), links) else {
                 continue;
             };
+            // A program that runs on could lock us out of the directory.
+            let before = open_up(&directory);
             let found = found_at(directory.as_fd(), &entry.name);
             if found.is_some() && found != entry.before {
-                self.rename(directory.as_fd(), &entry.name);
+                self.0.rename(position, |suffix| {
+                    match rename(directory.as_fd(), &entry.name, suffix) {
+                        Ok(()) => Renamed::Yes,
+                        Err(Errno::EXIST) => Renamed::NameIsTaken,
+                        Err(_) => Renamed::No,
+                    }
+                });
+            }
+            if let Some(before) = before {
+                let _ = set_mode(&directory, before);
             }
         }
     }
+}
 
-    fn rename(&self, directory: BorrowedFd<'_>, name: &CStr) {
-        let mut renamed = [0; MAX_SWEPT_NAME_BYTES];
-        let suffix = self.0.suffix.bytes();
-        let bytes = name.to_bytes().iter().chain(&suffix);
-        // The last byte stays the end of the text.
-        for (to, from) in renamed.iter_mut().take(MAX_SWEPT_NAME_BYTES - 1).zip(bytes) {
-            *to = *from;
-        }
-        if let Ok(renamed) = CStr::from_bytes_until_nul(&renamed) {
-            let _ = renameat_with(directory, name, directory, renamed, RenameFlags::NOREPLACE);
-        }
+/// Gives us the rights to a directory of ours that lacks them. Returns its mode before.
+fn open_up(directory: &OwnedFd) -> Option<Mode> {
+    let mode = Mode::from_raw_mode(fstat(directory).ok()?.st_mode);
+    if mode.contains(Mode::RWXU) {
+        return None;
     }
+    set_mode(directory, mode | Mode::RWXU).ok()?;
+    Some(mode)
+}
+
+/// Changes the mode of what `file` refers to, which `fchmod` refuses for a descriptor without rights.
+fn set_mode(file: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
+    let mut path = [0; "/proc/self/fd/".len() + 11];
+    write!(&mut path[..], "/proc/self/fd/{}", file.as_raw_fd()).map_err(|_| Errno::INVAL)?;
+    let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::INVAL)?;
+    chmodat(CWD, path, mode, AtFlags::empty())
+}
+
+fn rename(directory: BorrowedFd<'_>, name: &CStr, suffix: &[u8]) -> rustix::io::Result<()> {
+    let mut renamed = [0; MAX_SWEPT_NAME_BYTES];
+    let bytes = name.to_bytes().iter().chain(suffix);
+    // The last byte stays the end of the text.
+    for (to, from) in renamed.iter_mut().take(MAX_SWEPT_NAME_BYTES - 1).zip(bytes) {
+        *to = *from;
+    }
+    let renamed = CStr::from_bytes_until_nul(&renamed).map_err(|_| Errno::NAMETOOLONG)?;
+    renameat_with(directory, name, directory, renamed, RenameFlags::NOREPLACE)
 }
 
 fn found_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<FileIdentity> {

@@ -42,6 +42,17 @@ fn a_line_tells_what_is_new() {
 }
 
 #[test]
+fn two_reasons_of_a_refusal_are_counted_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let mut log = NetworkLog::new(home.path(), Caller::default());
+    let mut private = contact("a", 1);
+    private.private_address = Some([10, 0, 0, 1].into());
+    let both = vec![contact("a", 5), private];
+    assert_eq!(log.write(both.clone()).len(), 2);
+    assert_eq!(log.write(both), []);
+}
+
+#[test]
 fn the_record_is_bounded() {
     let home = tempfile::tempdir().unwrap();
     let mut log = NetworkLog::new(home.path(), Caller::default());

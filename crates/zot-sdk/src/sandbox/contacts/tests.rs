@@ -62,6 +62,15 @@ fn hosts_are_counted_over_sessions() {
         ]
     );
     assert_eq!(hosts[0].last, "1970-01-01T00:00:04.000Z");
+
+    // What a program that runs for long contacts is its own.
+    let program = Caller {
+        program: Some("extension x".to_owned()),
+        ..Caller::default()
+    };
+    NetworkLog::new(home.path(), program).write(vec![contact("b", false, 1, 5)]);
+    let hosts = contacted_hosts(home.path());
+    assert_eq!([hosts[0].times, hosts[1].times], [1, 4]);
 }
 
 #[test]

@@ -70,6 +70,13 @@ async fn workspace_reads_the_system_and_writes_the_working_directory() {
             text.ends_with("only the user can allow this, with --sandbox-write /etc"),
             "{text}"
         );
+        // No rule for a directory that does not exist either.
+        let path = secret.with_file_name("none").join("new");
+        let text = refused(&workspace, "read", json!({"path": path})).await;
+        assert!(
+            text.ends_with("with --sandbox-read and a directory that exists"),
+            "{text}"
+        );
         let text = refused(&workspace, "read", json!({"path": secret})).await;
         assert!(
             text.contains("is outside of the sandbox (level workspace"),

@@ -50,6 +50,15 @@ impl Walls {
         }
     }
 
+    /// Returns whether a rule for a path would open up far more than anybody needs.
+    pub(super) fn is_too_much(&self, path: &Path) -> bool {
+        let contains = |inner: Option<&PathBuf>| inner.is_some_and(|inner| inner.starts_with(path));
+        path.parent().is_none()
+            || contains(Some(&self.directory)) && path != self.directory
+            || contains(self.user_home.as_ref())
+            || is_of_kernel(path)
+    }
+
     /// Returns the allowance for a path, unless it is too much for a quick question, cannot be shown as it
     /// is, or would not help because the user may not use it either.
     fn offered(&self, path: &Path, access: Access) -> Option<Allowance> {
@@ -58,13 +67,7 @@ impl Walls {
         let text = path.to_str()?;
         let is_shown_in_full =
             text.chars().all(is_plain) && text.chars().count() <= MAX_OFFERED_CHARACTERS;
-        let contains =
-            |inner: Option<&PathBuf>| inner.is_some_and(|inner| inner.starts_with(&path));
-        let is_too_much = path.parent().is_none()
-            || contains(Some(&self.directory)) && path != self.directory
-            || contains(self.user_home.as_ref())
-            || is_of_kernel(&path);
-        if !is_shown_in_full || is_too_much {
+        if !is_shown_in_full || self.is_too_much(&path) {
             return None;
         }
         let (wanted, allowance) = match access {
