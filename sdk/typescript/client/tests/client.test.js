@@ -6,7 +6,7 @@ import { afterEach, describe, it } from "node:test";
 
 import { Client } from "@zot/client";
 
-import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryDirectory, textOf, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryDirectory, textOf, timeOutOnce, zotError } from "./support.js";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
@@ -396,7 +396,7 @@ describe("approvals", { skip: skipScripted }, () => {
         return new Promise(() => {});
       },
     });
-    await assert.rejects(client.ask(TOUCH, { timeoutMs: 300 }), zotError("timeout"));
+    await timeOutOnce(client, TOUCH, () => signal !== undefined);
     assert.equal(signal?.aborted, true);
 
     const cwd = await temporaryDirectory();
