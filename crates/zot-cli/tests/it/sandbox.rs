@@ -597,7 +597,7 @@ fn the_least_for_extensions_and_servers_is_shown_apart_from_the_rules() {
     assert!(!shown.contains("RULE"), "{shown}");
     for line in [
         "extensions   at least workspace (setting sandbox_extensions), or what each of them declares",
-        "MCP servers  at least off (setting sandbox_mcp), or what each of them declares",
+        "MCP servers  not confined unless they declare it (setting sandbox_mcp)",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
     }
