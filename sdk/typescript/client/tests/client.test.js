@@ -119,6 +119,17 @@ describe("the offline model", { skip }, () => {
     await assert.rejects(client.setSandbox(wrong), zotError("invalid_argument"));
   });
 
+  it("passes the limits of the sandbox, and does not take no program at all for every program", async () => {
+    const level = /** @type {const} */ ("workspace");
+    const client = await startOffline({ sandbox: { level, memoryMib: 4096, processes: 500, processorSeconds: 60, openFiles: 64 } });
+    const { memory_mib, processes, processor_seconds, open_files } = (await client.getState()).sandbox ?? {};
+    assert.deepEqual([memory_mib, processes, processor_seconds, open_files], [4096, 500, 60, 64]);
+    const unlimited = await startOffline({ sandbox: { level, memoryMib: 0, openFiles: 0 } });
+    assert.equal((await unlimited.getState()).sandbox?.open_files, undefined);
+    await assert.rejects(startOffline({ sandbox: { level, run: [] } }), zotError("bad_option", /call `setSandbox`/));
+    assert.deepEqual((await client.setSandbox({ level, run: [] })).run, []);
+  });
+
   it("rejects options it does not know, and those that contradict each other", async () => {
     const wrong = /** @type {any} */ ({ sesion: "talk.jsonl" });
     await assert.rejects(Client.start(wrong), zotError("bad_option", /unknown option "sesion" \(expected one of .*session/));
