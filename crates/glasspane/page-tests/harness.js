@@ -45,7 +45,23 @@ export class Server {
     return server;
   }
 
+  /** Starts the process; after `stop`, on the same port, which another program may hold for a moment. */
   async start(...flags) {
+    const deadline = Date.now() + START_TIME;
+    for (;;) {
+      try {
+        await this.launch(flags);
+        break;
+      } catch (error) {
+        if (!/in use/.test(error.message) || Date.now() > deadline) throw error;
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
+      }
+    }
+    // The same port after a restart, so that the page can reconnect.
+    this.listen = new URL(this.url).host;
+  }
+
+  async launch(flags) {
     const args = ['serve', '--listen', this.listen, '--socket', this.socket, '--token-file', join(this.directory, 'token'), ...flags];
     this.process = spawn(programPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.ended = new Promise((resolve) => { this.process.once('exit', resolve); });
@@ -59,10 +75,8 @@ export class Server {
         done(value);
       };
       lines.once('line', (line) => settle(resolve, line));
-      this.process.once('exit', () => settle(reject, new Error(`glasspane ended: ${errors}`)));
+      this.process.once('close', () => settle(reject, new Error(`glasspane ended: ${errors}`)));
     });
-    // The same port after a restart, so that the page can reconnect.
-    this.listen = new URL(this.url).host;
   }
 
   /** Ends the process; its agents lose their connections. */

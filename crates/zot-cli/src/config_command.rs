@@ -130,13 +130,20 @@ fn list(workspace: &Workspace, format: Format) -> Result<(), Failure> {
         print_json(&json!({"settings": settings, "warnings": warnings, "notes": notes}))?;
         return Ok(());
     }
+    // The values of users have any length, so the column is as wide as the defaults, in parentheses.
+    let name_width = settings.iter().map(|setting| setting.key.name.len()).max();
+    let value_width = settings
+        .iter()
+        .map(|setting| setting.key.default.len() + 2)
+        .max();
+    let (name_width, value_width) = (name_width.unwrap_or(0), value_width.unwrap_or(0));
     for setting in settings {
         let (value, origin) = match &setting.value {
             Some(value) => (typed(value), setting.origin.to_string()),
             None => (format!("({})", setting.key.default), "default".to_owned()),
         };
         print_line(format_args!(
-            "{:<21} {value:<28} {origin}",
+            "{:<name_width$} {value:<value_width$} {origin}",
             setting.key.name
         ))?;
     }

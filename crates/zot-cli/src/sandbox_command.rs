@@ -159,7 +159,10 @@ fn write(output: &mut dyn Print, description: &Description) -> io::Result<()> {
         ("extensions", description.extensions, "sandbox_extensions"),
         ("MCP servers", description.servers, "sandbox_mcp"),
     ] {
-        let text = format!("at least {least} (setting {setting}), or what each of them declares");
+        let text = match least {
+            Level::Off => format!("not confined unless they declare it (setting {setting})"),
+            least => format!("at least {least} (setting {setting}), or what each of them declares"),
+        };
         line(output, name, &text)?;
     }
     for caveat in report.caveats() {

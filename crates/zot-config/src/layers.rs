@@ -147,7 +147,6 @@ impl Layers {
             if original::is_unset(&value) {
                 continue;
             }
-            key.check(&value).map_err(value_error)?;
             if file == ConfigFile::Project && key.scope == Scope::UserOnly {
                 self.warnings.push(format!(
                     "{}: {:?} is ignored, because a project may not set it; it belongs in your own \
@@ -157,6 +156,7 @@ impl Layers {
                 ));
                 continue;
             }
+            key.check(&value).map_err(value_error)?;
             found.push((key, value));
         }
         Ok(found)

@@ -16,6 +16,7 @@ use zot_conversation::Tool;
 use zot_extension_contract::{
     CommandInfo, Discovery, LaunchRules, LoadProblem, READY_GRACE, SearchPaths, discover,
 };
+use zot_process::sandbox::Level;
 use zot_wire::extension::{CommandAction, EventKind, HostFrame, LifecycleEvent};
 use zot_wire::write_line;
 
@@ -114,6 +115,11 @@ impl ExtensionHost {
             closed: AtomicBool::new(false),
             list_deadline: Instant::now() + READY_GRACE,
         }
+    }
+
+    /// Returns the least that every extension is confined to.
+    pub fn minimum(&self) -> Level {
+        self.context.rules.minimum
     }
 
     /// Returns when every extension is ready or has failed: before that, one that intercepts could

@@ -211,6 +211,14 @@ impl Sandbox {
         }
     }
 
+    /// Returns the directories that show what commands have changed in caches of packages: empty until one
+    /// does. What is removed there may still be found by commands.
+    pub fn cache_changes(&self) -> Vec<PathBuf> {
+        let state = self.state();
+        let shown = state.shown.as_ref();
+        shown.map_or_else(Vec::new, |shown| shown.changes().to_vec())
+    }
+
     pub fn environment(&self) -> Environment {
         Environment::new(&self.policy(), &self.surroundings.withheld)
     }

@@ -111,7 +111,8 @@ class Offline(Runner, RealTest):
 
     def test_a_program_that_forgets_to_close_leaves_nothing(self):
         source = """if True:
-            import asyncio, sys, zot
+            import asyncio, sys, zot, zot.async_link
+            zot.async_link._EXIT_SECONDS = 3600  # Waiting that long would be noticed.
             client = zot.AsyncClient(**eval(sys.argv[1]))
             async def main():
                 await client.start()
@@ -120,7 +121,6 @@ class Offline(Runner, RealTest):
         """
         options = {**self.options(), "cwd": str(self.work)}
         environment = {**os.environ, "TMPDIR": str(self.temporary)}
-        begun = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-c", source, repr(options)],
             stdout=subprocess.PIPE,
@@ -129,7 +129,6 @@ class Offline(Runner, RealTest):
             timeout=PATIENCE,
         )
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertLess(time.monotonic() - begun, 4)
         self.assertFalse(is_running(int(done.stdout)))
         self.assertEqual(self.left_behind(), [])
 
@@ -236,6 +235,7 @@ class Scripted(Runner, ScriptedTest):
             return "here"
 
         async def hang():
+            loops.append("begun")
             try:
                 await asyncio.sleep(3600)
             finally:
@@ -249,8 +249,12 @@ class Scripted(Runner, ScriptedTest):
                 results = [event async for event in client.prompt(call(name)) if isinstance(event, zot.ToolResult)]
                 self.assertEqual([result.text for result in results], [text])
             self.assertEqual(loops, [asyncio.get_running_loop()])
-            with self.assertRaises(zot.Timeout):
-                await client.ask(call("hang"), timeout=0.3)
+            # Again with more time where a busy machine has not begun the tool.
+            timeout = 0.3
+            while "begun" not in loops:
+                with self.assertRaises(zot.Timeout):
+                    await client.ask(call("hang"), timeout=timeout)
+                timeout *= 4
             while "cancelled" not in loops:
                 await asyncio.sleep(0.01)
 

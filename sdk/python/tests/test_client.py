@@ -103,6 +103,23 @@ class Offline(RealTest):
                 client.set_sandbox("strict")
             self.assertEqual(raised.exception.code, "invalid_argument")
 
+    def test_limits_of_the_sandbox_are_flags(self):
+        limits = {"memory_mib": 4096, "processes": 500, "processor_seconds": 60, "open_files": 64}
+        with zot.Client(**self.options(sandbox=zot.Sandbox("workspace", **limits))) as client:
+            found = client.state().sandbox
+            self.assertEqual({name: getattr(found, name) for name in limits}, limits)
+        none = zot.Sandbox("workspace", memory_mib=0, processes=0, processor_seconds=0, open_files=0)
+        with zot.Client(**self.options(sandbox=none)) as client:
+            self.assertIsNone(client.state().sandbox.open_files)
+
+    def test_no_program_at_all_is_not_taken_for_every_program(self):
+        nothing = zot.Sandbox("workspace", run=[])
+        with self.assertRaisesRegex(ValueError, "call set_sandbox"):
+            zot.Client(**self.options(sandbox=nothing))
+        with zot.Client(**self.options(sandbox="workspace")) as client:
+            self.assertEqual(client.set_sandbox(nothing).run, [])
+            self.assertNotIn("Linux", client.ask("run: uname").text)
+
     def test_every_other_command(self):
         with zot.Client(**self.options(allow_tools=["read", "bash"])) as client:
             client.ping()

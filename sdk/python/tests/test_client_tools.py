@@ -123,27 +123,30 @@ class Tools(ScriptedTest):
             self.assertEqual(result_of(client.prompt(call("look"))).text, "busy: True")
 
     def test_a_hanging_tool_does_not_block_an_abort(self):
-        released, cancelled, entered = threading.Event(), threading.Event(), threading.Event()
+        released, cancelled = threading.Event(), threading.Event()
+        entered = {name: threading.Event() for name in ("hang", "hang_async")}
         self.addCleanup(released.set)
 
         def hang():
-            entered.set()
+            entered["hang"].set()
             released.wait()
 
         async def hang_async():
-            entered.set()
+            entered["hang_async"].set()
             try:
                 await asyncio.sleep(3600)
             finally:
                 cancelled.set()
 
         with zot.Client(**self.options(tools=[hang, hang_async, noop])) as client:
-            for name in ("hang", "hang_async"):
-                entered.clear()
+            for name, event in entered.items():
                 run = client.prompt(call(name))
-                threading.Thread(target=lambda: (entered.wait(PATIENCE), client.abort())).start()
+                aborting = threading.Thread(target=lambda: (event.wait(PATIENCE), client.abort()))
+                aborting.start()
                 self.assertTrue(result_of(run).is_error)
                 self.assertEqual(run.answer.stop, "aborted")
+                # `abort` cancels tools until it returns, also those of the next prompt.
+                aborting.join(PATIENCE)
                 with self.assertRaises(zot.Timeout):
                     client.ask(call(name), timeout=0.3)
             self.assertTrue(cancelled.wait(PATIENCE))

@@ -10,8 +10,13 @@ import unittest
 
 from support import ROOT, Host, HostError, ProgramTest
 
+from zot_ext.extension import _EXIT_SECONDS
+from zot_ext.runtime import CANCEL_SECONDS, CLEANUP_SECONDS
+
 # zot kills an extension that still runs 2 s after `shutdown`.
 DEADLINE_SECONDS = 2.0
+# A busy machine adds to it; what hangs here hangs for an hour.
+PATIENCE = 20.0
 
 
 class StandardOutput(ProgramTest):
@@ -115,9 +120,7 @@ class Concurrency(ProgramTest):
         for _ in range(40):
             host.begin_tool_call("wait")
         self.assertTrue(host.intercept("tool_call", tool_name="bash").block)
-        begun = time.monotonic()
-        self.assertEqual(host.shutdown(), 0)
-        self.assertLess(time.monotonic() - begun, DEADLINE_SECONDS)
+        self.assertEqual(host.shutdown(PATIENCE), 0)
 
     def test_too_many_calls_are_rejected(self):
         host = self.program(self.SOURCE)
@@ -183,10 +186,8 @@ class Ending(ProgramTest):
         return (self.directory / "notes").read_text().split()
 
     def ends(self, host, end, status):
-        begun = time.monotonic()
         end()
-        self.assertEqual(host.wait_exit(5), status)
-        self.assertLess(time.monotonic() - begun, DEADLINE_SECONDS)
+        self.assertEqual(host.wait_exit(PATIENCE), status)
 
     def hang(self, host, *tools):
         for tool in tools:
@@ -202,10 +203,18 @@ class Ending(ProgramTest):
         self.assertIn("ValueError: in cleanup", self.log)
 
     def test_an_idle_extension_exits_immediately(self):
-        host = self.program(self.SOURCE)
-        begun = time.monotonic()
-        host.shutdown()
-        self.assertLess(time.monotonic() - begun, 0.5)
+        limit, times = min(CANCEL_SECONDS, _EXIT_SECONDS), []
+        # A machine is busy for a while; an extension that waits for a limit does so each time.
+        while len(times) < 5 and min(times, default=limit) >= limit:
+            host = self.program(self.SOURCE)
+            begun = time.monotonic()
+            host.shutdown()
+            times.append(time.monotonic() - begun)
+        self.assertLess(min(times), limit)
+
+    def test_the_limits_end_it_before_zot_does(self):
+        self.assertLess(CANCEL_SECONDS, CLEANUP_SECONDS)
+        self.assertLess(CLEANUP_SECONDS + _EXIT_SECONDS, DEADLINE_SECONDS)
 
     def test_end_of_input(self):
         host = self.program(self.SOURCE)
@@ -262,7 +271,7 @@ class Ending(ProgramTest):
         for frame in ({"type": "event", "event": "turn_start"}, {"type": "shutdown"}):
             process.stdin.write(json.dumps(frame).encode() + b"\n")
         process.stdin.close()
-        self.assertEqual(process.wait(DEADLINE_SECONDS + 1), 0)
+        self.assertEqual(process.wait(PATIENCE), 0)
 
     def test_a_host_that_is_gone(self):
         (self.directory / "extension.py").write_text(
@@ -287,7 +296,7 @@ class Ending(ProgramTest):
         process.stdout.close()
         process.stdin.write(b'{"type":"event","event":"turn_start"}\n')
         process.stdin.flush()
-        self.assertEqual(process.wait(DEADLINE_SECONDS + 1), 0)
+        self.assertEqual(process.wait(PATIENCE), 0)
         self.assertIn(b"zot no longer reads", process.stderr.read())
 
     def test_background_threads_see_the_end(self):

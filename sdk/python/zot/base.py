@@ -110,6 +110,11 @@ class ClientBase(Generic[Approve]):
             raise ValueError("session and resume each choose a session: pass one of them")
         if fork and session is None and not resume:
             raise ValueError("fork needs a session to copy: pass session or resume too")
+        if isinstance(sandbox, Sandbox) and sandbox.run is not None and not sandbox.run:
+            raise ValueError(
+                "sandbox: no flag of zot says run=[]: leave out run and call set_sandbox(Sandbox(..., run=[])) before "
+                "the first prompt, or leave 'bash' out of allow_tools"
+            )
         if confirm is None:
             confirm = on_approval is not None
         self._options = Options(

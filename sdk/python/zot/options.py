@@ -84,10 +84,6 @@ class Options:
         variable = self._key_variable()
         if variable is not None and self.api_key is not None:
             environment[variable] = self.api_key
-        for name in ("memory_mib", "processes", "processor_seconds", "open_files"):
-            limit = getattr(self.sandbox, name, None)
-            if limit:
-                environment["ZOT_SANDBOX_" + name.upper()] = str(limit)
         return environment
 
     @property
@@ -173,6 +169,14 @@ class Options:
         ):
             for value in values or ():
                 arguments += [flag, os.fspath(value)]
+        for flag, limit in (
+            ("--sandbox-memory-mib", self.sandbox.memory_mib),
+            ("--sandbox-processes", self.sandbox.processes),
+            ("--sandbox-processor-seconds", self.sandbox.processor_seconds),
+            ("--sandbox-open-files", self.sandbox.open_files),
+        ):
+            if limit:
+                arguments += [flag, str(limit)]
         return arguments
 
     def _key_variable(self) -> Optional[str]:

@@ -31,32 +31,37 @@ it("survives uncaught errors, and logs them", async () => {
   assert.equal((await host.shutdown()).code, 0);
 });
 
-/** @param {(host: import("@zot/ext/testing").Host) => Promise<import("@zot/ext/testing").ExitReport>} end @param {Record<string, string>} [env] */
+/** What an extension logs when it ends although its cleanup has not. */
+const LIMIT_REACHED = /onShutdown took more than/;
+
+/**
+ * Ends an extension whose handler hangs. Like zot, the host ends it by a signal if it takes too long.
+ * @param {(host: import("@zot/ext/testing").Host) => Promise<import("@zot/ext/testing").ExitReport>} end
+ * @param {Record<string, string>} [env]
+ */
 async function endWhileHanging(end, env = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), "zot-ext-test-"));
   const host = await startHost(fixture("ending.js"), { dataDir, env });
   const call = assert.rejects(host.callTool("hang"), /the extension ended/);
   await host.waitFor("notify");
-  const started = performance.now();
   const report = await end(host);
-  const took = performance.now() - started;
   await call;
   const cleaned = existsSync(join(dataDir, "cleaned"));
   await rm(dataDir, { recursive: true });
-  return { ...report, took, cleaned };
+  return { ...report, cleaned };
 }
 
 it("ends at shutdown despite a hanging handler", async () => {
   const end = await endWhileHanging((host) => host.shutdown());
   assert.deepEqual([end.code, end.signal, end.acknowledged, end.cleaned], [0, null, true, true]);
   assert.match(end.stderr, /aborted: zot is shutting down/);
-  assert.ok(end.took < 1000, `took ${end.took} ms`);
+  assert.doesNotMatch(end.stderr, LIMIT_REACHED);
 });
 
 it("ends when its input ends", async () => {
   const end = await endWhileHanging((host) => host.closeInput());
   assert.deepEqual([end.code, end.cleaned], [0, true]);
-  assert.ok(end.took < 1000, `took ${end.took} ms`);
+  assert.doesNotMatch(end.stderr, LIMIT_REACHED);
 });
 
 it("ends at SIGTERM", async () => {
@@ -67,7 +72,7 @@ it("ends at SIGTERM", async () => {
 it("does not wait for a cleanup that hangs longer than zot would", async () => {
   const end = await endWhileHanging((host) => host.shutdown(), { MODE: "stuck-cleanup" });
   assert.deepEqual([end.code, end.signal, end.acknowledged, end.cleaned], [0, null, true, true]);
-  assert.ok(end.took < 1900, `took ${end.took} ms`);
+  assert.match(end.stderr, LIMIT_REACHED);
 });
 
 it("ends cleanly despite a failing cleanup", async () => {

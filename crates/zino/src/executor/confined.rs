@@ -1,10 +1,12 @@
 //! The sandboxes that programs run in.
 //!
 //! A sandbox serves one program at a time and is used again: what a program left in its temporary
-//! directories is removed before the next one gets them.
+//! directories is removed before the next one gets them. One whose program has changed a cache of
+//! packages is not used again.
 
 mod leftovers;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zot_files::{Scratch, ScratchDirectory};
 use zot_process::launch::{Confined, Execution, FileAccess, Status};
 use zot_process::sandbox::{
-    self, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings, has_views,
+    self, Access, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings,
+    has_views,
 };
 use zot_sdk::{Workspace, withheld_variables};
 
@@ -209,16 +212,32 @@ impl OwnSandbox {
         command: Command,
     ) -> Result<(Confined, RunMark), sandbox::SandboxError> {
         let prepared = self.sandbox.prepare(command)?;
-        self.needed = Contents::except(self.scratch.path(), self.code.as_deref())
-            .map_err(sandbox::SandboxError::Scratch)?;
+        self.needed = Contents::of(
+            &self.own_directories(),
+            &self.sandbox.cache_changes(),
+            self.code.as_deref(),
+        )
+        .map_err(sandbox::SandboxError::Scratch)?;
         Ok((prepared.command, prepared.run))
     }
 
     /// Removes what the program left; `None` if the sandbox cannot be used again.
     fn cleaned(mut self) -> Option<Self> {
         self.code = None;
-        let is_clean = self.needed.restore(self.scratch.path());
+        let is_clean = self.needed.restore();
         is_clean.unwrap_or(false).then_some(self)
+    }
+
+    /// Returns the directories of the sandbox that its program can change.
+    fn own_directories(&self) -> Vec<PathBuf> {
+        let layout = self.sandbox.layout();
+        let places = layout.iter().flat_map(|layout| layout.places());
+        let own = places.filter(|place| {
+            place.access == Access::Write && place.real.starts_with(self.scratch.path())
+        });
+        // Two paths may show the same one.
+        let own: BTreeSet<PathBuf> = own.map(|place| place.real.clone()).collect();
+        own.into_iter().collect()
     }
 
     /// Returns what was refused to the program, which has ended.

@@ -23,12 +23,15 @@ impl Scene {
         fs::create_dir_all(installation.path("work/zot")).unwrap();
         fs::write(installation.path("work/zot/auth.json"), "key").unwrap();
         fs::create_dir_all(installation.path("beside")).unwrap();
+        fs::create_dir_all(installation.path("home/.npm/_cacache")).unwrap();
+        fs::write(installation.path("home/.npm/package"), "cached").unwrap();
         let mut command = installation.command(&["exc"]);
         command
             .env("OPENAI_API_KEY", "canary-key")
             .env("LLM_API_KEY", "canary-key")
             .env("NOTIFY_SOCKET", "/nowhere")
             .env("ANYTHING", "else")
+            .env("HOME", installation.path("home"))
             .env("ZOT_HOME", installation.path("work/zot"));
         let process = installation.spawn(command, "exc");
         installation.wait_for(Executor, &process);
@@ -141,6 +144,32 @@ fn what_a_program_leaves_is_gone_for_the_next_one() {
             let fresh = scene.prints("ls -A $TMPDIR ~ | grep -c left");
             assert_eq!(fresh, "0\n", "{sandbox}");
         }
+    }
+}
+
+#[test]
+fn what_a_program_changes_in_a_cache_of_packages_is_gone_for_the_next_one() {
+    if !has_views() {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+        return;
+    }
+    for level in ["workspace", "read-only"] {
+        let scene = Scene::new(&format!("exc.sandbox = \"{level}\"\n"));
+        let look = "cat ~/.npm/package; find ~/.npm | sed \"s:.*/home/::\" | sort | tr '\\n' ' '";
+        let fresh = "cached.npm .npm/_cacache .npm/package ";
+        assert_eq!(scene.prints(look), fresh, "{level}");
+        for change in [
+            "echo x > ~/.npm/left",
+            "echo x > ~/.npm/_cacache/left",
+            "rm ~/.npm/package",
+            "echo changed > ~/.npm/package",
+            "chmod 700 ~/.npm; mv ~/.npm/package ~/.npm/moved",
+        ] {
+            scene.run(change);
+            assert_eq!(scene.prints(look), fresh, "{level}: {change}");
+        }
+        let package = scene.installation.path("home/.npm/package");
+        assert_eq!(fs::read_to_string(package).unwrap(), "cached");
     }
 }
 

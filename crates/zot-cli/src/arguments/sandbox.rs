@@ -44,7 +44,8 @@ pub(crate) struct SandboxArguments {
     /// Limit the memory of each process of a command
     #[arg(long, value_name = "MIB", value_parser = limit(1))]
     sandbox_memory_mib: Option<u64>,
-    /// Limit how many processes and threads run at a time
+    /// Limit how many processes and threads run at a time: those of the session's commands; at off, and where
+    /// namespaces are denied, all of your user's
     #[arg(long, value_name = "N", value_parser = limit(1))]
     sandbox_processes: Option<u64>,
     /// Limit the processor time of each process of a command

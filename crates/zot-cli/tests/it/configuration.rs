@@ -1,5 +1,6 @@
 //! `config.json`, `zot config`, and their precedence.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -42,6 +43,15 @@ impl Setup {
 fn entry<'a>(listed: &'a Value, key: &str) -> &'a Value {
     let mut settings = listed["settings"].as_array().unwrap().iter();
     settings.find(|setting| setting["key"] == key).unwrap()
+}
+
+#[test]
+fn the_columns_of_the_list_line_up() {
+    let listed = Setup::new("", "").run(&["config", "list"]).stdout;
+    let columns: BTreeSet<_> = listed.lines().map(|line| line.rfind("default")).collect();
+    let values: BTreeSet<_> = listed.lines().map(|line| line.find('(')).collect();
+    assert!(listed.contains("sandbox_processor_seconds"), "{listed}");
+    assert_eq!((columns.len(), values.len()), (1, 1), "{listed}");
 }
 
 #[test]

@@ -21,10 +21,10 @@ const MAX_GROWTH: u64 = 64 * 1024 * 1024;
 /// The log and its predecessor.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
-/// The time for a prompt with a tool call, on a busy machine. The first one may have to wait for an
-/// extension that does not get ready.
-const PROMPTLY: Duration = Duration::from_secs(2);
-const FIRST_PROMPT: Duration = Duration::from_secs(5);
+/// The time for a prompt with a tool call, on a busy machine; less than the five seconds of an interceptor's
+/// timeout. The first one may have to wait for an extension that does not get ready.
+const PROMPTLY: Duration = Duration::from_millis(4500);
+const FIRST_PROMPT: Duration = Duration::from_secs(15);
 
 /// Returns the program that misbehaves.
 fn hostile_extension() -> PathBuf {

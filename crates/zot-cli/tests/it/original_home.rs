@@ -116,7 +116,7 @@ fn every_front_end_starts() {
         (&["sessions", "search", "pixel"], &["A single pixel."]),
         (&["sessions", "stats"], &["fixture-large"]),
         (&["doctor"], &["gpt-5 of openai", "zot login anthropic"]),
-        (&["config", "list"], &["inline_images_enabled false"]),
+        (&["config", "list"], &["inline_images_enabled     false"]),
         (&["config", "list", "--json"], &["quick_model_shortcuts"]),
         (&["auth", "status"], &["openai             api_key", "groq"]),
         (

@@ -44,6 +44,15 @@ impl Session {
     }
 }
 
+/// Returns whether children cannot have namespaces here, and notes that the test is skipped.
+pub(crate) fn lacks_namespaces() -> bool {
+    let lacks = !zot_process::sandbox::has_views();
+    if lacks {
+        testkit::skip_without(testkit::KernelFeature::Namespaces, "no namespaces");
+    }
+    lacks
+}
+
 /// Returns the `type` of each frame; consecutive deltas of one kind count once.
 pub(crate) fn kinds(frames: &[Value]) -> Vec<&str> {
     let mut kinds: Vec<&str> = frames.iter().filter_map(|f| f["type"].as_str()).collect();

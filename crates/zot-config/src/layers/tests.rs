@@ -298,6 +298,18 @@ fn a_project_can_only_tighten_the_sandbox() {
             "{name}: {warning}"
         );
     }
+    // What is ignored need not be right, and what is wrong in the user's file is still an error.
+    for wrong in [
+        json!({"sandbox_environment": ["*"]}),
+        json!({"sandbox_connect": ["http://a"]}),
+        json!({"sandbox_read": "/"}),
+    ] {
+        let directories = Directories::new("", &wrong.to_string());
+        let layers = directories.load(&[]).unwrap();
+        assert_eq!(layers.warnings().len(), 1, "{:?}", layers.warnings());
+        assert!(layers.warnings()[0].contains("is ignored"));
+        assert!(Directories::new(&wrong.to_string(), "").load(&[]).is_err());
+    }
 
     let limits = |open_files: u64| {
         json!({"sandbox_memory_mib": open_files, "sandbox_processes": open_files,

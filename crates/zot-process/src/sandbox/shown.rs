@@ -105,6 +105,11 @@ impl Shown {
         Ok(())
     }
 
+    /// Returns the directories in which changes of overlaid places are kept.
+    pub(super) fn changes(&self) -> &[PathBuf] {
+        self.view.as_ref().map_or(&[], SharedView::changes)
+    }
+
     /// Returns the rules for the files of `command`. They are kept for the next one.
     pub(super) fn rules(
         &mut self,

@@ -89,6 +89,11 @@ fn new_changes(root: &Path, number: usize) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns which of the directories in `changes` has what a child made; the other one is the kernel's.
+pub(super) fn upper(changes: &Path) -> PathBuf {
+    changes.join("upper")
+}
+
 /// Makes the mount point of `planned`. Returns whether there is one.
 fn make_mount_point(
     root: &Path,

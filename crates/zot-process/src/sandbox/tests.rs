@@ -448,10 +448,15 @@ fn another_policy_applies_from_the_next_command_on() {
 #[test]
 fn nothing_is_left_behind_without_namespaces() {
     let fixture = Fixture::new(true);
+    // Other runs of this test do not count.
+    let sleep = format!("sleep 987.{}", std::process::id());
     // One that leaves its session, its group and its parent.
-    let script = "setsid sh -c 'setsid sleep 987 & setsid sleep 987 &' & sleep 0.1";
-    fixture.succeeds(workspace(), script);
-    let alive = Command::new("pgrep").args(["-f", "sleep 987"]).output();
+    let script = format!(
+        "setsid sh -c 'setsid {sleep} & setsid {sleep} & echo > started' & \
+         until [ -e started ]; do sleep 0.02; done; sleep 0.1"
+    );
+    fixture.succeeds(workspace(), &script);
+    let alive = Command::new("pgrep").args(["-f", &sleep]).output();
     if let Ok(alive) = alive {
         assert_eq!(alive.stdout, b"", "left behind");
     }

@@ -29,6 +29,8 @@ pub(super) struct SharedView {
     namespaces: Arc<View>,
     /// The directory that is its root.
     root: PathBuf,
+    /// Where the changes of overlaid places are kept.
+    changes: Vec<PathBuf>,
     proxy: Option<ServedProxy>,
 }
 
@@ -64,8 +66,13 @@ impl SharedView {
             }),
             None => None,
         };
+        let changes = plan
+            .mounts
+            .iter()
+            .filter_map(|mount| mount.changes.as_ref());
         Ok(Self {
             namespaces: Arc::new(namespaces),
+            changes: changes.map(|changes| skeleton::upper(changes)).collect(),
             root: plan.root,
             proxy,
         })
@@ -77,6 +84,10 @@ impl SharedView {
 
     pub(super) fn root(&self) -> &Path {
         &self.root
+    }
+
+    pub(super) fn changes(&self) -> &[PathBuf] {
+        &self.changes
     }
 
     /// Returns whether the proxy is still at work.

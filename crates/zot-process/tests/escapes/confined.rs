@@ -296,19 +296,20 @@ pub(crate) fn run_plain(category: &Category, attempt: &Attempt, world: &World) -
         }
     };
     drop(leak);
-    // A process that was left may keep the output open.
-    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let mut output = vec![0; 1 << 16];
-        let mut length = 0;
-        while let Ok(count @ 1..) = reader.read(&mut output[length..]) {
-            length += count;
+        let mut chunk = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = reader.read(&mut chunk) {
+            if sender.send(chunk[..count].to_vec()).is_err() {
+                break;
+            }
         }
-        let _ = sender.send(output[..length].to_vec());
     });
-    let output = receiver
-        .recv_timeout(Duration::from_secs(1))
-        .unwrap_or_default();
+    // A process that was left may keep the output open. What was printed before counts.
+    let mut output = Vec::new();
+    while let Ok(chunk) = receiver.recv_timeout(Duration::from_secs(1)) {
+        output.extend(chunk);
+    }
     Ran {
         output: String::from_utf8_lossy(&output).into_owned(),
         signal: status.and_then(|status| status.signal()),

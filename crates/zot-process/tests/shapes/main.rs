@@ -19,6 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{WaitOptions, getpid, set_child_subreaper};
@@ -159,7 +160,14 @@ fn is_possible(place: Place) -> bool {
     true
 }
 
+/// Children and descriptors are counted for the whole process, so that one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn check(place: Place, end: End) {
+    let _alone = alone();
     if !is_possible(place) {
         return;
     }
@@ -193,6 +201,7 @@ fn check(place: Place, end: End) {
 
 /// Runs a shape in another process and kills that.
 fn check_kill(place: Place) {
+    let _alone = alone();
     if !is_possible(place) {
         return;
     }
@@ -219,6 +228,7 @@ fn check_kill(place: Place) {
         assert_eq!(descriptors(), before, "{}", shape.name);
         figures.print(shape, End::Kill, place, began.elapsed());
     }
+    set_child_subreaper(None).unwrap();
 }
 
 /// Waits for what the helper left: its supervisors end by themselves.

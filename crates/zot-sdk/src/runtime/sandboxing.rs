@@ -1,6 +1,6 @@
 //! Changes what the built-in tools may do.
 
-use zot_process::sandbox::Policy;
+use zot_process::sandbox::{Level, Policy};
 use zot_wire::rpc::{SandboxData, SetSandboxCommand};
 
 use super::Runtime;
@@ -10,6 +10,17 @@ impl Runtime {
     /// Returns what `read`, `write`, `edit` and `bash` may do.
     pub fn sandbox(&self) -> SandboxReport {
         self.confines.report()
+    }
+
+    /// Returns the least that every extension is confined to (setting `sandbox_extensions`), if this run has
+    /// extensions.
+    pub fn least_of_extensions(&self) -> Option<Level> {
+        self.extensions.as_ref().map(|host| host.minimum())
+    }
+
+    /// Returns the least that every program of an MCP server is confined to (setting `sandbox_mcp`).
+    pub fn least_of_servers(&self) -> Level {
+        self.mcp_choice.sandbox
     }
 
     /// Changes what `read`, `write`, `edit` and `bash` may do, from the next call on. The jail stays as it

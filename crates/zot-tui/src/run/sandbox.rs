@@ -7,9 +7,6 @@ use zot_sdk::sandbox::{Level, Policy, SandboxChangeError, SandboxReport};
 use super::Chat;
 use crate::app::Input;
 
-const UNCONFINED: &str = "Not confined: extensions and MCP servers (settings sandbox_extensions and \
-                          sandbox_mcp confine them), and what you do yourself with !cmd and @file.";
-
 impl Chat {
     /// Shows what the tools may do, or changes it.
     pub(super) fn sandbox(&mut self, level: Option<Level>) -> Vec<Input> {
@@ -21,19 +18,21 @@ impl Chat {
             ..self.runtime.sandbox().chosen
         };
         let changed = self.runtime.set_sandbox(policy);
+        let unconfined = self.unconfined();
         self.tell_sandbox(changed, |report| match level {
             Level::Off => format!("the sandbox is off: {}", describe(report)),
-            _ => format!("from the next call on: {} {UNCONFINED}", describe(report)),
+            _ => format!("from the next call on: {} {unconfined}", describe(report)),
         })
     }
 
     pub(super) fn jail(&mut self) -> Vec<Input> {
         let changed = self.runtime.jail();
+        let unconfined = self.unconfined();
         self.tell_sandbox(changed, |report| {
             format!(
                 "jailed: from the next call on, zot's tools stay in {}. read, write and edit use \
                      no other file; bash also reads what programs need, and has a temporary \
-                     directory for its home. {UNCONFINED} /unjail lifts this",
+                     directory for its home. {unconfined} /unjail lifts this",
                 report.directory.display()
             )
         })
@@ -55,6 +54,14 @@ impl Chat {
         })
     }
 
+    fn unconfined(&self) -> String {
+        let (extensions, servers) = (
+            self.runtime.least_of_extensions(),
+            self.runtime.least_of_servers(),
+        );
+        unconfined(extensions, servers)
+    }
+
     /// Tells what was changed, and what is not enforced.
     fn tell_sandbox(
         &self,
@@ -70,6 +77,39 @@ impl Chat {
             Err(error) => vec![Input::failure(error)],
         }
     }
+}
+
+/// Says what the sandbox of the tools does not confine, and what settings do. `extensions` is `None` if there
+/// are none.
+fn unconfined(extensions: Option<Level>, servers: Level) -> String {
+    let kinds = [
+        extensions.map(|least| ("extensions", "sandbox_extensions", least)),
+        Some(("MCP servers", "sandbox_mcp", servers)),
+    ];
+    let (free, bound): (Vec<_>, Vec<_>) = kinds
+        .into_iter()
+        .flatten()
+        .partition(|(_, _, least)| *least == Level::Off);
+    let programs = match free.as_slice() {
+        [] => String::new(),
+        [(kind, setting, _)] => {
+            format!("{kind} without a sandbox of their own (setting {setting} confines them), and ")
+        }
+        kinds => {
+            let names: Vec<&str> = kinds.iter().map(|(kind, ..)| *kind).collect();
+            let settings: Vec<&str> = kinds.iter().map(|(_, setting, _)| *setting).collect();
+            format!(
+                "{} without a sandbox of their own (settings {} confine them), and ",
+                names.join(" and "),
+                settings.join(" and ")
+            )
+        }
+    };
+    let mut text = format!("Not confined: {programs}what you do yourself with !cmd and @file.");
+    for (kind, setting, least) in bound {
+        text.push_str(&format!(" At least {least}: {kind} (setting {setting})."));
+    }
+    text
 }
 
 /// Says what zot's tools may do.
@@ -109,3 +149,6 @@ fn listed(paths: &[PathBuf]) -> String {
         .collect();
     paths.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

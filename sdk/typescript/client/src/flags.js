@@ -33,6 +33,12 @@ export function commandLine(options, toolDirectory) {
   for (const host of sandbox?.connect ?? []) add("--sandbox-connect", host);
   for (const path of sandbox?.unixSockets ?? []) add("--sandbox-unix-socket", path);
   for (const name of sandbox?.environment ?? []) add("--sandbox-env", name);
+  /** @param {string} flag @param {number | undefined} limit */
+  const addLimit = (flag, limit) => add(flag, limit ? `${limit}` : undefined);
+  addLimit("--sandbox-memory-mib", sandbox?.memoryMib);
+  addLimit("--sandbox-processes", sandbox?.processes);
+  addLimit("--sandbox-processor-seconds", sandbox?.processorSeconds);
+  addLimit("--sandbox-open-files", sandbox?.openFiles);
   add("--ext", toolDirectory);
   for (const path of options.mcpConfig ?? []) add("--mcp-config", resolve(path));
   if (options.installedMcp === false) args.push("--no-mcp");
@@ -40,18 +46,12 @@ export function commandLine(options, toolDirectory) {
   const confirm = options.confirm ?? options.approve !== undefined;
   if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
   else if (confirm) args.push("--confirm");
-  return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: { ...environment(options.env), ...limits(sandbox) } };
+  return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
 }
 
 /** @param {ClientOptions["sandbox"]} sandbox @returns {SandboxOptions | undefined} */
 export function sandboxOf(sandbox) {
   return typeof sandbox === "string" ? { level: sandbox } : sandbox;
-}
-
-/** The limits of a sandbox have variables instead of flags. @param {SandboxOptions | undefined} sandbox */
-function limits({ memoryMib, processes, processorSeconds, openFiles } = { level: "off" }) {
-  const given = Object.entries({ MEMORY_MIB: memoryMib, PROCESSES: processes, PROCESSOR_SECONDS: processorSeconds, OPEN_FILES: openFiles });
-  return Object.fromEntries(given.flatMap(([name, limit]) => (limit ? [[`ZOT_SANDBOX_${name}`, `${limit}`]] : [])));
 }
 
 /** Returns the environment of this process with changes; undefined removes a variable. @param {ClientOptions["env"]} changes */

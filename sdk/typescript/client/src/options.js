@@ -41,11 +41,14 @@ const CLIENT_OPTIONS = {
 /** @param {ClientOptions} options */
 export function checkClientOptions(options) {
   const known = Object.keys(CLIENT_OPTIONS);
-  const { session, resume, fork } = options;
+  const { session, resume, fork, sandbox } = options;
   const unknown = Object.keys(options).filter((name) => !known.includes(name));
   if (unknown.length > 0) throw unknownOption("Client.start", unknown, ` (expected one of ${known.join(", ")})`);
   if (session !== undefined && resume) throw new ZotError("bad_option", "`session` and `resume` each choose a session: pass one of them");
   if (fork && session === undefined && !resume) throw new ZotError("bad_option", "`fork` needs a session to copy: pass `session` or `resume` too");
+  if (typeof sandbox === "object" && sandbox.run?.length === 0) {
+    throw new ZotError("bad_option", "`sandbox`: no flag of zot says `run: []`: leave out `run` and call `setSandbox` with it before the first prompt");
+  }
 }
 
 /** What is left of the options of a call when the known ones were taken out. @param {string} where @param {object} rest */

@@ -6,7 +6,7 @@ import { afterEach, describe, it } from "node:test";
 
 import { Client } from "@zot/client";
 
-import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryDirectory, textOf, zotError } from "./support.js";
+import { cleanUp, collect, isAlive, skip, skipScripted, startOffline, startScripted, temporaryDirectory, textOf, timeOutOnce, zotError } from "./support.js";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
@@ -117,6 +117,17 @@ describe("the offline model", { skip }, () => {
     assert.equal((await client.getState()).sandbox, undefined);
     const wrong = /** @type {any} */ ("strict");
     await assert.rejects(client.setSandbox(wrong), zotError("invalid_argument"));
+  });
+
+  it("passes the limits of the sandbox, and does not take no program at all for every program", async () => {
+    const level = /** @type {const} */ ("workspace");
+    const client = await startOffline({ sandbox: { level, memoryMib: 4096, processes: 500, processorSeconds: 60, openFiles: 64 } });
+    const { memory_mib, processes, processor_seconds, open_files } = (await client.getState()).sandbox ?? {};
+    assert.deepEqual([memory_mib, processes, processor_seconds, open_files], [4096, 500, 60, 64]);
+    const unlimited = await startOffline({ sandbox: { level, memoryMib: 0, openFiles: 0 } });
+    assert.equal((await unlimited.getState()).sandbox?.open_files, undefined);
+    await assert.rejects(startOffline({ sandbox: { level, run: [] } }), zotError("bad_option", /call `setSandbox`/));
+    assert.deepEqual((await client.setSandbox({ level, run: [] })).run, []);
   });
 
   it("rejects options it does not know, and those that contradict each other", async () => {
@@ -385,7 +396,7 @@ describe("approvals", { skip: skipScripted }, () => {
         return new Promise(() => {});
       },
     });
-    await assert.rejects(client.ask(TOUCH, { timeoutMs: 300 }), zotError("timeout"));
+    await timeOutOnce(client, TOUCH, () => signal !== undefined);
     assert.equal(signal?.aborted, true);
 
     const cwd = await temporaryDirectory();

@@ -1,4 +1,5 @@
 /** Shared by the tests: the real program, a scripted model, a program that misbehaves. */
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -101,6 +102,17 @@ export async function until(what, condition) {
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`not within 15 s: ${what}`);
     await new Promise((done) => setTimeout(done, 10));
+  }
+}
+
+/**
+ * Lets the prompt time out after `hasBegun`: again with more time where a busy machine was not as far.
+ * @param {Client} client @param {string} prompt @param {() => boolean} hasBegun
+ */
+export async function timeOutOnce(client, prompt, hasBegun) {
+  for (let timeoutMs = 300; !hasBegun(); timeoutMs *= 4) {
+    assert.ok(timeoutMs < 30_000, "it never began");
+    await assert.rejects(client.ask(prompt, { timeoutMs }), zotError("timeout"));
   }
 }
 

@@ -1,4 +1,4 @@
-//! What a program leaves in the temporary directories of its sandbox.
+//! What a program leaves in the directories of its sandbox.
 
 #[cfg(test)]
 mod tests;
@@ -9,9 +9,15 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The files below a directory, each as it was.
+/// What is in directories, each file as it was.
 #[derive(Debug, Default)]
-pub(super) struct Contents(BTreeMap<PathBuf, Identity>);
+pub(super) struct Contents {
+    files: BTreeMap<PathBuf, Identity>,
+    /// Directories that can be cleaned.
+    roots: Vec<PathBuf>,
+    /// Empty directories that must not change at all, with the times of their last changes.
+    unchanged: Vec<(PathBuf, (i64, i64))>,
+}
 
 /// Tells a file from another one that took its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +41,26 @@ impl Identity {
 }
 
 impl Contents {
-    /// Lists everything below `root` except `path`.
-    pub(super) fn except(root: &Path, path: Option<&Path>) -> io::Result<Self> {
-        let mut contents = Self::default();
-        let mut directories = vec![root.to_owned()];
+    /// Lists everything in `roots` except `path`. The directories `unchanged` are those of overlays: what
+    /// is removed there does not disappear from the overlay.
+    pub(super) fn of(
+        roots: &[PathBuf],
+        unchanged: &[PathBuf],
+        path: Option<&Path>,
+    ) -> io::Result<Self> {
+        let mut contents = Self {
+            roots: roots.to_vec(),
+            ..Self::default()
+        };
+        for directory in unchanged {
+            let changed_at = changed_at(directory)?;
+            contents.unchanged.push((directory.clone(), changed_at));
+        }
+        let mut directories = Vec::new();
+        for root in roots {
+            contents.insert(root.clone(), &fs::symlink_metadata(root)?);
+            directories.push(root.clone());
+        }
         while let Some(directory) = directories.pop() {
             for entry in fs::read_dir(directory)? {
                 let entry = entry?;
@@ -49,34 +71,49 @@ impl Contents {
                 if found.is_dir() {
                     directories.push(entry.path());
                 }
-                contents.0.insert(entry.path(), Identity::of(&found));
+                contents.insert(entry.path(), &found);
             }
         }
         Ok(contents)
     }
 
-    /// Removes everything below `root` that is not part of it; returns whether it is all there, unchanged.
-    pub(super) fn restore(&self, root: &Path) -> io::Result<bool> {
-        let mut seen = 0;
-        let mut directories = vec![root.to_owned()];
-        while let Some(directory) = directories.pop() {
-            for entry in fs::read_dir(directory)? {
-                let path = entry?.path();
-                // Without following links.
-                let found = fs::symlink_metadata(&path)?;
-                match self.0.get(&path) {
-                    Some(before) if *before == Identity::of(&found) => {
-                        seen += 1;
-                        if found.is_dir() {
-                            directories.push(path);
-                        }
-                    }
-                    Some(_) => return Ok(false),
-                    None if found.is_dir() => fs::remove_dir_all(&path)?,
-                    None => fs::remove_file(&path)?,
-                }
+    fn insert(&mut self, path: PathBuf, found: &Metadata) {
+        self.files.insert(path, Identity::of(found));
+    }
+
+    /// Removes everything that is not part of it; returns whether it is all there, unchanged.
+    pub(super) fn restore(&self) -> io::Result<bool> {
+        for (directory, before) in &self.unchanged {
+            // Clocks of file systems are coarse.
+            if changed_at(directory)? != *before || fs::read_dir(directory)?.next().is_some() {
+                return Ok(false);
             }
         }
-        Ok(seen == self.0.len())
+        let mut seen = 0;
+        let mut paths = self.roots.clone();
+        while let Some(path) = paths.pop() {
+            // Without following links.
+            let found = fs::symlink_metadata(&path)?;
+            match self.files.get(&path) {
+                Some(before) if *before == Identity::of(&found) => {
+                    seen += 1;
+                    if found.is_dir() {
+                        for entry in fs::read_dir(path)? {
+                            paths.push(entry?.path());
+                        }
+                    }
+                }
+                Some(_) => return Ok(false),
+                None if found.is_dir() => fs::remove_dir_all(&path)?,
+                None => fs::remove_file(&path)?,
+            }
+        }
+        Ok(seen == self.files.len())
     }
+}
+
+/// Returns when a directory itself was last changed: its entries, its permissions or its attributes.
+fn changed_at(directory: &Path) -> io::Result<(i64, i64)> {
+    let found = fs::symlink_metadata(directory)?;
+    Ok((found.ctime(), found.ctime_nsec()))
 }

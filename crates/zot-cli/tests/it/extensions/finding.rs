@@ -1,5 +1,7 @@
 //! Where extensions are found, and which of the same name wins.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use testkit::{ModelServer, ScriptedExtension, Wire, Workdir, ZotCommand};
 use testkit::{echo_tool, tool_text};
@@ -71,18 +73,29 @@ fn the_name_in_the_manifest_wins() {
 /// Only prompts wait for it, and only as long as it may take to start.
 #[test]
 fn a_silent_extension_delays_only_the_first_prompt() {
-    let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})])
-        .manifest("start_timeout", json!(2));
-    let mut run = Extended::start(&[mute, saying("other", "here")]);
-    let begin = std::time::Instant::now();
-    run.zot.call(json!({"id": "p", "type": "ping"}));
-    assert!(begin.elapsed() < std::time::Duration::from_secs(2));
+    // On a busy machine, a ping may take as long as the first of these.
+    for start_timeout in [2, 20] {
+        let mute = ScriptedExtension::starting_with("mute", [json!({"wait_for": "never"})])
+            .manifest("start_timeout", json!(start_timeout));
+        let mut run = Extended::start(&[mute, saying("other", "here")]);
+        let begin = Instant::now();
+        run.zot.call(json!({"id": "p", "type": "ping"}));
+        if begin.elapsed() < Duration::from_secs(start_timeout) {
+            check_first_prompt(run, start_timeout);
+            return;
+        }
+    }
+    panic!("a ping waits for it");
+}
+
+fn check_first_prompt(mut run: Extended, start_timeout: u64) {
+    let begin = Instant::now();
     assert_eq!(
         run.call("other_tool", json!({})),
         (false, "here".to_owned())
     );
-    assert!(begin.elapsed() < std::time::Duration::from_secs(20));
-    run.wait_for_log("mute", "no hello within 2s");
+    assert!(begin.elapsed() < Duration::from_secs(start_timeout + 20));
+    run.wait_for_log("mute", &format!("no hello within {start_timeout}s"));
     testkit::poll_until("standard error names it", || {
         run.zot.stderr().contains("mute")
     });

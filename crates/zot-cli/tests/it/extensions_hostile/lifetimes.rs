@@ -93,7 +93,7 @@ fn an_extension_that_ignores_signals() {
     });
     attack.end();
     assert!(
-        started.elapsed() < Duration::from_secs(6),
+        started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );

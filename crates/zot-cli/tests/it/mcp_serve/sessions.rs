@@ -92,9 +92,14 @@ fn a_session_works_in_its_own_directory() {
 fn a_confined_server_stays_in_its_directory() {
     let workdir = Workdir::with_files("work");
     let outside = workdir.parent();
+    std::fs::write(outside.join("beside.txt"), "a secret\n").unwrap();
+    workdir.write("sub/inside.txt", "readable\n");
+    let beside = json!({"prompt": "read ../../beside.txt", "cwd": "sub"});
     let mut free = Client::modern(&workdir, &[], json!({}));
     let there = free.call("zot", json!({"prompt": "run: echo x", "cwd": outside}));
     assert_eq!(there["isError"], false, "{there}");
+    let read = free.call("zot", beside.clone());
+    assert!(text(&read).contains("a secret"), "{read}");
     for flag in ["--jail", "--sandbox=workspace"] {
         let mut held = Client::modern(&workdir, &[flag], json!({}));
         for cwd in [outside.to_str().unwrap(), "..", "sub/../..", "/"] {
@@ -105,8 +110,11 @@ fn a_confined_server_stays_in_its_directory() {
         let reply = json!({"session_id": session(&there), "prompt": "run: echo x"});
         let result = held.call("zot_reply", reply);
         assert!(text(&result).contains("--jail"), "{result}");
-        let inside = held.call("zot", json!({"prompt": "read ../beside.txt", "cwd": "sub"}));
-        assert!(!text(&inside).is_empty());
+        let refused = held.call("zot", beside.clone());
+        assert!(!text(&refused).contains("a secret"), "{refused}");
+        let inside = json!({"prompt": "read inside.txt", "cwd": "sub"});
+        let inside = held.call("zot", inside);
+        assert!(text(&inside).contains("readable"), "{inside}");
     }
 }
 

@@ -184,9 +184,18 @@ fn scripted(recording: &str) -> Vec<ScriptedExtension> {
             vec![extension.tool("t", tool_text("t ok"))]
         }
         "clash_two_exts" => vec![
-            ScriptedExtension::new("aaa", [tool("same")]).tool("same", tool_text("from aaa")),
-            ScriptedExtension::new("bbb", [json!({"sleep": 0.15}), tool("same")])
-                .tool("same", tool_text("from bbb")),
+            ScriptedExtension::new("aaa", [tool("same"), json!({"touch": "../bbb/after-aaa"})])
+                .tool("same", tool_text("from aaa")),
+            // zot reads both pipes at the same time: what the first wrote needs a moment.
+            ScriptedExtension::new(
+                "bbb",
+                [
+                    json!({"wait_for": "after-aaa"}),
+                    json!({"sleep": 0.15}),
+                    tool("same"),
+                ],
+            )
+            .tool("same", tool_text("from bbb")),
         ],
         "shutdown_ack" => vec![plain("probe")],
         "shutdown_hang_sigkill" => vec![

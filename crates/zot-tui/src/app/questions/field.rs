@@ -66,6 +66,13 @@ pub(super) enum TextRule {
     },
 }
 
+/// A move among options below one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Up,
+    Down,
+}
+
 impl Field {
     /// Handles a key in this field.
     pub(super) fn press(&mut self, key: &Key) {
@@ -91,6 +98,30 @@ impl Field {
                 ..
             } => press_several(options, chosen, at, key),
         }
+    }
+
+    /// Moves to the option above or below; returns whether there is one.
+    pub(super) fn step(&mut self, direction: Step) -> bool {
+        let (count, at) = match &self.entry {
+            Entry::Text { .. } => return false,
+            Entry::One { options, chosen } => (options.len(), *chosen),
+            Entry::Several { options, at, .. } => (options.len(), Some(*at)),
+        };
+        let next = match (direction, at) {
+            (Step::Up, None) => count.checked_sub(1),
+            (Step::Up, Some(at)) => at.checked_sub(1),
+            (Step::Down, at) => Some(at.map_or(0, |at| at + 1)).filter(|next| *next < count),
+        };
+        let Some(next) = next else {
+            return false;
+        };
+        self.problem = None;
+        match &mut self.entry {
+            Entry::Text { .. } => {}
+            Entry::One { chosen, .. } => *chosen = Some(next),
+            Entry::Several { at, .. } => *at = next,
+        }
+        true
     }
 
     pub(super) fn paste(&mut self, text: &str) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::field::{Entry, Field};
+use super::field::{Entry, Field, Step};
 use super::schema::{self, SchemaError};
 use crate::app::{Key, KeyCode};
 
@@ -12,6 +12,8 @@ pub(crate) struct Form {
     /// Why it can only be declined or cancelled.
     pub(super) obstacle: Option<SchemaError>,
     pub(super) stop: Stop,
+    /// Whether each option of the current field is shown on a line of its own.
+    pub(super) is_stacked: bool,
 }
 
 /// Where the keys go.
@@ -40,6 +42,7 @@ impl Form {
             fields,
             obstacle,
             stop: Stop::Decline,
+            is_stacked: false,
         };
         form.stop = form.stops().next().unwrap_or(Stop::Decline);
         form
@@ -87,8 +90,20 @@ impl Form {
         self.stop = stops.get(next).copied().unwrap_or(Stop::Decline);
     }
 
+    /// Moves among options below one another. Returns whether the form stays in the field: it is left
+    /// beyond the last option, and before the first unless there is nothing above it.
+    fn step(&mut self, step: Step) -> bool {
+        if !self.is_stacked {
+            return false;
+        }
+        let is_top = step == Step::Up && self.stop == Stop::Field(0);
+        self.current_mut().is_some_and(|field| field.step(step)) || is_top
+    }
+
     pub(super) fn press(&mut self, key: &Key) -> Filled {
         match (key.code, self.stop) {
+            (KeyCode::Up, _) if self.step(Step::Up) => {}
+            (KeyCode::Down, _) if self.step(Step::Down) => {}
             (KeyCode::Up, _) => self.advance(-1),
             (KeyCode::Tab, _) if key.shift => self.advance(-1),
             (KeyCode::Down | KeyCode::Tab, _) => self.advance(1),

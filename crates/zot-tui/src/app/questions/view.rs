@@ -42,6 +42,9 @@ impl Asked {
 
     /// Keeps what receives the keys on the screen, unless the user has scrolled.
     pub(super) fn lay_out(&mut self, context: &Context, draft: &Editor) {
+        if let Body::Form(form) = &mut self.body {
+            form.is_stacked = fields::is_stacked(form, context);
+        }
         let contents = contents(self, context);
         let room = room(self, context, draft);
         if !self.is_scrolled {

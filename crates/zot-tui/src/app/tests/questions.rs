@@ -282,8 +282,8 @@ fn a_hostile_form_stays_on_the_screen() {
         let screen = chat.rows().join("\n");
         assert!(!screen.contains('\u{202e}'), "{screen}");
         chat.write("text");
-        chat.press(KeyCode::Down);
-        chat.press(KeyCode::Down);
+        chat.press(KeyCode::Tab);
+        chat.press(KeyCode::Tab);
         assert!(
             chat.rows().join("\n").contains("▸ [send]"),
             "{:?}",
@@ -390,6 +390,37 @@ fn obstacle(chat: &mut Chat) {
 }
 
 #[test]
+fn several_of_the_options_below_one_another_can_be_chosen() {
+    let first = "an option that takes more than half of a line of the screen";
+    let schema = json!({"properties": {
+        "name": {"type": "string"},
+        "several": {"type": "array", "items": {"enum": [first, "second", "third"]}}}});
+    let mut chat = Chat::new(80, 24);
+    form(&mut chat, "Which?", &schema.to_string());
+    for key in [
+        KeyCode::Down,
+        KeyCode::Character(' '),
+        KeyCode::Down,
+        KeyCode::Down,
+    ] {
+        chat.press(key);
+    }
+    chat.press(KeyCode::Character(' '));
+    chat.press(KeyCode::Down);
+    let screen = chat.rows().join("\n");
+    assert!(screen.contains("▸ [send]"), "{screen}");
+    for _ in 0..4 {
+        chat.press(KeyCode::Up);
+    }
+    let screen = chat.rows().join("\n");
+    assert!(screen.contains("▸ name"), "{screen}");
+    assert_eq!(
+        accepted(&chat.control('s')),
+        json!({"several": [first, "third"]})
+    );
+}
+
+#[test]
 fn the_sandbox_asks_with_every_choice_in_sight() {
     let mut chat = Chat::new(80, 24);
     chat.prompt("fetch");
@@ -406,7 +437,7 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
             "                 ● No",
             "  [send]",
             "  [decline]",
-            "left, right choose · enter next · up, down · ctrl+s sends · esc cancel",
+            "up, down choose · enter next · ctrl+s sends · esc cancel",
         ]
     );
     // Pressing only enter allows nothing.
@@ -418,6 +449,27 @@ fn the_sandbox_asks_with_every_choice_in_sight() {
     chat.press(KeyCode::Left);
     let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
     assert_eq!(accepted(&effects[1]), json!({"choice": "session"}));
+
+    // Options below one another are chosen with up and down as well. The first is not left upwards, where
+    // [decline] would be.
+    for (ups, choice) in [(1, "project"), (2, "session"), (3, "once"), (5, "once")] {
+        obstacle(&mut chat);
+        for _ in 0..ups {
+            chat.press(KeyCode::Up);
+        }
+        let effects = [KeyCode::Enter, KeyCode::Enter].map(|key| chat.press(key));
+        assert_eq!(accepted(&effects[1]), json!({"choice": choice}));
+    }
+    obstacle(&mut chat);
+    for key in [KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
+        chat.press(key);
+    }
+    assert!(chat.rows().join("\n").contains("● No"));
+    chat.press(KeyCode::Down);
+    assert!(chat.rows().join("\n").contains("▸ [send]"));
+    chat.press(KeyCode::Up);
+    assert!(chat.rows().join("\n").contains("▸ Run it again?"));
+    chat.press(KeyCode::Escape);
 
     // On a wide screen, No does not hide at the end of another line.
     let mut wide = Chat::new(120, 24);

@@ -103,11 +103,19 @@ enum CommandError {
     Unknown,
     #[error("{field} is missing")]
     Missing { field: &'static str },
-    #[error("{field}: {source}")]
+    #[error("{field}: {}", without_position(source))]
     Field {
         field: &'static str,
         source: serde_json::Error,
     },
+}
+
+/// Returns the message without the line and the column: they are those of the field, which the sender would
+/// take for those of the line.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
 
 /// Decodes a required field.

@@ -104,6 +104,8 @@ fn a_sandbox_is_read() {
         let (_, command, error) = parse(line).unwrap_err();
         assert_eq!(command, "set_sandbox");
         assert!(error.contains(expected), "{error}");
+        // The position would be that within the field.
+        assert!(!error.contains(" at line "), "{error}");
     }
 }
 

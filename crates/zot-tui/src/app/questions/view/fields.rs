@@ -13,6 +13,10 @@ use crate::text::{Line, reveal, width, wrap};
 /// Titles of fields take at most this many columns, and a third of the screen.
 const MAX_TITLE_COLUMNS: usize = 28;
 
+/// Columns of the mark before a title, and of the gap after it.
+const MARK_COLUMNS: usize = 2;
+const GAP_COLUMNS: usize = 2;
+
 /// Adds the fields below the message.
 pub(super) fn push(form: &Form, context: &Context, mut lines: Vec<Line>) -> Contents {
     let theme = &context.theme;
@@ -22,9 +26,7 @@ pub(super) fn push(form: &Form, context: &Context, mut lines: Vec<Line>) -> Cont
         let line = Line::styled(format!("  {}", reveal(&obstacle.to_string())), theme.error);
         lines.extend(wrap(&line, context.columns, 2));
     }
-    let titles = form.fields.iter().map(|field| width(&reveal(&field.title)));
-    let most = MAX_TITLE_COLUMNS.min(context.columns / 3);
-    let title_columns = titles.max().unwrap_or(0).min(most);
+    let title_columns = title_columns(form, context);
     for (index, field) in form.fields.iter().enumerate() {
         let is_selected = form.stop == Stop::Field(index);
         let start = lines.len();
@@ -56,6 +58,30 @@ pub(super) fn push(form: &Form, context: &Context, mut lines: Vec<Line>) -> Cont
     }
 }
 
+fn title_columns(form: &Form, context: &Context) -> usize {
+    let titles = form.fields.iter().map(|field| width(&reveal(&field.title)));
+    let most = MAX_TITLE_COLUMNS.min(context.columns / 3);
+    titles.max().unwrap_or(0).min(most)
+}
+
+/// Returns whether each option of the selected field has a line of its own.
+pub(super) fn is_stacked(form: &Form, context: &Context) -> bool {
+    let indent = MARK_COLUMNS + title_columns(form, context) + GAP_COLUMNS;
+    let room = context.columns.saturating_sub(indent);
+    match form.current().map(|field| &field.entry) {
+        Some(Entry::One { options, .. } | Entry::Several { options, .. }) => {
+            has_long(options, room)
+        }
+        Some(Entry::Text { .. }) | None => false,
+    }
+}
+
+/// Returns whether an option takes more than half a line.
+fn has_long(options: &[FieldOption], room: usize) -> bool {
+    let is_long = |option: &FieldOption| 2 * width(&reveal(&option.title)) > room;
+    options.iter().any(is_long)
+}
+
 /// Adds one field, and returns the column of the cursor in its first line.
 fn push_field(
     lines: &mut Vec<Line>,
@@ -74,7 +100,7 @@ fn push_field(
     let title = Line::styled(reveal(&field.title), style).clipped(title_columns);
     let missing = title_columns.saturating_sub(title.width());
     line.append(title);
-    line.push(" ".repeat(missing + 2), Style::PLAIN);
+    line.push(" ".repeat(missing + GAP_COLUMNS), Style::PLAIN);
     let indent = line.width();
     let room = context.columns.saturating_sub(indent + 1).max(1);
     let mut column = None;
@@ -189,8 +215,7 @@ fn push_options(
     let indent = title.width();
     let mut line = title;
     let room = context.columns.saturating_sub(indent);
-    let is_long = |option: &FieldOption| 2 * width(&reveal(&option.title)) > room;
-    let has_long = options.iter().any(is_long);
+    let has_long = has_long(options, room);
     for (index, option) in options.iter().enumerate() {
         let (mark, style) = match is_chosen(index) {
             true => (chosen_mark, theme.user.bold()),
@@ -246,10 +271,19 @@ pub(super) fn keys(form: &Form, is_roomy: bool) -> &'static str {
         (Some(_), _) => "enter declines · esc cancel",
         (None, None) if !is_roomy => "enter · ctrl+s sends · esc",
         (None, Some(Entry::Text { .. })) if !is_roomy => "enter next · ctrl+s sends · esc",
+        (None, Some(Entry::One { .. })) if !is_roomy && form.is_stacked => {
+            "up, down · ctrl+s sends · esc"
+        }
         (None, Some(Entry::One { .. })) if !is_roomy => "left, right · ctrl+s sends · esc",
         (None, Some(Entry::Several { .. })) if !is_roomy => "space · ctrl+s sends · esc",
         (None, None) => "enter chooses · up, down · ctrl+s sends · esc cancel",
         (None, Some(Entry::Text { .. })) => "enter next · up, down · ctrl+s sends · esc cancel",
+        (None, Some(Entry::One { .. })) if form.is_stacked => {
+            "up, down choose · enter next · ctrl+s sends · esc cancel"
+        }
+        (None, Some(Entry::Several { .. })) if form.is_stacked => {
+            "up, down · space chooses · enter next · ctrl+s sends · esc cancel"
+        }
         (None, Some(Entry::One { .. })) => {
             "left, right choose · enter next · up, down · ctrl+s sends · esc cancel"
         }
