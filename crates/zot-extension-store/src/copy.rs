@@ -1,6 +1,7 @@
 //! Copies the directory of an extension, refusing anything that leads out of it.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -42,8 +43,13 @@ pub(crate) async fn copy_directory(source: &Path, target: &Path) -> Result<Copie
             } else if kind.is_symlink() {
                 copy_link(source, &path, &target)?;
             } else if kind.is_file() {
-                fs::copy(&path, &target).map_err(StoreError::io(&path))?;
-                let mode = entry.metadata().map_err(StoreError::io(&path))?;
+                // A named pipe may have replaced it meanwhile.
+                let mut file = zot_files::open_itself(&path, OpenOptions::new().read(true))
+                    .map_err(StoreError::io(&path))?;
+                let mode = file.metadata().map_err(StoreError::io(&path))?;
+                File::create_new(&target)
+                    .and_then(|mut copy| io::copy(&mut file, &mut copy))
+                    .map_err(StoreError::io(&path))?;
                 set_mode(&target, mode.permissions().mode())?;
                 copied.files += 1;
             } else {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 /// The longest wait for a process that is changing a small file.
@@ -76,7 +76,13 @@ impl Lock {
         directory: &Path,
         patience: Duration,
     ) -> Result<Option<Self>, LockError> {
-        let opened = File::open(directory).map_err(LockError::from);
+        // Another program may have put a named pipe in its place.
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(directory)
+            .map_err(LockError::from);
         let locked = opened.and_then(|file| lock_file(&file, patience).map(|()| file));
         match locked {
             Ok(file) => Ok(Some(Self { _file: file })),

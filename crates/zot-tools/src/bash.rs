@@ -1,6 +1,7 @@
 //! The `bash` tool: runs a shell command and shows what it printed.
 
 mod denial;
+mod hint;
 mod log;
 mod obstruction;
 mod offer;
@@ -25,7 +26,9 @@ use crate::builtin::definition;
 use crate::file::reason;
 use crate::sandbox::{Allowance, AllowedFor, NotConfined};
 use crate::utf8::Utf8Decoder;
+use hint::Ended;
 use log::LogDirectory;
+pub(crate) use log::is_log;
 use obstruction::{Obstruction, Said};
 use offer::{Choice, Kept};
 use output::CollectedOutput;
@@ -95,11 +98,21 @@ impl BashTool {
             invocation: &invocation,
         };
         let first = self.run_in_force(&call).await?;
+        let tools = self.paths.sandbox();
         let Some(obstruction) = first.obstruction.as_ref().filter(|_| first.may_ask) else {
             return Ok(first.into_output());
         };
-        let allowances = obstruction.allowances();
-        let kept = match self.paths.sandbox().keeps_allowances() {
+        let mut allowances = obstruction.allowances();
+        if first.exit_code == 0 {
+            // Such as `command | tail`. Whether a file was needed is less certain.
+            allowances.retain(|allowance| {
+                matches!(allowance, Allowance::Connect(_)) && !tools.has_declined(allowance)
+            });
+            if allowances.is_empty() {
+                return Ok(first.into_output());
+            }
+        }
+        let kept = match tools.keeps_allowances() {
             true => Kept::Yes,
             false => Kept::No,
         };
@@ -115,9 +128,12 @@ impl BashTool {
             return Ok(first.into_output());
         }
         match choice {
-            Choice::No => Ok(first.into_output()),
+            Choice::No => {
+                tools.decline(&allowances);
+                Ok(first.into_output())
+            }
             Choice::Once => self.run_outside(&call).await,
-            Choice::Allow(period) => match self.paths.sandbox().allow(&allowances, period) {
+            Choice::Allow(period) => match tools.allow(&allowances, period) {
                 Ok(()) => {
                     let note = allowed_note(&allowances, period);
                     Ok(self
@@ -152,6 +168,11 @@ impl BashTool {
             None => LogDirectory::Anywhere(&self.output_dir),
         };
         let (mut ran, output) = self.run_prepared(call, prepared.command, logs).await?;
+        let policy = sandbox.policy();
+        for sentence in hint::reached_limits(&policy.rules.limits, &output, &ran.ended) {
+            ran.limits
+                .push_str(&format!("\n[sandbox {}] {sentence}", policy.level));
+        }
         let Some(walls) = walls else {
             return Ok(ran);
         };
@@ -166,12 +187,12 @@ impl BashTool {
         }
         let said = (!walls.is_jail()).then_some(Said {
             output: &output,
+            script: call.script,
             failed,
         });
         let obstacles = sandbox.obstacles(&prepared.run);
         ran.obstruction = Obstruction::find(&walls, cwd, obstacles, said);
-        // Only the user decides what happens with failures that a command ignores.
-        ran.may_ask &= failed && !walls.is_jail() && !tools.is_fixed();
+        ran.may_ask &= !walls.is_jail() && !tools.is_fixed();
         Ok(ran)
     }
 
@@ -222,6 +243,14 @@ impl BashTool {
             text: report(call.script, &output, call.time_limit, &completion),
             exit_code: exit_code(&completion),
             may_ask: matches!(completion.outcome, Outcome::Exited(_)),
+            ended: Ended {
+                status: match completion.outcome {
+                    Outcome::Exited(status) => status,
+                    Outcome::TimedOut | Outcome::Cancelled => None,
+                },
+                elapsed: completion.elapsed,
+            },
+            limits: String::new(),
             obstruction: None,
         };
         Ok((ran, output))
@@ -241,6 +270,9 @@ struct Ran {
     exit_code: i32,
     /// Whether it makes sense to ask the user about the obstruction.
     may_ask: bool,
+    ended: Ended,
+    /// Which limits it seems to have reached, in lines of their own.
+    limits: String,
     obstruction: Option<Obstruction>,
 }
 
@@ -251,6 +283,7 @@ impl Ran {
     }
 
     fn into_output(mut self) -> ToolOutput {
+        self.text.push_str(&self.limits);
         if let Some(obstruction) = &self.obstruction {
             self.text.push_str(&obstruction.explain());
         }

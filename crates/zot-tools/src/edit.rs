@@ -18,7 +18,7 @@ use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::file::{self, FileError, Location};
-use crate::limits::clip;
+use crate::limits::{add_line, clip};
 use crate::path::PathError;
 use replacement::{EditError, Replacement, apply};
 
@@ -71,7 +71,9 @@ impl EditTool {
         if let Some(announced) = announced {
             announced.made();
         }
-        Ok(change.diff())
+        let mut result = clip(change.diff());
+        add_line(&mut result, change.location.fate());
+        Ok(result)
     }
 
     /// Computes what the edits would do, without changing anything.
@@ -114,7 +116,7 @@ impl Tool for EditTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match self.edit(invocation.arguments) {
-                Ok(diff) => ToolOutput::text(clip(diff)),
+                Ok(result) => ToolOutput::text(result),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 
-pub(crate) use location::Location;
 #[cfg(test)]
 pub(crate) use location::WITHOUT_OPENAT2;
+pub(crate) use location::{Location, OwnDirectory};
 pub(crate) use replace::{MAX_LINKS, random_hex, replace};
 
 /// Opening must not wait for the other end of a FIFO, nor make a terminal the controlling one.
@@ -32,9 +32,14 @@ pub(crate) enum FileError {
     },
     #[error(
         "{} is not in the sandbox, where {} is a directory of its own; only the user can allow the file \
-         outside, with --sandbox-read {}", path.display(), place.display(), path.display()
+         outside, with --sandbox-read {}", path.display(), place.display(), target.display()
     )]
-    NotInPlace { path: PathBuf, place: PathBuf },
+    NotInPlace {
+        path: PathBuf,
+        place: PathBuf,
+        /// Where the links of the path lead.
+        target: PathBuf,
+    },
     #[error("{} is a directory", path.display())]
     Directory { path: PathBuf },
     #[error("{} is a {kind}, not a regular file", path.display())]
@@ -83,9 +88,10 @@ impl FileError {
 pub(crate) fn open_regular(location: &Location) -> Result<(File, Metadata), FileError> {
     let path = location.shown();
     let stat_failed = |error: io::Error| match location.own_place() {
-        Some(place) if is_missing(&error) => FileError::NotInPlace {
+        Some((place, target)) if is_missing(&error) => FileError::NotInPlace {
             path: path.to_owned(),
             place,
+            target,
         },
         _ => FileError::during("stat", path)(error),
     };

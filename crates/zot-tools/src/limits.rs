@@ -38,5 +38,16 @@ pub(crate) fn clip(mut text: String) -> String {
     text
 }
 
+/// Adds a line of its own to the end of a result.
+pub(crate) fn add_line(text: &mut String, line: Option<String>) {
+    let Some(line) = line else {
+        return;
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&line);
+}
+
 #[cfg(test)]
 mod tests;

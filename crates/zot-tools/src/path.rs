@@ -31,6 +31,10 @@ pub enum PathError {
     ContainsNul,
     #[error(transparent)]
     Refused(#[from] Box<RefusedPath>),
+    #[error(
+        "{} cannot be used in the sandbox: it holds secrets, and no rule shows it", .0.display()
+    )]
+    Masked(PathBuf),
     #[error("{0}; only the user can lift this")]
     NoSandbox(#[from] SandboxError),
 }

@@ -19,6 +19,11 @@ pub use confinement::CommandConfinement;
 pub(crate) use confinement::NotConfined;
 pub(crate) use walls::{Walls, is_plain};
 
+/// How much of what the user did not want to allow is remembered.
+///
+/// Limit: the user may be asked about the rest again.
+const MAX_DECLINED: usize = 1_000;
+
 /// What the tools of a session may do. It can change at any time; a tool call obeys the state in which it
 /// began.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ struct State {
     policy: Policy,
     /// What the user has allowed in this session. Stays when the policy changes.
     allowed: Vec<Allowance>,
+    /// What the user did not want to allow in this session.
+    declined: Vec<Allowance>,
     /// Starts commands at [`Level::Off`].
     open: Option<Arc<Sandbox>>,
     /// Starts commands at the other levels. Kept while the level is off: it knows what was contacted.
@@ -137,6 +144,20 @@ impl ToolSandbox {
         Ok(self.apply(&mut state, policy, all)?)
     }
 
+    /// Notes that the user does not want to allow this.
+    pub(crate) fn decline(&self, declined: &[Allowance]) {
+        let mut state = self.state();
+        for allowance in declined {
+            if state.declined.len() < MAX_DECLINED && !state.declined.contains(allowance) {
+                state.declined.push(allowance.clone());
+            }
+        }
+    }
+
+    pub(crate) fn has_declined(&self, allowance: &Allowance) -> bool {
+        self.state().declined.contains(allowance)
+    }
+
     /// Returns whether a user can be asked to allow more.
     pub fn is_fixed(&self) -> bool {
         self.is_fixed
@@ -197,8 +218,14 @@ impl ToolSandbox {
 
     /// Returns the files of `sandbox`, which is the one in force; `None` at [`Level::Off`].
     pub(crate) fn walls_of(&self, sandbox: &Sandbox) -> Option<Walls> {
-        let directory = self.state().workspace.clone()?;
-        Walls::of(sandbox, directory, self.surroundings.home.as_deref())
+        let (directory, scratch) = {
+            let state = self.state();
+            let scratch = state.scratch.as_ref();
+            let scratch = scratch.map(|scratch| scratch.path().to_owned());
+            (state.workspace.clone()?, scratch)
+        };
+        let home = self.surroundings.home.as_deref();
+        Walls::of(sandbox, directory, scratch, home)
     }
 
     /// Returns what file tools may use; `None` at [`Level::Off`].

@@ -13,7 +13,7 @@ use crate::builtin::definition;
 use crate::checkpoint::{Checkpoint, NotKept, keep};
 use crate::edit::{diff, read_whole};
 use crate::file::{self, FileError, Location};
-use crate::limits::clip;
+use crate::limits::{add_line, clip};
 use crate::path::PathError;
 use crate::utf8::to_text;
 
@@ -56,7 +56,9 @@ impl WriteTool {
         if let Some(announced) = announced {
             announced.made();
         }
-        Ok(content)
+        let mut result = clip(to_text(content.as_bytes()));
+        add_line(&mut result, location.fate());
+        Ok(result)
     }
 
     fn plan(&self, arguments: &RawValue) -> Result<(Location, String), WriteError> {
@@ -76,7 +78,7 @@ impl Tool for WriteTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match self.write(invocation.arguments) {
-                Ok(content) => ToolOutput::text(clip(to_text(content.as_bytes()))),
+                Ok(result) => ToolOutput::text(result),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         })

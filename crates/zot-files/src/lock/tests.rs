@@ -46,3 +46,12 @@ fn locking_a_directory_creates_no_file() {
     assert!(acquire().unwrap().is_some());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_named_pipe_in_place_of_a_directory_is_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    assert!(Lock::acquire_directory(&fifo).unwrap().is_none());
+}

@@ -8,10 +8,12 @@ mod shebang;
 mod shim;
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// The longest chain of interpreters; the kernel itself follows five.
 ///
@@ -162,7 +164,13 @@ fn is_executable(path: &Path) -> bool {
 
 /// Returns the programs that a file names: its interpreters or its loader.
 fn referenced_programs(path: &Path) -> Vec<PathBuf> {
-    let Ok(file) = File::open(path) else {
+    // A named pipe may have replaced it since its type was checked.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    let Ok(file) = opened else {
         return Vec::new();
     };
     let mut head = [0; shebang::MAX_SHEBANG_BYTES];

@@ -10,6 +10,10 @@ const FILE_WORDS: [&str; 5] = [
     "erofs",
 ];
 
+/// What the kernel says when a protected file is to be replaced, in lower case. There are other reasons for
+/// it, so a path must be named.
+const BUSY_WORDS: [&str; 2] = ["device or resource busy", "ebusy"];
+
 /// What they say when a connection is refused by the sandbox, in lower case.
 const NETWORK_WORDS: [&str; 8] = [
     "network is unreachable",
@@ -30,7 +34,9 @@ const MISSING_WORDS: [&str; 3] = [
 ];
 
 /// Words that mean that a file was to be changed, in lower case.
-const CHANGE_WORDS: [&str; 14] = [
+const CHANGE_WORDS: [&str; 16] = [
+    "device or resource busy",
+    "ebusy",
     "read-only file system",
     "erofs",
     "cannot create",
@@ -84,11 +90,19 @@ pub(super) fn named_paths(output: &str) -> impl Iterator<Item = NamedPath<'_>> {
         .filter_map(named_path)
 }
 
+impl NamedPath<'_> {
+    /// Returns whether the line is about starting `candidate`: its name may be a word for a change.
+    pub(super) fn may_be_start_of(&self, candidate: &str) -> bool {
+        self.kind == Complaint::Refused && (!self.is_change || CHANGE_WORDS.contains(&candidate))
+    }
+}
+
 fn named_path(line: &str) -> Option<NamedPath<'_>> {
     // Keeps the length, so that positions are the same in both.
     let lower = line.to_ascii_lowercase();
     let find = |all: &[&str]| all.iter().find_map(|words| lower.find(words));
-    let (at, kind) = match (find(&FILE_WORDS), find(&MISSING_WORDS)) {
+    let refused = find(&FILE_WORDS).or_else(|| find(&BUSY_WORDS));
+    let (at, kind) = match (refused, find(&MISSING_WORDS)) {
         (Some(at), _) => (at, Complaint::Refused),
         (None, Some(at)) => (at, Complaint::Missing),
         (None, None) => return None,

@@ -5,12 +5,22 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use crate::file::{Location, create_private, random_hex, reason};
+use crate::file::{Location, OwnDirectory, create_private, random_hex, reason};
 
 /// The most bytes a file keeps; the rest of the output is lost.
 ///
 /// Limit: the file with the full output ends here.
 const MAX_BASH_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// How the names of such files begin and end.
+const NAME_START: &str = "zot-bash-";
+const NAME_END: &str = ".log";
+
+/// Returns whether a file with this name keeps an output.
+pub(crate) fn is_log(name: &Path) -> bool {
+    let name = name.to_str().unwrap_or_default();
+    !name.contains('/') && name.starts_with(NAME_START) && name.ends_with(NAME_END)
+}
 
 /// Where to create such a file.
 #[derive(Debug, Clone)]
@@ -36,7 +46,7 @@ pub(super) struct OutputLog {
 impl OutputLog {
     /// Creates a file that only its owner can read.
     pub(super) fn create(directory: &LogDirectory<'_>) -> Self {
-        let name = format!("zot-bash-{}.log", random_hex());
+        let name = format!("{NAME_START}{}{NAME_END}", random_hex());
         let (path, file) = match directory {
             LogDirectory::Anywhere(directory) => {
                 let path = directory.join(name);
@@ -53,6 +63,7 @@ impl OutputLog {
                     inside: name.into(),
                     target: path.clone(),
                     layout: None,
+                    own: Some(OwnDirectory::Temporary),
                 });
                 (path, file)
             }

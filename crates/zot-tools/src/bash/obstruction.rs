@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use zot_process::sandbox::{Contact, Level, Obstacles};
 
-use super::denial::{self, Complaint};
+use super::denial::{self, Complaint, NamedPath};
+use super::hint;
 use crate::sandbox::{Allowance, Walls};
 
 /// How many refused hosts a result names.
@@ -18,10 +19,16 @@ const MAX_NAMED_HOSTS: usize = 8;
 /// Limit: further hosts are not offered.
 const MAX_OFFERED_HOST_BYTES: usize = 300;
 
+const OWN_LOOPBACK: &str = "the sandbox has a loopback of its own, where only servers of the same command \
+                            listen; a server of the user is reached through the proxy, by HTTP only, if the \
+                            user allows it with --sandbox-connect 127.0.0.1:PORT";
+
 /// What a command said about itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) output: &'a str,
+    /// The command itself.
+    pub(super) script: &'a str,
     /// Whether its exit code is another than 0. That of `command | tail` is the one of `tail`.
     pub(super) failed: bool,
 }
@@ -39,6 +46,8 @@ pub(super) struct Obstruction {
     changed: Vec<PathBuf>,
     /// A file that the command wanted to use, and what would allow it.
     file: Option<Allowance>,
+    /// What else was in the way, in words: no question can allow it.
+    others: Vec<String>,
     /// Whether the command failed with words of the kernel that the sandbox may have caused.
     is_suspected: bool,
 }
@@ -51,7 +60,19 @@ impl Obstruction {
         obstacles: Obstacles,
         said: Option<Said<'_>>,
     ) -> Option<Self> {
-        let file = said.and_then(|said| file_in_the_way(walls, cwd, said.output));
+        let mut others = Vec::new();
+        let mut file = None;
+        if let Some(said) = said {
+            match first_in_the_way(walls, cwd, said.output) {
+                Some(InTheWay::File(allowance)) => file = Some(allowance),
+                Some(InTheWay::Other(sentence)) => others.push(sentence),
+                None => {}
+            }
+            others.extend(socket_in_the_way(walls, cwd, said));
+            if walls.has_own_loopback() && hint::misses_local_server(said.output) {
+                others.push(OWN_LOOPBACK.to_owned());
+            }
+        }
         let found = Self {
             level: walls.level(),
             directory: walls.directory().to_owned(),
@@ -62,9 +83,11 @@ impl Obstruction {
             withheld: obstacles.withheld_files,
             changed: obstacles.changed_files,
             file,
+            others,
         };
         let is_in_the_way = found.is_suspected
             || found.file.is_some()
+            || !found.others.is_empty()
             || !found.hosts.is_empty()
             || !found.withheld.is_empty()
             || !found.changed.is_empty();
@@ -116,6 +139,9 @@ impl Obstruction {
                 path.display()
             ));
         }
+        for sentence in &self.others {
+            line(sentence.clone());
+        }
         if let Some(allowance) = &self.file {
             let option = match allowance {
                 Allowance::Read(path) => format!("--sandbox-read {}", path.display()),
@@ -125,7 +151,7 @@ impl Obstruction {
             line(format!(
                 "{allowance} is refused; only the user can allow it, with {option}"
             ));
-        } else if self.is_suspected && self.hosts.is_empty() {
+        } else if self.is_suspected && self.hosts.is_empty() && self.others.is_empty() {
             let directory = self.directory.display();
             let files = match self.level {
                 Level::ReadOnly => format!("{directory} can only be read, $TMPDIR can be changed"),
@@ -162,17 +188,59 @@ impl Obstruction {
     }
 }
 
-/// Returns what would allow the first file that the output complains about and the sandbox refuses.
-fn file_in_the_way(walls: &Walls, cwd: &Path, output: &str) -> Option<Allowance> {
+/// Something that the output complains about.
+enum InTheWay {
+    File(Allowance),
+    /// In words.
+    Other(String),
+}
+
+/// Returns the first thing that the output complains about and the sandbox refuses.
+fn first_in_the_way(walls: &Walls, cwd: &Path, output: &str) -> Option<InTheWay> {
     denial::named_paths(output).find_map(|named| {
-        named.candidates.iter().find_map(|candidate| {
-            let path = cwd.join(candidate);
-            match named.kind {
-                Complaint::Refused => walls.refusal_of(&path, named.is_change),
-                Complaint::Missing => walls.hidden(&path, named.is_change),
-            }
-        })
+        let mut candidates = named.candidates.iter();
+        candidates.find_map(|candidate| in_the_way(walls, cwd, &named, candidate))
     })
+}
+
+fn in_the_way(
+    walls: &Walls,
+    cwd: &Path,
+    named: &NamedPath<'_>,
+    candidate: &str,
+) -> Option<InTheWay> {
+    if named.may_be_start_of(candidate)
+        && let Some(program) = walls.refused_program(candidate, cwd)
+    {
+        let program = program.display();
+        return Some(InTheWay::Other(format!(
+            "starting {program} is refused; only the user can allow it, with --sandbox-run {program}"
+        )));
+    }
+    let path = cwd.join(candidate);
+    if let Some(masked) = walls.masked(&path) {
+        return Some(InTheWay::Other(format!(
+            "{} cannot be used in the sandbox: it holds secrets, and no rule shows it",
+            masked.display()
+        )));
+    }
+    let allowance = match named.kind {
+        Complaint::Refused => walls.refusal_of(&path, named.is_change),
+        Complaint::Missing => walls.hidden(&path, named.is_change),
+    };
+    allowance.map(InTheWay::File)
+}
+
+/// Returns a sentence about a socket of the user that the output, or the script of a command that failed,
+/// names.
+fn socket_in_the_way(walls: &Walls, cwd: &Path, said: Said<'_>) -> Option<String> {
+    let script = said.failed.then(|| hint::words(said.script));
+    let mut words = hint::possible_sockets(said.output).chain(script.into_iter().flatten());
+    let socket = words.find_map(|word| walls.refused_socket(&cwd.join(word)))?;
+    let socket = socket.display();
+    Some(format!(
+        "connecting to {socket} is refused; only the user can allow it, with --sandbox-unix-socket {socket}"
+    ))
 }
 
 #[cfg(test)]

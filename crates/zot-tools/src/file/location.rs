@@ -39,7 +39,25 @@ pub(crate) enum Location {
         target: PathBuf,
         /// The sandbox whose protected files must not be changed under another name.
         layout: Option<Arc<Layout>>,
+        /// The directory of the sandbox itself that the file is in.
+        own: Option<OwnDirectory>,
     },
+}
+
+/// A directory of the sandbox, which is removed with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnDirectory {
+    Home,
+    Temporary,
+}
+
+impl OwnDirectory {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Home => "home directory",
+            Self::Temporary => "temporary directory",
+        }
+    }
 }
 
 impl Location {
@@ -60,9 +78,9 @@ impl Location {
         }
     }
 
-    /// Returns what commands call the directory of the sandbox that the file is in, if there is another
-    /// directory at this path outside.
-    pub(super) fn own_place(&self) -> Option<PathBuf> {
+    /// Returns what commands call the directory of the sandbox that the file is in, and the file, if there
+    /// is another directory at this path outside.
+    pub(super) fn own_place(&self) -> Option<(PathBuf, PathBuf)> {
         let Self::Below {
             root,
             inside,
@@ -73,7 +91,24 @@ impl Location {
             return None;
         };
         let place = target.ancestors().nth(inside.components().count())?;
-        (place != root).then(|| place.to_owned())
+        (place != root).then(|| (place.to_owned(), target.clone()))
+    }
+
+    /// Returns a line for the result of a tool that has changed the file, if it will not stay.
+    pub(crate) fn fate(&self) -> Option<String> {
+        let Self::Below {
+            shown,
+            own: Some(own),
+            ..
+        } = self
+        else {
+            return None;
+        };
+        Some(format!(
+            "[sandbox] {} is in the sandbox's own {}: it is removed when zot ends, and is not a file of the user",
+            shown.display(),
+            own.words()
+        ))
     }
 
     /// Returns how the file is replaced here.

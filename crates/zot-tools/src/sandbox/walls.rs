@@ -5,9 +5,10 @@ mod offer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use zot_process::sandbox::{Access, Layout, Level, Refusal, Sandbox};
+use zot_process::sandbox::{Access, Layout, Level, Refusal, Rules, Sandbox};
 
-use crate::file::{Location, links};
+use crate::bash::is_log;
+use crate::file::{Location, OwnDirectory, links};
 use crate::path::{PathError, RefusedPath};
 
 pub(crate) use offer::is_plain;
@@ -16,6 +17,9 @@ pub(crate) use offer::is_plain;
 /// reads them, its environment included, and links in them lead to open files: tools do not follow these
 /// links, and use only files there that a rule names.
 const KERNEL_PLACES: [&str; 3] = ["/proc", "/dev", "/sys"];
+
+/// What the sandbox shows in place of a file with secrets.
+const NO_FILE: &str = "/dev/null";
 
 /// The files of a sandbox, as they are during a call.
 #[derive(Debug)]
@@ -26,7 +30,11 @@ pub(crate) struct Walls {
     is_jail: bool,
     /// The working directory, without links.
     directory: PathBuf,
-    has_network: bool,
+    rules: Rules,
+    /// Whether commands see a file system and a loopback of their own.
+    has_view: bool,
+    /// Where the sandbox keeps its own directories.
+    scratch: Option<PathBuf>,
     /// What a command calls the home directory.
     home: Option<PathBuf>,
     /// The user's own, without links.
@@ -38,6 +46,7 @@ impl Walls {
     pub(super) fn of(
         sandbox: &Sandbox,
         directory: PathBuf,
+        scratch: Option<PathBuf>,
         user_home: Option<&Path>,
     ) -> Option<Self> {
         let layout = sandbox.layout()?;
@@ -46,8 +55,13 @@ impl Walls {
             layout,
             level: policy.level,
             is_jail: policy.rules.hides_system_from_tools,
-            has_network: policy.rules.allows_every_host(),
+            has_view: {
+                let (real, shown) = sandbox.temporary();
+                real != shown
+            },
+            rules: policy.rules,
             directory,
+            scratch,
             home: sandbox.home(),
             user_home: user_home.and_then(|home| home.canonicalize().ok()),
         })
@@ -63,7 +77,12 @@ impl Walls {
 
     /// Returns whether connections may go anywhere.
     pub(crate) fn has_network(&self) -> bool {
-        self.has_network
+        self.rules.allows_every_host()
+    }
+
+    /// Returns whether `localhost` is another one than that of the user.
+    pub(crate) fn has_own_loopback(&self) -> bool {
+        self.has_view && !self.has_network()
     }
 
     /// Returns the working directory, without links.
@@ -97,6 +116,9 @@ impl Walls {
                 allowed_by: self.rule_for(&target),
             })
         };
+        if !self.is_jail && self.is_masked(&target) {
+            return Err(PathError::Masked(target));
+        }
         let uses_system = !self.is_jail && !is_of_kernel(&target);
         let admitted = self
             .layout
@@ -105,6 +127,14 @@ impl Walls {
                 let around = || Some(target.clone()).filter(|_| refusal == Refusal::Protected);
                 refused(refusal.clone(), self.protection(&target).or_else(around))
             })?;
+        let own = self.own_directory(&admitted.root);
+        // What commands print is kept there for the model.
+        let is_readable = own == Some(OwnDirectory::Temporary)
+            && access == Access::Read
+            && is_log(&admitted.inside);
+        if self.is_jail && own.is_some() && !is_readable {
+            return Err(refused(Refusal::Outside, None).into());
+        }
         // A protected file that is a link is as good as where it leads.
         if access == Access::Write
             && let Some(protected) = links.iter().find_map(|link| self.protection(link))
@@ -117,6 +147,33 @@ impl Walls {
             inside: admitted.inside,
             target,
             layout: Some(Arc::clone(&self.layout)),
+            own,
+        })
+    }
+
+    /// Returns whether there is nothing at `target` in the sandbox, whatever rules say.
+    pub(crate) fn is_masked(&self, target: &Path) -> bool {
+        let Ok(admitted) = self.layout.admit(target, Access::Read, true) else {
+            return false;
+        };
+        let is_empty_directory = || {
+            let scratch = self.scratch.as_deref();
+            let is_own = scratch.is_some_and(|scratch| admitted.root.starts_with(scratch));
+            let mut places = self.layout.places().iter();
+            is_own
+                && places.any(|place| place.real == admitted.root && place.access == Access::Read)
+        };
+        let is_empty_file = admitted.root == Path::new(NO_FILE) && target != Path::new(NO_FILE);
+        is_empty_file || is_empty_directory()
+    }
+
+    /// Returns which directory of the sandbox `root` is, if it is one.
+    fn own_directory(&self, root: &Path) -> Option<OwnDirectory> {
+        let scratch = self.scratch.as_deref()?;
+        let home = self.home.as_deref().map(|home| self.layout.real(home));
+        root.starts_with(scratch).then(|| match home {
+            Some(home) if home == root => OwnDirectory::Home,
+            _ => OwnDirectory::Temporary,
         })
     }
 

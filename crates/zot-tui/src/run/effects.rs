@@ -109,7 +109,7 @@ impl Chat {
             Query::Context => listings::context(&runtime),
             Query::Reprint(index) => return listings::earlier(&runtime, index),
             Query::Mentions { text, names } => {
-                self.tasks.jobs.spawn_blocking(move || {
+                self.spawn_reading(move || {
                     let parts = runtime.attach_mentions(&text).parts;
                     vec![Input::Mentions { names, parts }]
                 });
@@ -121,9 +121,7 @@ impl Chat {
                     sessions: Arc::clone(&self.sessions),
                     themes: self.options.themes.clone(),
                 };
-                self.tasks
-                    .jobs
-                    .spawn_blocking(move || vec![sources.preview(subject)]);
+                self.spawn_reading(move || vec![sources.preview(subject)]);
                 return Vec::new();
             }
         }]
@@ -134,12 +132,17 @@ impl Chat {
         let cwd = self.runtime.cwd().to_owned();
         let root = cwd.clone();
         let listed = |files| vec![Input::Listed(Listed::Files(files))];
-        self.tasks
-            .jobs
-            .spawn_blocking(move || listed(FileList::partial(files::list_near(&root))));
-        self.tasks
-            .jobs
-            .spawn_blocking(move || listed(FileList::complete(files::list(&cwd))));
+        self.spawn_reading(move || listed(FileList::partial(files::list_near(&root))));
+        self.spawn_reading(move || listed(FileList::complete(files::list(&cwd))));
+    }
+
+    /// Runs a job that only reads files, which may take long, or for ever on a file system that does not
+    /// answer. The end of the chat does not wait for it.
+    fn spawn_reading(&mut self, work: impl FnOnce() -> Vec<Input> + Send + 'static) {
+        self.tasks.jobs.spawn(async move {
+            let done = tokio::task::spawn_blocking(work).await;
+            done.unwrap_or_default()
+        });
     }
 
     fn load_theme(&self, name: &str) -> Vec<Input> {

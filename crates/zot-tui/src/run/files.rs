@@ -1,5 +1,6 @@
 //! The files of a project, for the picker.
 
+mod ignored;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::app::Choices;
+use ignored::IgnoreRules;
 
 /// Hardly any project has more files.
 ///
@@ -69,7 +71,9 @@ pub(super) fn list(root: &Path) -> Choices {
 
 fn walk(root: &Path) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);
-    walk.require_git(false).hidden(true);
+    let rules = IgnoreRules::new(root);
+    walk.standard_filters(false)
+        .filter_entry(move |entry| rules.includes(entry));
     walk
 }
 

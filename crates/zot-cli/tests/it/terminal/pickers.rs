@@ -132,3 +132,23 @@ fn a_session_in_use_cannot_be_opened() {
     terminal.type_line("run: echo still here");
     terminal.wait_for("echo still here ended with exit code 0");
 }
+
+/// Named pipes in place of ignore files neither hang the list of files nor keep the chat from ending.
+#[test]
+fn files_are_listed_next_to_named_pipes() {
+    let terminal = Terminal::open("--provider offline");
+    terminal.wait_for("/help");
+    let directory = terminal.workdir.path();
+    std::fs::write(directory.join("main.rs"), "").unwrap();
+    for name in [".gitignore", ".ignore"] {
+        let made = std::process::Command::new("mkfifo")
+            .arg(directory.join(name))
+            .status();
+        assert!(made.unwrap().success());
+    }
+    terminal.type_text("@main");
+    terminal.wait_for("▸ main.rs");
+    terminal.press("C-u");
+    terminal.type_line("/exit");
+    terminal.wait_for_shell();
+}

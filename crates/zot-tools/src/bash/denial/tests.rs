@@ -43,6 +43,10 @@ fn paths_are_found_in_the_words_of_common_programs() {
             ".git/config",
         ),
         (
+            "error: could not write config file .git/config: Device or resource busy",
+            ".git/config",
+        ),
+        (
             "ls: cannot access '/data': No such file or directory",
             "/data",
         ),

@@ -20,6 +20,7 @@ fn found(workspace: &Workspace, walls: &Walls, output: &str) -> Option<Obstructi
         Obstacles::default(),
         Some(Said {
             output,
+            script: "",
             failed: true,
         }),
     )

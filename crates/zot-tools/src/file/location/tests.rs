@@ -11,6 +11,7 @@ fn below(root: &std::path::Path, inside: &str) -> Location {
         inside: inside.into(),
         target: root.join(inside),
         layout: None,
+        own: None,
     }
 }
 

@@ -353,3 +353,50 @@ async fn a_host_is_named_and_allowed() {
         .joined_text();
     assert!(text.contains("connections refused"), "{text}");
 }
+
+/// A command that asks the proxy for `host`, and succeeds whatever it says.
+fn asks_for(host: &str) -> String {
+    format!(
+        "bash -c 'exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}; \
+         printf \"CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n\" >&3; read -r answer <&3; \
+         echo \"$answer\"' | tail -1"
+    )
+}
+
+#[tokio::test]
+async fn a_refused_host_is_asked_about_once_although_the_command_succeeded() {
+    let workspace = Workspace::recorded();
+    workspace.apply(Policy::at(Level::Workspace));
+    if !workspace.has_view() {
+        skip("there is no network of its own without namespaces");
+        return;
+    }
+    let no = Chooses::new("no");
+    let output = bash(&workspace, &asks_for("one.example:443"), &no).await;
+    let text = output.joined_text();
+    assert!(!output.is_error && text.contains("403"), "{text}");
+    assert_eq!(no.count(), 1);
+    let names: Vec<String> = no.options().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["once", "session", "no"]);
+    // The user has decided.
+    bash(&workspace, &asks_for("one.example:443"), &no).await;
+    assert_eq!(no.count(), 1);
+    // Another host is another question, which names only this one.
+    let both = format!(
+        "{}; {}",
+        asks_for("one.example:443"),
+        asks_for("two.example:443")
+    );
+    bash(&workspace, &both, &no).await;
+    assert_eq!(no.count(), 2);
+    let title = no.options()[1].1.clone();
+    assert!(
+        title.contains("two.example") && !title.contains("one.example"),
+        "{title}"
+    );
+    // A command that failed may need what was declined before.
+    let failing = format!("{}; exit 1", asks_for("one.example:443"));
+    bash(&workspace, &failing, &no).await;
+    assert_eq!(no.count(), 3);
+    assert!(no.options()[1].1.contains("one.example"));
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::json;
 use testkit::{KernelFeature, skip, skip_without};
 use zot_process::launch::Status;
-use zot_process::sandbox::{Level, Policy, Rules, SandboxError};
+use zot_process::sandbox::{Level, Limits, Policy, Rules, SandboxError};
 
 use crate::sandbox::{CommandConfinement, NotConfined, ToolSandbox};
 use crate::test_support::{Workspace, directory_outside};
@@ -160,7 +160,7 @@ async fn services_cannot_be_asked_for_files_and_the_network_is_there() {
 
 #[tokio::test]
 async fn temporary_files_work_and_are_the_tools_own() {
-    for workspace in jailed().await {
+    for workspace in confined(Policy::at(Level::Workspace)).await {
         let text = succeeds(
         &workspace,
         "made=$(mktemp) && echo kept > \"$made\" && mv \"$made\" \"$TMPDIR/file\" && echo \"=$TMPDIR=\"",
@@ -246,6 +246,92 @@ async fn workspace_writes_inside_and_explains_what_it_refuses() {
     }
     assert_eq!(fs::read(&secret).unwrap(), b"kept");
     assert!(!fresh.exists());
+}
+
+#[tokio::test]
+async fn every_refusal_names_the_option_that_lifts_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let outside = directory_outside();
+    let socket = outside.path().canonicalize().unwrap().join("x.sock");
+    let _server = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let socket = socket.display();
+    let policy = |rules: Rules| Policy {
+        level: Level::Workspace,
+        rules,
+    };
+    for workspace in confined(Policy::at(Level::Workspace)).await {
+        let has_view = workspace.has_view();
+        fs::create_dir_all(workspace.path(".git")).unwrap();
+        fs::write(workspace.path(".git/config"), "[core]\n").unwrap();
+        if has_view {
+            let text = fails(&workspace, "echo x > new; mv new .git/config").await;
+            let config = workspace.path(".git/config");
+            let advice = format!("--sandbox-write {}", config.display());
+            assert!(text.ends_with(&advice), "{text}");
+            let text = fails(&workspace, "cat /etc/shadow").await;
+            assert!(
+                text.ends_with("it holds secrets, and no rule shows it"),
+                "{text}"
+            );
+        }
+        let connect = format!(
+            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{socket}\")'"
+        );
+        let text = fails(&workspace, &connect).await;
+        let advice = format!(
+            "connecting to {socket} is refused; only the user can allow it, with --sandbox-unix-socket {socket}"
+        );
+        assert!(
+            text.contains(&advice) && !text.contains("--sandbox-read"),
+            "{text}"
+        );
+        let connect = format!("bash -c 'echo > /dev/tcp/127.0.0.1/{port}'");
+        let text = fails(&workspace, &connect).await;
+        let says_so = text.contains("--sandbox-connect 127.0.0.1:PORT");
+        assert_eq!(says_so, has_view, "{text}");
+        workspace.apply(policy(Rules {
+            run: Some(vec!["cat".into()]),
+            ..Rules::default()
+        }));
+        succeeds(&workspace, "cat a.txt").await;
+        for program in ["ls", "mkdir x"] {
+            let text = fails(&workspace, program).await;
+            let name = program.split(' ').next().unwrap();
+            assert!(
+                text.contains("only the user can allow it, with --sandbox-run /"),
+                "{text}"
+            );
+            assert!(text.ends_with(&format!("/{name}")), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn limits_that_end_a_command_are_named() {
+    let rules = Rules {
+        limits: Limits {
+            processor_seconds: Some(1),
+            open_files: Some(20),
+            ..Limits::default()
+        },
+        ..Rules::default()
+    };
+    for level in [Level::Off, Level::Workspace] {
+        let policy = Policy {
+            level,
+            rules: rules.clone(),
+        };
+        for workspace in confined(policy).await {
+            let text = fails(&workspace, "while :; do :; done").await;
+            let expected =
+                format!("[sandbox {level}] the command seems to have reached the limit of 1 s");
+            assert!(text.contains(&expected), "{text}");
+            let open = "python3 -c 'a = [open(\"a.txt\") for _ in range(50)]'";
+            let text = fails(&workspace, open).await;
+            assert!(text.contains("with --sandbox-open-files N"), "{text}");
+        }
+    }
 }
 
 #[tokio::test]

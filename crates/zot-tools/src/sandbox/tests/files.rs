@@ -140,12 +140,30 @@ async fn the_home_directory_is_that_of_commands() {
             false => "no such file or directory".to_owned(),
         };
         assert!(text.ends_with(&expected), "{text}");
-        done(
+        let text = done(
             &workspace,
             "write",
             json!({"path": "~/made", "content": "by write"}),
         )
         .await;
+        let shown = workspace.sandbox.sandbox().unwrap().home().unwrap();
+        let fate = format!(
+            "[sandbox] {}/made is in the sandbox's own home directory: it is removed when zot ends, and is \
+             not a file of the user",
+            shown.display()
+        );
+        assert_eq!(text, format!("by write\n{fate}"));
+        let text = done(&workspace, "edit", edit("~/made", "by", "by a")).await;
+        assert!(text.ends_with(&format!("\n{fate}")), "{text}");
+        done(&workspace, "edit", edit("~/made", "by a", "by")).await;
+        let path = workspace.sandbox.sandbox().unwrap().temporary().1.join("x");
+        let text = done(&workspace, "write", json!({"path": path, "content": "x"})).await;
+        assert!(
+            text.contains("the sandbox's own temporary directory"),
+            "{text}"
+        );
+        let text = done(&workspace, "write", json!({"path": "x", "content": "x"})).await;
+        assert_eq!(text, "x");
         let text = done(
             &workspace,
             "bash",
@@ -158,6 +176,91 @@ async fn the_home_directory_is_that_of_commands() {
         let mut names = fs::read_dir(&home).unwrap();
         assert_eq!(names.next().unwrap().unwrap().file_name(), "notes");
         assert!(names.next().is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_home_that_is_the_working_directory_is_the_users_own() {
+    let directory = directory_outside();
+    let home = directory.path().canonicalize().unwrap();
+    let sandbox = ToolSandbox::new(&home, Some(home.clone()));
+    sandbox.set_policy(Policy::at(Level::Workspace)).unwrap();
+    let workspace = Workspace::around(directory, Some(home.clone()), sandbox);
+    let is_own = workspace.sandbox.sandbox().unwrap().home() == Some(home.clone());
+    let text = done(&workspace, "write", json!({"path": "~/x", "content": "x"})).await;
+    assert_eq!(text == "x", is_own, "{text}");
+    assert_eq!(home.join("x").exists(), is_own);
+}
+
+#[tokio::test]
+async fn in_a_jail_the_directories_of_the_sandbox_are_not_used() {
+    let home = directory_outside();
+    let home = home.path().canonicalize().unwrap();
+    for without_namespaces in [false, true] {
+        let directory = directory_outside();
+        let sandbox = ToolSandbox::new(directory.path(), Some(home.clone()));
+        let sandbox = match without_namespaces {
+            true => sandbox.without_namespaces(),
+            false => sandbox,
+        };
+        sandbox.set_policy(Policy::jail()).unwrap();
+        let workspace = Workspace::around(directory, Some(home.clone()), sandbox);
+        let (real, shown) = workspace.sandbox.sandbox().unwrap().temporary();
+        fs::write(real.join("file"), "x").unwrap();
+        for (tool, arguments) in [
+            ("read", json!({"path": shown.join("file")})),
+            ("write", json!({"path": shown.join("file"), "content": "y"})),
+            ("edit", edit(shown.join("file"), "x", "y")),
+            (
+                "write",
+                json!({"path": shown.join("zot-bash-1.log"), "content": "y"}),
+            ),
+            ("write", json!({"path": "~/new", "content": "y"})),
+            ("read", json!({"path": "~/zot-bash-1.log"})),
+        ] {
+            let text = refused(&workspace, tool, arguments).await;
+            assert!(
+                text.contains("is outside of the directory zot is confined to"),
+                "{text}"
+            );
+        }
+        assert_eq!(fs::read(real.join("file")).unwrap(), b"x");
+    }
+}
+
+#[tokio::test]
+async fn advice_names_where_links_lead_and_no_rule_that_has_no_effect() {
+    let home = directory_outside();
+    let home = home.path().canonicalize().unwrap();
+    fs::create_dir(home.join(".ssh")).unwrap();
+    fs::write(home.join(".ssh/id"), "key").unwrap();
+    let directory = directory_outside();
+    fs::create_dir(directory.path().join("zot")).unwrap();
+    fs::write(directory.path().join("zot/auth.json"), "key").unwrap();
+    let sandbox = ToolSandbox::new(directory.path(), Some(home.clone()))
+        .hidden(vec![directory.path().join("zot")]);
+    sandbox.set_policy(Policy::at(Level::Workspace)).unwrap();
+    let workspace = Workspace::around(directory, Some(home.clone()), sandbox);
+    if !workspace.has_view() {
+        return;
+    }
+    symlink(home.join(".ssh"), workspace.path("link")).unwrap();
+    let text = refused(&workspace, "read", json!({"path": "link/id"})).await;
+    let advice = format!("with --sandbox-read {}/.ssh/id", home.display());
+    assert!(text.ends_with(&advice), "{text}");
+    for path in ["/etc/shadow", "zot/auth.json"] {
+        for (tool, arguments) in [
+            ("read", json!({ "path": path })),
+            ("write", json!({"path": path, "content": "x"})),
+        ] {
+            let text = refused(&workspace, tool, arguments).await;
+            assert!(
+                text.ends_with(
+                    "cannot be used in the sandbox: it holds secrets, and no rule shows it"
+                ),
+                "{text}"
+            );
+        }
     }
 }
 

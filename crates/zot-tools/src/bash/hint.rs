@@ -1,0 +1,163 @@
+//! What the output of a command says about limits and connections of the sandbox. It is text that a model may
+//! have chosen: it leads to advice only.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use zot_process::sandbox::Limits;
+
+const MIB: u64 = 1024 * 1024;
+
+/// The signals that end a process which has used up its processor time: SIGKILL and SIGXCPU.
+const KILLED: i32 = 9;
+const OUT_OF_TIME: i32 = 24;
+
+/// What a shell adds to the number of a signal to make an exit code of it.
+const SIGNAL_CODE: i32 = 128;
+
+/// What programs say when there is no more memory, in lower case.
+const MEMORY_WORDS: [&str; 5] = [
+    "cannot allocate memory",
+    "memoryerror",
+    "out of memory",
+    "memory exhausted",
+    "bad_alloc",
+];
+
+/// What they say when there can be no more processes, in lower case.
+const PROCESS_WORDS: [&str; 4] = [
+    "resource temporarily unavailable",
+    "cannot fork",
+    "can't start new thread",
+    "eagain",
+];
+
+/// What they say when they have too many files open, in lower case.
+const OPEN_FILES_WORDS: [&str; 2] = ["too many open files", "emfile"];
+
+/// What they say when nobody listens at an address, in lower case.
+const NOBODY_LISTENS_WORDS: [&str; 4] = [
+    "connection refused",
+    "failed to connect",
+    "couldn't connect",
+    "econnrefused",
+];
+
+/// The names of the machine itself.
+const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Words of lines about a socket that cannot be used, in lower case.
+const SOCKET_WORDS: [&str; 7] = [
+    "permission denied",
+    "operation not permitted",
+    "no such file or directory",
+    "connect",
+    "eacces",
+    "eperm",
+    "enoent",
+];
+
+/// How many words of a text are looked at for sockets.
+///
+/// Limit: a socket that is named later is not found.
+const MAX_SOCKET_WORDS: usize = 2_000;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) status: Option<ExitStatus>,
+    pub(super) elapsed: Duration,
+}
+
+impl Ended {
+    fn failed(&self) -> bool {
+        self.status.is_none_or(|status| !status.success())
+    }
+
+    /// Returns whether `signal` ended the command, or the last one of a shell.
+    fn is_by(&self, signal: i32) -> bool {
+        self.status.is_some_and(|status| {
+            status.signal() == Some(signal) || status.code() == Some(SIGNAL_CODE + signal)
+        })
+    }
+}
+
+/// Returns a sentence about every one of `limits` that the command seems to have reached.
+pub(super) fn reached_limits(limits: &Limits, output: &str, ended: &Ended) -> Vec<String> {
+    if !ended.failed() {
+        return Vec::new();
+    }
+    let output = output.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
+    let is_out_of_time = |seconds: u64| {
+        let is_over = ended.elapsed >= Duration::from_secs(seconds);
+        ended.is_by(OUT_OF_TIME)
+            || says(&["cpu time limit exceeded"])
+            || (is_over && (ended.is_by(KILLED) || says(&["killed"])))
+    };
+    let time = limits
+        .processor_seconds
+        .filter(|seconds| is_out_of_time(*seconds));
+    let memory = limits.memory_bytes.filter(|_| says(&MEMORY_WORDS));
+    let processes = limits.processes.filter(|_| says(&PROCESS_WORDS));
+    let open_files = limits.open_files.filter(|_| says(&OPEN_FILES_WORDS));
+    let found = [
+        time.map(|seconds| {
+            (
+                format!("{seconds} s of processor time for each process"),
+                "processor-seconds",
+            )
+        }),
+        memory.map(|bytes| {
+            (
+                format!("{} MiB of memory for each process", bytes / MIB),
+                "memory-mib",
+            )
+        }),
+        processes.map(|count| (format!("{count} processes"), "processes")),
+        open_files.map(|count| (format!("{count} open files for each process"), "open-files")),
+    ];
+    let found = found.into_iter().flatten();
+    found
+        .map(|(limit, option)| {
+            format!(
+                "the command seems to have reached the limit of {limit}; only the user can raise it, with \
+                 --sandbox-{option} N"
+            )
+        })
+        .collect()
+}
+
+/// Returns whether a line says that nobody listens on the machine itself.
+pub(super) fn misses_local_server(output: &str) -> bool {
+    output.lines().any(|line| {
+        let line = line.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
+        says(&NOBODY_LISTENS_WORDS) && says(&LOOPBACK_NAMES)
+    })
+}
+
+/// Returns the words of lines about connections and refusals, which may be paths of sockets.
+pub(super) fn possible_sockets(output: &str) -> impl Iterator<Item = &str> {
+    let lines = output.lines().filter(|line| {
+        let line = line.to_lowercase();
+        SOCKET_WORDS.iter().any(|words| line.contains(words))
+    });
+    lines.flat_map(words).take(MAX_SOCKET_WORDS)
+}
+
+/// Returns the words of a command.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_between =
+        |character: char| character.is_whitespace() || "'\"‘’`()[]{}<>=,;|&".contains(character);
+    let words = text.split(is_between).map(|word| {
+        let word = word.trim_end_matches([':', '.']);
+        let inside = word.strip_prefix("unix://").or(word.strip_prefix("unix:"));
+        inside.unwrap_or(word)
+    });
+    words.filter(|word| !word.is_empty()).take(MAX_SOCKET_WORDS)
+}
+
+#[cfg(test)]
+mod tests;
