@@ -120,7 +120,7 @@ async fn a_session_has_one_worker_at_a_time() {
     assert_eq!(error(other_profile), StoreError::NoSession);
     let taken = take(&second, "s", Opening::Existing).await.unwrap();
     assert_eq!(taken.records, "{\"one\":1}\n\0\u{1}ü\n".as_bytes());
-    // An id that exists is not new, whoever had it.
+    // An id that exists is not new, no matter which worker had it.
     taken.lease.release().await;
     assert!(matches!(
         error(take(&second, "s", Opening::New).await),
