@@ -23,7 +23,7 @@ test:
 test-crate CRATE *FILTER:
     cargo test --package {{CRATE}} --locked {{FILTER}}
 
-# One group of BENCHMARKS.md, quickly: rpc, ext, sdk, sessions, zino, cluster or terminal
+# One group of BENCHMARKS.md, quickly: rpc, ext, sdk, sessions, zino, cluster, terminal or sandbox
 bench GROUP="rpc":
     cargo xtask bench {{GROUP}} --quick
 

@@ -1,4 +1,4 @@
-//! Serves `/metrics`, `/healthz` and `/readyz` for whoever operates this process.
+//! Serves `/metrics`, `/healthz` and `/readyz` for the operator of this process.
 
 use std::io;
 use std::net::SocketAddr;

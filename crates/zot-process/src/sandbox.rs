@@ -15,6 +15,7 @@ mod protected;
 pub mod proxy;
 pub mod record;
 mod run;
+mod secrets;
 mod shown;
 mod skeleton;
 mod toolchains;
@@ -77,6 +78,11 @@ pub enum SandboxError {
          set TMPDIR to another one", .0.display()
     )]
     ScratchInside(PathBuf),
+    #[error(
+        "{} is protected, and cannot be looked at ({source}): give yourself the rights to its directory again, \
+         with chmod u+rwx", path.display()
+    )]
+    Protected { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Confine(#[from] ConfineError),
 }
@@ -243,7 +249,7 @@ impl Sandbox {
             confinement = confinement
                 .network(policy.rules.allows_every_host())
                 .local_sockets(!policy.rules.unix_sockets.is_empty());
-            let guards = shown.watched.guards(shown.has_view);
+            let guards = shown.watched.guards(shown.has_view)?;
             run.sweeping = guards.sweeping;
             run.compared = guards.compared;
             confinement = confinement.sweep(Arc::clone(&run.sweeping));

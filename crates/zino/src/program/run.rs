@@ -91,7 +91,7 @@ pub async fn run(config: &Config, kinds: &[ServiceKind]) -> Result<(), RunError>
     let finished = async { while serving.join_next().await.is_some() {} };
     tokio::select! {
         () = finished => monitoring.end().await,
-        // Whoever asks twice does not want to wait.
+        // A user who asks twice does not want to wait.
         () = signals.end() => {}
     }
     Ok(())

@@ -64,7 +64,7 @@ pub enum Health {
 pub async fn status(config: &Config, identity: Option<&LiveIdentity>) -> Overview {
     let (mut services, instances) = tokio::join!(ask_all(config, identity), listen(config));
     if let Some(Ok(instances)) = &instances {
-        // Whoever has it on the bus need not have it on this machine.
+        // A service on the bus need not be on this machine.
         let is_on_bus = |kind: ServiceKind| {
             let mut found = instances.iter();
             found.any(|instance| instance.service == kind.name())

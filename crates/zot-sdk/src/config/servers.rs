@@ -15,7 +15,7 @@ use zot_process::sandbox::Level;
 pub struct McpChoice {
     /// Whether the user's servers are, `$ZOT_HOME/mcp.json`.
     pub user: bool,
-    /// Whether the project's servers are, `.mcp.json`. They are programs that whoever wrote the project
+    /// Whether the project's servers are, `.mcp.json`. They are programs that the project's author
     /// chose, so by default they are not.
     pub project: ProjectServers,
     /// More configuration in the shape of these files.

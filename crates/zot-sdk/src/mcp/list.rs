@@ -207,8 +207,8 @@ impl Running {
         Self { pool, set }
     }
 
-    /// Waits until every server answers or has failed once: what fails at first is worth knowing here. Whoever
-    /// has not answered after `patience` is still starting.
+    /// Waits until every server answers or has failed once: what fails at first is worth knowing here. A
+    /// server that has not answered after `patience` is still starting.
     pub(super) async fn settled(&self, patience: Duration) {
         let settled = async {
             let mut seen = self.set.generation();

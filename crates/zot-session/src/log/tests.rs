@@ -288,7 +288,7 @@ fn what_the_replica_refused_is_not_in_the_file() {
         error.starts_with("cannot store the session: the store is away"),
         "{error}"
     );
-    // Whoever reads it does not know this machine.
+    // The reader does not know this machine.
     assert!(
         !error.contains(directory.path().to_str().unwrap()),
         "{error}"

@@ -1,4 +1,4 @@
-//! Claims on the running of code: whoever has one runs the code, and nobody else ever does.
+//! Claims on the running of code: the holder of a claim runs the code, and nobody else ever does.
 //!
 //! `mem` serves them, together with its own requests and, on the bus, under a name of their own, so that
 //! `exc` needs no right to read memories.
@@ -33,7 +33,7 @@ pub enum Claim {
     /// Another one is running it.
     Running,
     Finished(ExecutionResult),
-    /// Whoever ran it is gone: what it did is unknown.
+    /// Its runner is gone: what it did is unknown.
     Interrupted,
     /// The store has no claims: whether anyone has run the code before is unknown.
     Unshared,

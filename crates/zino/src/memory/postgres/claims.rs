@@ -12,7 +12,7 @@ use super::PostgresStore;
 use crate::memory::error::StoreError;
 use crate::postgres::{Effort, Parameter, Refusal, bytes, escaped, seconds, text};
 
-/// How long code counts as running without a sign of whoever runs it.
+/// How long code counts as running without a sign of its runner.
 ///
 /// Limit: the code counts as interrupted.
 const CLAIM_LEASE_TIME: Duration = Duration::from_secs(10);

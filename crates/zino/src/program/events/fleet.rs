@@ -137,7 +137,7 @@ impl Fleet {
     }
 
     /// Looks for absences, every [`ABSENCE_INTERVAL`]. A look that is late says more about this process
-    /// than about others: whoever reads its output may have stopped.
+    /// than about others: the reader of its output may have stopped.
     pub(super) fn look(&mut self) {
         if self.looked.elapsed() > ABSENCE_INTERVAL + STALL_TIME {
             self.resumed = Instant::now();

@@ -1,6 +1,6 @@
 //! The question whether the servers of a project may be started.
 //!
-//! They are programs that whoever wrote the project chose, so all of their command lines is shown.
+//! They are programs that the project's author chose, so their command lines are shown whole.
 
 use super::view;
 use crate::app::action::{Action, Handled};

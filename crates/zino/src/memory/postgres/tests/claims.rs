@@ -58,7 +58,7 @@ async fn an_expired_claim_is_interrupted_for_good() {
     for request in [renew("1", "a"), finish("1", "a", json!({}))] {
         assert_eq!(ask(&mem, request).await["code"], "moved");
     }
-    // Whoever runs the code may say so itself.
+    // The runner may itself report that it was interrupted.
     assert_eq!(ask(&mem, claim("2", "a")).await["state"], "taken");
     assert_eq!(ask(&mem, finish("2", "a", Value::Null)).await["type"], "ok");
     assert_eq!(ask(&mem, claim("2", "b")).await["state"], "interrupted");
