@@ -310,6 +310,23 @@ fn installations() -> Vec<PathBuf> {
     versions.into_iter().rev().map(|(_, path)| path).collect()
 }
 
+/// Returns statements that lock a table until somebody executes [`RELEASE`], or for a minute.
+pub fn lock_until_released(table: &str) -> String {
+    format!(
+        "begin; lock table {table};
+         do $$ begin
+             for round in 1..1200 loop
+                 exit when exists (select from pg_class where relname = 'released');
+                 perform pg_sleep(0.05);
+             end loop;
+         end $$;
+         commit"
+    )
+}
+
+/// Ends the lock of [`lock_until_released`] in the same database.
+pub const RELEASE: &str = "create table released ()";
+
 /// Returns a port that was free a moment ago.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind a loopback port");

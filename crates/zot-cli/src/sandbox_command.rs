@@ -123,6 +123,9 @@ fn write(output: &mut dyn Print, description: &Description) -> io::Result<()> {
         let network = match policy.rules.connect.is_empty() {
             _ if policy.rules.allows_every_host() => "open",
             true => "none",
+            false if !report.has_namespaces => {
+                "none: without namespaces, what connect allows is refused as well"
+            }
             false => "only what connect allows",
         };
         line(output, "network", network)?;
@@ -139,12 +142,18 @@ fn write(output: &mut dyn Print, description: &Description) -> io::Result<()> {
         write_table(output, &rows)?;
     }
     if policy.level != Level::Off {
-        let shown: Vec<String> = description
-            .toolchains
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        line(output, "toolchains", &listed(&shown))?;
+        line(
+            output,
+            "toolchains",
+            &listed(&shown(&description.toolchains)),
+        )?;
+        let fate = match (description.caches.as_slice(), report.has_namespaces) {
+            ([], _) => "",
+            (_, true) => " (changes last for the session)",
+            (_, false) => " (can only be read)",
+        };
+        let caches = format!("{}{fate}", listed(&shown(&description.caches)));
+        line(output, "caches", &caches)?;
         line(output, "protected", &description.protected.join(", "))?;
     }
     line(output, "withheld", &listed(&description.withheld))?;
@@ -179,6 +188,11 @@ fn level(level: Level) -> &'static str {
     }
 }
 
+fn shown(paths: &[PathBuf]) -> Vec<String> {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect()
+}
+
 fn listed(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
@@ -201,6 +215,7 @@ fn as_json(description: &Description) -> Value {
         "mcp": description.servers.name(),
         "protected": description.protected,
         "toolchains": description.toolchains,
+        "caches": description.caches,
         "withheld": description.withheld,
         "means": {
             "processes": description.means.processes,

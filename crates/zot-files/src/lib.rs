@@ -1,5 +1,5 @@
-//! Access to files that other processes share or control: atomic replacement, locks, and opening
-//! that accepts regular files only.
+//! Access to files that other processes share or control: atomic replacement, locks, opening
+//! that accepts regular files only, and removal.
 //!
 //! Knows nothing about the content of the files.
 
@@ -8,6 +8,7 @@ mod durability;
 mod kind;
 mod lock;
 mod read;
+mod remove;
 mod replace;
 mod scratch;
 mod socket;
@@ -21,6 +22,7 @@ pub use read::{
     ReadError, check_regular, open_as, open_existing, open_itself, open_regular, read_bytes,
     read_existing, read_existing_text, read_limited, read_to_limit,
 };
+pub use remove::remove_tree;
 pub use replace::{create_private_directory, replace, replace_with};
 pub use scratch::{Scratch, ScratchDirectory, sweep_scratch};
 pub use socket::{SocketError, SocketFile, SocketPath};

@@ -6,16 +6,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
+use rustix::fs::CWD;
+use rustix::io::Errno;
+
+use crate::remove::{open_directory, remove_open_tree};
 
 /// The prefixes of scratch directories, in the order of [`Scratch`].
 const PREFIXES: [&str; 5] = [
@@ -55,7 +57,7 @@ const MAX_SCRATCH_NAME_ATTEMPTS: usize = 100;
 pub struct ScratchDirectory {
     path: PathBuf,
     /// Marks the directory as in use.
-    _lock: File,
+    lock: File,
 }
 
 impl ScratchDirectory {
@@ -75,7 +77,7 @@ impl ScratchDirectory {
             if let Some(lock) = try_lock(&path)?
                 && path.is_dir()
             {
-                return Ok(Self { path, _lock: lock });
+                return Ok(Self { path, lock });
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
@@ -89,7 +91,7 @@ impl ScratchDirectory {
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         // A later sweep removes what is left.
-        let _ = remove(&self.path);
+        let _ = remove_open_tree(self.lock.as_fd(), &self.path);
     }
 }
 
@@ -111,50 +113,19 @@ fn sweep(parent: &Path) {
             continue;
         }
         // Held during the removal, so that no other process sweeps it at the same time.
-        if let Ok(Some(_lock)) = try_lock(&entry.path()) {
-            let _ = remove(&entry.path());
+        if let Ok(Some(lock)) = try_lock(&entry.path()) {
+            let _ = remove_open_tree(lock.as_fd(), &entry.path());
         }
     }
-}
-
-/// Removes a directory, also if some in it cannot be entered: package managers make theirs read-only, and
-/// overlays have one with no permissions at all.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_removable(path)?;
-            fs::remove_dir_all(path)
-        }
-        removed => removed,
-    }
-}
-
-/// Gives the owner all permissions of the directories below `path`. Follows no links.
-fn make_removable(path: &Path) -> io::Result<()> {
-    let mut ahead = vec![path.to_owned()];
-    while let Some(path) = ahead.pop() {
-        if !fs::symlink_metadata(&path)?.is_dir() {
-            continue;
-        }
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&path)? {
-            ahead.push(entry?.path());
-        }
-    }
-    Ok(())
 }
 
 /// Locks a directory that is ours and not a link; `None` if it is in use.
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path);
-    let directory = match opened {
-        Ok(directory) => directory,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    // What ran in it may have taken its permissions away.
+    let directory = match open_directory(CWD, path) {
+        Ok(directory) => File::from(directory),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     if directory.metadata()?.uid() != rustix::process::geteuid().as_raw() {
         return Ok(None);
@@ -163,7 +134,7 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     Ok(taken.is_ok().then_some(directory))
 }
 
-fn random_hex() -> String {
+pub(crate) fn random_hex() -> String {
     // The hasher's keys come from the system's random source; names are created exclusively anyway.
     let random = RandomState::new().hash_one(std::process::id());
     format!("{random:016x}")

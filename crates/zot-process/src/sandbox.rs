@@ -15,6 +15,7 @@ mod protected;
 pub mod proxy;
 pub mod record;
 mod run;
+mod secrets;
 mod shown;
 mod skeleton;
 mod toolchains;
@@ -27,10 +28,10 @@ pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
 pub use run::{Obstacles, RunMark};
-pub use toolchains::{CACHES, TOOLCHAINS};
+pub use toolchains::{InstalledTools, installed_tools};
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -77,6 +78,11 @@ pub enum SandboxError {
          set TMPDIR to another one", .0.display()
     )]
     ScratchInside(PathBuf),
+    #[error(
+        "{} is protected, and cannot be looked at ({source}): give yourself the rights to its directory again, \
+         with chmod u+rwx", path.display()
+    )]
+    Protected { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Confine(#[from] ConfineError),
 }
@@ -151,6 +157,7 @@ impl Sandbox {
         exact: Option<FileAccess>,
         surroundings: Surroundings,
     ) -> Result<Self, SandboxError> {
+        let policy = with_programs(policy, surroundings.home.as_deref());
         let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Needed::default())?;
         Ok(Self {
             surroundings,
@@ -166,6 +173,7 @@ impl Sandbox {
 
     /// Changes the policy from the next command on.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
+        let policy = with_programs(policy, self.surroundings.home.as_deref());
         let mut state = self.state();
         let needed = state.shown.as_ref().map(|shown| shown.needed.clone());
         let exact = self.exact.as_ref();
@@ -241,7 +249,7 @@ impl Sandbox {
             confinement = confinement
                 .network(policy.rules.allows_every_host())
                 .local_sockets(!policy.rules.unix_sockets.is_empty());
-            let guards = shown.watched.guards(shown.has_view);
+            let guards = shown.watched.guards(shown.has_view)?;
             run.sweeping = guards.sweeping;
             run.compared = guards.compared;
             confinement = confinement.sweep(Arc::clone(&run.sweeping));
@@ -304,6 +312,16 @@ impl Policy {
         }
         enforcement(&confinement)
     }
+}
+
+/// Resolves the programs of `policy` that are named by a path in the home directory.
+fn with_programs(mut policy: Policy, home: Option<&Path>) -> Policy {
+    for program in policy.rules.run.iter_mut().flatten() {
+        if let (Some(home), Ok(inside)) = (home, program.strip_prefix("~")) {
+            *program = home.join(inside);
+        }
+    }
+    policy
 }
 
 fn limited(limits: &Limits) -> Confinement {

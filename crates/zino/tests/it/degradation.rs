@@ -14,8 +14,8 @@ use zino::kind::ServiceKind::{AgentLoop, Context, Daemon, Executor, Memory, Rout
 
 use crate::installation::{BINARY, Installation, Process, eventually, frames, next_frame};
 
-/// How long work may continue after its client has hung up.
-const CANCEL_TIME: Duration = Duration::from_millis(100);
+/// How long work may continue after its client has hung up, on a busy machine.
+const CANCEL_TIME: Duration = Duration::from_secs(1);
 
 /// Both ways to run everything.
 fn stacks(model: &ModelServer) -> Vec<(Installation, Vec<Process>)> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use zino::executor::{ExecutorError, ExecutorService};
@@ -83,14 +83,22 @@ async fn captured() {
 
 #[tokio::test]
 async fn exit_codes_are_those_of_python() {
-    let stack = with_time(0.5);
+    let stack = new("");
     assert_eq!(bash(&stack, "kill -9 $$").await, result(-9, "", ""));
-    let timed_out = "Execution timed out after 0.5s.";
-    let response = bash(&stack, "printf a; printf b >&2; sleep 20").await;
-    assert_eq!(response, result(-1, "a", &format!("b\n{timed_out}")));
     // Standard input is empty.
     assert_eq!(bash(&stack, "cat; echo $?").await, result(0, "0\n", ""));
     stack.end().await;
+    // On a busy machine, nothing may have been printed within the first of these.
+    for seconds in [0.5, 5.5] {
+        let stack = with_time(seconds);
+        let response = bash(&stack, "printf a; printf b >&2; sleep 60").await;
+        stack.end().await;
+        if response["stdout"] == "a" || seconds > 1.0 {
+            let timed_out = format!("b\nExecution timed out after {seconds}s.");
+            assert_eq!(response, result(-1, "a", &timed_out));
+            break;
+        }
+    }
 }
 
 #[tokio::test]
@@ -141,13 +149,11 @@ async fn a_caller_that_hangs_up_ends_its_program() {
     until("the program runs", || mark.exists()).await;
     let response = fs::read_to_string(&mark).unwrap();
     let (child, file) = response.trim().split_once(' ').unwrap();
-    let hung_up = Instant::now();
     drop(call);
     let stat = PathBuf::from(format!("/proc/{child}/stat"));
     let is_gone = || fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));
     until("its child is gone", is_gone).await;
     until("its code is gone", || !Path::new(file).exists()).await;
-    assert!(hung_up.elapsed() < Duration::from_secs(2));
     stack.end().await;
 }
 

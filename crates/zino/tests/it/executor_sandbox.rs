@@ -179,10 +179,19 @@ fn programs_at_the_same_time_share_no_temporary_files() {
         return;
     }
     let scene = Scene::new("exc.sandbox = \"workspace\"\n");
-    let code =
-        "echo $$ >> $TMPDIR/shared; echo started > started.$1; sleep 1; wc -l < $TMPDIR/shared";
+    let code = |number| {
+        // Each ends after all have written.
+        format!(
+            "echo $$ >> $TMPDIR/shared; echo > started.{number}
+             for other in 0 1 2; do until [ -e started.$other ]; do sleep 0.02; done; done
+             wc -l < $TMPDIR/shared"
+        )
+    };
+    let (scene, code) = (&scene, &code);
     std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| scene.prints(code))).collect();
+        let runs: Vec<_> = (0..3)
+            .map(|number| scope.spawn(move || scene.prints(&code(number))))
+            .collect();
         for run in runs {
             assert_eq!(run.join().unwrap().trim(), "1");
         }

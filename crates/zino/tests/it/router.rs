@@ -1,7 +1,6 @@
 //! `rtr`.
 
 use std::net::TcpListener;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use testkit::{ModelServer, Reply, Wire};
@@ -240,17 +239,11 @@ async fn a_caller_that_hangs_up_cancels_its_request() {
         Some(router::Response::Chunk(String::new()))
     );
     assert_eq!(model.responses_in_progress(), 1);
-    let hung_up = Instant::now();
     drop(call);
     until("the request is cancelled", || {
         model.responses_in_progress() == 0
     })
     .await;
-    assert!(
-        hung_up.elapsed().as_millis() < 1000,
-        "{:?}",
-        hung_up.elapsed()
-    );
     stack.end().await;
 }
 

@@ -485,7 +485,7 @@ fn running_requests_finish_when_the_service_is_asked_to_stop() {
 /// A client that has sent nothing is not waited for.
 #[test]
 fn an_idle_connection_does_not_delay_the_end() {
-    let installation = Installation::new(UNREACHABLE, "");
+    let installation = Installation::new(UNREACHABLE, "[wire]\ndrain_timeout = 60\n");
     let mut process = installation.start(SystemPrompt);
     let idle = installation.connect(SystemPrompt);
     // Accepted in order, so the idle one is by now.
@@ -494,7 +494,7 @@ fn an_idle_connection_does_not_delay_the_end() {
     process.signal(Signal::TERM);
     assert!(process.wait().success());
     assert!(
-        asked.elapsed() < Duration::from_secs(3),
+        asked.elapsed() < Duration::from_secs(20),
         "{:?}",
         asked.elapsed()
     );

@@ -590,6 +590,47 @@ fn flags_limit_commands() {
 }
 
 #[test]
+fn toolchains_caches_and_the_network_are_shown_as_they_are_here() {
+    let project = Project::new();
+    let home = project.beside("user");
+    let rustup = project.beside("rustup");
+    std::fs::create_dir_all(format!("{home}/.npm")).unwrap();
+    std::fs::create_dir_all(format!("{home}/.cargo/bin")).unwrap();
+    std::fs::create_dir_all(&rustup).unwrap();
+    let arguments = [
+        "sandbox",
+        "--sandbox",
+        "workspace",
+        "--sandbox-connect",
+        "a.example",
+    ];
+    let shown = project.run(&arguments, &[("HOME", &home), ("RUSTUP_HOME", &rustup)]);
+    let (network, caches) = match lacks_namespaces() {
+        true => (
+            "none: without namespaces, what connect allows is refused as well",
+            "can only be read",
+        ),
+        false => ("only what connect allows", "changes last for the session"),
+    };
+    let line = |name: &str| {
+        let mut lines = shown.stdout.lines();
+        lines
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    assert_eq!(line("network "), network);
+    assert_eq!(line("caches "), format!("{home}/.npm ({caches})"));
+    let toolchains = line("toolchains ");
+    assert!(
+        toolchains.starts_with(&format!("{home}/.cargo/bin")),
+        "{toolchains}"
+    );
+    assert!(toolchains.contains(&rustup), "{toolchains}");
+}
+
+#[test]
 fn the_least_for_extensions_and_servers_is_shown_apart_from_the_rules() {
     let project = Project::new();
     project.user_settings(&json!({"sandbox_extensions": "workspace"}));

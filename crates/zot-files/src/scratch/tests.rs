@@ -60,7 +60,7 @@ fn directories_without_permissions_are_removed() {
     let path = scratch.path().to_owned();
     std::fs::create_dir_all(path.join("a/b/c")).unwrap();
     std::fs::write(path.join("a/b/c/file"), "").unwrap();
-    for closed in ["a/b/c", "a/b", "a"] {
+    for closed in ["a/b/c", "a/b", "a", "."] {
         let mode = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(path.join(closed), mode).unwrap();
     }

@@ -134,9 +134,12 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Returns whether a change a moment ago could have left the time as it is: clocks of file systems
-    /// move in steps.
-    pub(crate) fn is_recent(&self) -> bool {
+    /// Returns whether a change could have left the time as it is: clocks of file systems move in steps.
+    pub(crate) fn may_hide_changes(&self) -> bool {
+        // Whole milliseconds are those of a clock with steps of up to two seconds, or one that stands still.
+        if self.changed.1 % 1_000_000 == 0 {
+            return true;
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(i128::MAX, |now| now.as_nanos() as i128);
         let (seconds, nanoseconds) = self.changed;

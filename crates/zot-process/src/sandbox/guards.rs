@@ -1,18 +1,21 @@
 //! How the protected files of writable directories stay as they are during a run.
 //!
-//! In a view, those that exist are read-only mounts. Those that do not exist are swept away when the run
-//! has ended. Without namespaces nothing can be made read-only inside of a writable directory, so the
-//! files are compared, and a change is reported.
+//! In a view, those that exist are read-only mounts. The kernel removes such a mount when somebody outside
+//! replaces the file, which is then reported. Those that do not exist are swept away when the run has ended.
+//! Without namespaces nothing can be made read-only inside of a writable directory, so the files are
+//! compared, and a change is reported.
 
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
+use super::SandboxError;
 use super::layout::{Access, Layout, Place};
 use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept};
 
@@ -105,15 +108,15 @@ impl Watched {
 
     /// Decides what is done for a run, by what is there now. What was found last time still holds if
     /// the directories are unchanged.
-    pub(super) fn guards(&mut self, has_view: bool) -> Guards {
+    pub(super) fn guards(&mut self, has_view: bool) -> Result<Guards, SandboxError> {
         self.running.retain(|run| run.strong_count() > 0);
         let found = match self.found.take() {
             Some(found) if launch::are_unchanged(&found.directories) => found,
-            _ => Found::now(&self.nodes, &self.roots, &self.created_by_others()),
+            _ => Found::now(&self.nodes, &self.roots, &self.created_by_others())?,
         };
         let guards = self.found.insert(found).guards(&self.nodes, has_view);
         self.running.push(Arc::downgrade(&guards.sweeping));
-        guards
+        Ok(guards)
     }
 
     /// Returns the paths that runs which have not ended may have created: if they are there, they are not
@@ -134,12 +137,16 @@ struct Found {
     mounted: Vec<Guarded>,
     swept: Arc<[Swept]>,
     directories: Arc<[(CString, Option<FileIdentity>)]>,
-    /// The protected files that exist.
-    protected: Vec<usize>,
+    /// The protected files that exist, by the index of their node.
+    protected: Vec<(usize, Birth)>,
 }
 
 impl Found {
-    fn now(nodes: &[Node], roots: &[PathBuf], created_by_others: &[PathBuf]) -> Self {
+    fn now(
+        nodes: &[Node],
+        roots: &[PathBuf],
+        created_by_others: &[PathBuf],
+    ) -> Result<Self, SandboxError> {
         // Before everything else, so that a change in between is noticed.
         let mut directories: Vec<(CString, Option<FileIdentity>)> = Vec::new();
         for node in nodes {
@@ -147,11 +154,11 @@ impl Found {
                 && let Ok(name) = CString::new(directory.as_os_str().as_bytes())
                 && !directories.iter().any(|(known, _)| *known == name)
             {
-                let found = directory.symlink_metadata().ok();
+                let found = look_at(directory)?;
                 let identity = found.as_ref().map(FileIdentity::from);
                 // A directory that is not there yet is below another one of these.
                 if identity.is_some() {
-                    directories.push((name, identity.filter(|found| !found.is_recent())));
+                    directories.push((name, identity.filter(|found| !found.may_hide_changes())));
                 }
             }
         }
@@ -169,7 +176,7 @@ impl Found {
                 .parent
                 .is_none_or(|parent| is_held.get(parent) == Some(&true));
             let is_theirs = created_by_others.contains(&node.path);
-            is_held.push(is_reachable && found.add(index, node, is_theirs, &mut swept));
+            is_held.push(is_reachable && found.add(index, node, is_theirs, &mut swept)?);
         }
         found.mounted.extend(roots.iter().filter_map(|root| {
             let metadata = root.symlink_metadata().ok()?;
@@ -180,17 +187,23 @@ impl Found {
             })
         }));
         found.swept = swept.into();
-        found
+        Ok(found)
     }
 
     /// Returns whether what is inside of the path must be looked at, too.
-    fn add(&mut self, index: usize, node: &Node, is_theirs: bool, swept: &mut Vec<Swept>) -> bool {
+    fn add(
+        &mut self,
+        index: usize,
+        node: &Node,
+        is_theirs: bool,
+        swept: &mut Vec<Swept>,
+    ) -> Result<bool, SandboxError> {
         let entry = |before| Swept {
             directory: node.directory.clone(),
             name: node.name.clone(),
             before,
         };
-        match fs::symlink_metadata(&node.path).ok() {
+        Ok(match look_at(&node.path)? {
             Some(found) if !found.is_symlink() => {
                 // A file in place of a directory around protected files would lead to others.
                 let is_protected = node.is_protected || !found.is_dir();
@@ -207,7 +220,7 @@ impl Found {
                     swept.push(entry(None));
                 }
                 if is_protected {
-                    self.protected.push(index);
+                    self.protected.push((index, Birth::of(&found)));
                 }
                 !is_protected
             }
@@ -216,26 +229,99 @@ impl Found {
                 swept.push(entry(found.as_ref().map(FileIdentity::from)));
                 false
             }
-        }
+        })
     }
 
     fn guards(&self, nodes: &[Node], has_view: bool) -> Guards {
         let sweeping = Sweeping::new(Arc::clone(&self.swept), Arc::clone(&self.directories));
         let sweeping = Arc::new(sweeping);
+        let existing = self
+            .protected
+            .iter()
+            .filter_map(|(index, birth)| Some((nodes.get(*index)?, *birth)));
         if has_view {
             return Guards {
                 mounted: self.mounted.clone(),
                 sweeping,
-                compared: Vec::new(),
+                compared: existing
+                    .map(|(node, birth)| (node.path.clone(), Before::Born(birth)))
+                    .collect(),
             };
         }
-        let existing = self.protected.iter().filter_map(|index| nodes.get(*index));
         Guards {
             mounted: Vec::new(),
             sweeping,
             compared: existing
-                .map(|node| (node.path.clone(), state_of(&node.path)))
+                .map(|(node, _)| (node.path.clone(), Before::State(state_of(&node.path))))
                 .collect(),
+        }
+    }
+}
+
+/// Returns what is at `path`. Not being allowed to look is an error: it could have been taken away from us by
+/// a command that wants a file to be taken for a missing one.
+fn look_at(path: &Path) -> Result<Option<Metadata>, SandboxError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if is_missing(&error) => Ok(None),
+        // Nor can a command take it away, or use it.
+        Err(_) if path.parent().is_some_and(is_of_others) => Ok(None),
+        Err(source) => Err(SandboxError::Protected {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn is_of_others(directory: &Path) -> bool {
+    let found = fs::symlink_metadata(directory);
+    found.is_ok_and(|found| found.uid() != rustix::process::geteuid().as_raw())
+}
+
+/// Tells a file from one that replaced it, whoever changed it in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Birth {
+    device: u64,
+    inode: u64,
+    /// Numbers of inodes are used again. Not every file system knows it.
+    time: Option<SystemTime>,
+}
+
+impl Birth {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            time: found.created().ok(),
+        }
+    }
+}
+
+/// A protected file before a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It is read-only until it is replaced.
+    Born(Birth),
+    /// It can be changed.
+    State(u64),
+}
+
+impl Before {
+    pub(super) fn has_changed(self, path: &Path) -> bool {
+        match self {
+            Self::Born(before) => {
+                let found = fs::symlink_metadata(path);
+                // One that is gone was removed by somebody outside.
+                found.is_ok_and(|found| Birth::of(&found) != before)
+            }
+            Self::State(before) => state_of(path) != before,
         }
     }
 }
@@ -245,12 +331,11 @@ impl Found {
 pub(super) struct Guards {
     pub(super) mounted: Vec<Guarded>,
     pub(super) sweeping: Arc<Sweeping>,
-    /// Protected files that no mount protects, with their state.
-    pub(super) compared: Vec<(PathBuf, u64)>,
+    pub(super) compared: Vec<(PathBuf, Before)>,
 }
 
 /// Returns a number that changes with the file or anything in the directory.
-pub(super) fn state_of(path: &Path) -> u64 {
+fn state_of(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut left = MAX_GUARDED_FILES;
     let mut ahead = vec![path.to_owned()];
@@ -274,4 +359,21 @@ pub(super) fn state_of(path: &Path) -> u64 {
         ahead.extend(entries);
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::look_at;
+
+    #[test]
+    fn only_what_is_missing_for_sure_counts_as_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(look_at(&file).unwrap().is_some());
+        assert!(look_at(&directory.path().join("none")).unwrap().is_none());
+        assert!(look_at(&file.join("below")).unwrap().is_none());
+        // As with a directory that a command has closed, but root notices, too.
+        assert!(look_at(&file.with_file_name("x".repeat(300))).is_err());
+    }
 }

@@ -8,11 +8,14 @@ use std::path::{Component, Path, PathBuf};
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
 use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
-use super::{Policy, SandboxError, Surroundings, private, protected};
+use super::{Policy, SandboxError, Surroundings, private, protected, secrets};
 use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
-const MASKED: [&str; 21] = [
+const MASKED: [&str; 23] = [
+    // Programs that may connect to some socket could ask for the address of any name.
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
     "/etc/ssh/ssh_host_dsa_key",
     "/etc/ssh/ssh_host_ecdsa_key",
     "/etc/ssh/ssh_host_ed25519_key",
@@ -143,14 +146,13 @@ pub(super) fn of(
     let mut protected = Vec::new();
     let roots = (policy.level != Level::ReadOnly).then_some(&workspace);
     let named = rules.named(&policy.rules.write);
-    let directories = roots
-        .into_iter()
-        .chain(&writable)
-        .filter(|root| root.is_dir());
-    for root in directories {
+    let directories = roots.into_iter().chain(&writable);
+    let directories: Vec<PathBuf> = directories.filter(|root| root.is_dir()).cloned().collect();
+    for root in &directories {
         protected.extend(protected::below(root, &named));
     }
-    protected.extend(protected::targets_of_links(&protected));
+    let elsewhere = protected::elsewhere(&protected, &directories, home.as_deref(), &named);
+    protected.extend(elsewhere);
     protected.sort_unstable();
     protected.dedup();
     Ok(collected.into_places(scratch, home, protected, has_view))
@@ -175,13 +177,18 @@ pub(super) fn exact(
     for path in surroundings.readable.iter().chain(&access.read) {
         collected.add(path.clone(), Access::Read, false);
     }
-    let mut protected = Vec::new();
+    let (mut protected, mut directories) = (Vec::new(), Vec::new());
     for path in &access.write {
         collected.add(path.clone(), Access::Write, false);
         if path.is_dir() {
             protected.extend(protected::below(path, &access.write));
+            directories.push(path.clone());
         }
     }
+    let elsewhere = protected::elsewhere(&protected, &directories, home.as_deref(), &access.write);
+    protected.extend(elsewhere);
+    protected.sort_unstable();
+    protected.dedup();
     collected.hide(surroundings, scratch, has_view)?;
     Ok(collected.into_places(scratch, home, protected, has_view))
 }
@@ -370,7 +377,10 @@ impl Collected {
             .iter()
             .filter_map(|path| path.canonicalize().ok());
         let own = is_inside.then(|| scratch.root.clone());
-        let masked = MASKED.iter().map(PathBuf::from).chain(hidden).chain(own);
+        // Directories before what is in them.
+        let masked = secrets::of_system().iter().cloned();
+        let masked = masked.chain(MASKED.iter().map(PathBuf::from));
+        let masked = masked.chain(hidden).chain(own);
         for path in masked.collect::<Vec<_>>() {
             self.add_mask(path, scratch);
         }
@@ -381,7 +391,10 @@ impl Collected {
         let is_shown = |place: &Place| {
             place.shown == place.real && path.starts_with(&place.shown) && path != place.shown
         };
-        let is_shown = self.0.iter().any(is_shown);
+        let is_masked = |place: &Place| {
+            place.shown != place.real && place.is_system && path.starts_with(&place.shown)
+        };
+        let is_shown = self.0.iter().any(is_shown) && !self.0.iter().any(is_masked);
         if let (true, Ok(found)) = (is_shown, fs::symlink_metadata(&path)) {
             let real = match found.is_dir() {
                 // One for each: what may be read below it gets a mount point there.

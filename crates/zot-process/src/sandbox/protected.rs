@@ -1,10 +1,12 @@
 //! Files of a working directory that would let a command act outside of it later: they name programs
 //! that other programs start, or rules that they follow.
 
+mod repository;
+
 use std::path::{Path, PathBuf};
 
 /// What stays read-only in a writable directory, relative to it, whether it exists or not.
-pub const PROTECTED: [&str; 48] = [
+pub const PROTECTED: [&str; 65] = [
     ".git/hooks",
     ".git/config",
     // What leads git to another configuration.
@@ -14,21 +16,37 @@ pub const PROTECTED: [&str; 48] = [
     ".git/config.worktree",
     // Makes the directory itself a repository.
     "HEAD",
+    // The user's own, if this is the home directory.
+    ".gitconfig",
+    ".hg/hgrc",
+    ".jj/repo/config.toml",
     ".zot",
     ".mcp.json",
     // Other agents.
     ".agents",
     ".aider.conf.yml",
+    ".amazonq",
+    ".amp",
+    ".augment",
     ".claude",
     ".claude.json",
     ".codex",
+    ".continue",
+    ".crush.json",
     ".cursor",
+    ".factory",
     ".gemini",
     ".goose",
+    ".junie",
+    ".kilocode",
+    ".kiro",
     ".opencode",
     ".pi",
     ".qwen",
+    ".roo",
+    ".trae",
     ".windsurf",
+    "crush.json",
     "opencode.json",
     // Editors and tools that run commands when a directory is opened.
     ".devcontainer",
@@ -36,6 +54,7 @@ pub const PROTECTED: [&str; 48] = [
     ".envrc",
     ".exrc",
     ".fleet",
+    ".gdbinit",
     ".idea",
     ".nvimrc",
     ".nvim.lua",
@@ -43,6 +62,7 @@ pub const PROTECTED: [&str; 48] = [
     ".vscode",
     ".zed",
     // Shells.
+    ".bash_aliases",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
@@ -65,19 +85,28 @@ pub(crate) fn below(root: &Path, named: &[PathBuf]) -> Vec<PathBuf> {
     PROTECTED
         .iter()
         .map(|name| root.join(name))
-        .filter(|path| {
-            !named
-                .iter()
-                .any(|named| path.starts_with(named) && named != root)
-        })
+        .filter(|path| !is_free(path, named, &[root.to_owned()]))
         .collect()
 }
 
-/// Returns where those of `paths` lead that are links: what programs act on is there.
-pub(crate) fn targets_of_links(paths: &[PathBuf]) -> Vec<PathBuf> {
-    paths
-        .iter()
-        .filter(|path| path.is_symlink())
-        .filter_map(|path| path.canonicalize().ok())
+/// Returns what else programs act on: where links on the way to `paths` lead, and what git in the directories
+/// `roots` uses instead. What `named` gives free is left out.
+pub(crate) fn elsewhere(
+    paths: &[PathBuf],
+    roots: &[PathBuf],
+    home: Option<&Path>,
+    named: &[PathBuf],
+) -> Vec<PathBuf> {
+    let targets = paths.iter().map(|path| repository::resolved(path));
+    let of_git = roots.iter().flat_map(|root| repository::paths(root, home));
+    targets
+        .chain(of_git)
+        .filter(|path| !paths.contains(path) && !roots.contains(path))
+        .filter(|path| !is_free(path, named, roots))
         .collect()
+}
+
+fn is_free(path: &Path, named: &[PathBuf], roots: &[PathBuf]) -> bool {
+    let mut named = named.iter().filter(|named| !roots.contains(named));
+    named.any(|named| path.starts_with(named))
 }

@@ -65,6 +65,17 @@ const PROXY_CONNECTION_TIME: Duration = Duration::from_secs(10);
 /// Limit: it is closed, or gets status 504 if the server has not answered.
 const PROXY_IDLE_TIME: Duration = Duration::from_secs(15 * 60);
 
+/// How long a connection may be silent whose child has ended its side, as it does when it is gone. So
+/// long it takes a place that the next child may need.
+///
+/// Limit: it is closed.
+const PROXY_ENDED_TIME: Duration = Duration::from_secs(10);
+
+/// How long a server may accept nothing of what a child sends, and be silent.
+///
+/// Limit: the connection is closed after at most twice that time.
+const PROXY_STALL_TIME: Duration = Duration::from_secs(60);
+
 /// How long no connection is accepted after that has failed, as it does without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -94,6 +105,8 @@ struct Limits {
     resolution_time: Duration,
     connection_time: Duration,
     idle_time: Duration,
+    ended_time: Duration,
+    stall_time: Duration,
 }
 
 impl Default for Limits {
@@ -104,6 +117,8 @@ impl Default for Limits {
             resolution_time: PROXY_RESOLUTION_TIME,
             connection_time: PROXY_CONNECTION_TIME,
             idle_time: PROXY_IDLE_TIME,
+            ended_time: PROXY_ENDED_TIME,
+            stall_time: PROXY_STALL_TIME,
         }
     }
 }
@@ -127,7 +142,7 @@ impl Proxy {
             Shared {
                 rules: RwLock::new(rules.into()),
                 log,
-                network: Box::new(OwnNetwork),
+                network: Box::new(OwnNetwork::new()),
                 limits: Limits::default(),
             },
         )
@@ -208,18 +223,17 @@ async fn exchange(client: &mut TcpStream, shared: &Shared) -> Result<(), Failure
         Request::Connect(target) => target,
         Request::Forward(forward) => &forward.target,
     };
-    let mut server = route::connect(target, shared).await?;
+    let server = route::connect(target, shared).await?;
     let _ = server.set_nodelay(true);
-    let idle_time = shared.limits.idle_time;
     match request {
         Request::Connect(_) => {
             let written = client.write_all(ESTABLISHED).await;
             written.map_err(|_| Failure::Closed)?;
-            tunnel::tunnel(client, &mut server, early, idle_time).await;
+            tunnel::tunnel(client, &server, early, &shared.limits).await;
             Ok(())
         }
         Request::Forward(request) => {
-            forward::forward(client, &mut server, request, early, idle_time).await
+            forward::forward(client, &server, request, early, &shared.limits).await
         }
     }
 }

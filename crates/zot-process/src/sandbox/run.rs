@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::guards::state_of;
+use super::guards::Before;
 use super::proxy::{Contact, ContactLog, ContactMark};
 use crate::launch::{self, Sweeping};
 
@@ -14,7 +14,8 @@ pub struct Obstacles {
     pub hosts: Vec<Contact>,
     /// Protected paths that the run created, and what they are called now.
     pub withheld_files: Vec<(PathBuf, PathBuf)>,
-    /// Protected files that were changed, where the system could not prevent it.
+    /// Protected files that were changed, where the system could not prevent it, or that somebody outside
+    /// replaced, after which it could not either.
     pub changed_files: Vec<PathBuf>,
 }
 
@@ -23,8 +24,8 @@ pub struct Obstacles {
 pub struct RunMark {
     contacts: ContactMark,
     pub(super) sweeping: Arc<Sweeping>,
-    /// The files that cannot be made read-only here, and their state before the run.
-    pub(super) compared: Vec<(PathBuf, u64)>,
+    /// The protected files that existed before the run.
+    pub(super) compared: Vec<(PathBuf, Before)>,
 }
 
 impl RunMark {
@@ -40,7 +41,7 @@ impl RunMark {
         let changed = self
             .compared
             .iter()
-            .filter(|(path, before)| state_of(path) != *before);
+            .filter(|(path, before)| before.has_changed(path));
         Obstacles {
             hosts: contacts.refused_since(self.contacts),
             withheld_files: self.withheld_files(),

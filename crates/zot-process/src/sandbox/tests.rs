@@ -1,5 +1,6 @@
 //! Real commands in real sandboxes, with namespaces and without.
 
+mod protection;
 mod terminals;
 
 use std::fs;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_context::SkillSource;
-use zot_process::launch::{Enforcement, Status};
-use zot_process::sandbox::{Level, Policy, Rules, SandboxError};
+use zot_process::launch::{Enforcement, Status, programs_needed};
+use zot_process::sandbox::{Level, Policy, SandboxError, has_views};
 use zot_tools::ToolSandbox;
 
 use super::allowances::{ForProject, ProjectAllowances};
@@ -27,6 +27,10 @@ pub struct SandboxReport {
     pub directory: PathBuf,
     /// What this system enforces of it.
     pub enforcement: Enforcement,
+    /// Whether this system has the namespaces that enforce it best.
+    pub has_namespaces: bool,
+    /// Whether the user's home directory is inside.
+    pub home_inside: bool,
     /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
     /// Paths of rules that do not exist, which therefore allow nothing.
@@ -59,7 +63,10 @@ impl SandboxReport {
                     Some(format!("{part} cannot be limited here ({reason})"))
                 }
             });
-        let own_directory = self.own_directory_inside.as_ref().map(|directory| {
+        // With namespaces, it is empty there.
+        let own_directory = self.own_directory_inside.as_ref();
+        let own_directory = own_directory.filter(|_| !self.has_namespaces);
+        let own_directory = own_directory.map(|directory| {
             format!(
                 "zot's own directory, with keys and sessions, is inside it: {}",
                 directory.display()
@@ -73,7 +80,50 @@ impl SandboxReport {
             let path = path.display();
             format!("{path} does not exist, so the rule that names it has no effect")
         });
-        gaps.chain(own_directory).chain(missing).collect()
+        gaps.chain(self.gaps_without_namespaces().filter(|_| can_run))
+            .chain(self.home_gap())
+            .chain(own_directory)
+            .chain(missing)
+            .collect()
+    }
+
+    /// Returns what is enforced less well because there are no namespaces.
+    fn gaps_without_namespaces(&self) -> impl Iterator<Item = String> {
+        let rules = &self.policy.rules;
+        let is_writable = self.policy.level == Level::Workspace || !rules.write.is_empty();
+        let has_hosts = !rules.connect.is_empty() && !rules.allows_every_host();
+        let gaps = [
+            (
+                is_writable,
+                "protected files can be changed here; zot reports it afterwards",
+            ),
+            (
+                true,
+                "modes and times of files cannot be changed here, so what compilers make is not executable",
+            ),
+            (
+                has_hosts,
+                "connections to hosts are refused here, also to those that rules allow",
+            ),
+        ];
+        let has_gaps = !self.has_namespaces;
+        let gaps = gaps
+            .into_iter()
+            .filter(move |(applies, _)| has_gaps && *applies);
+        gaps.map(|(_, gap)| gap.to_owned())
+    }
+
+    fn home_gap(&self) -> Option<String> {
+        let allowed = match self.policy.level {
+            Level::ReadOnly => "read",
+            Level::Off | Level::Workspace => "read and changed",
+        };
+        self.home_inside.then(|| {
+            format!(
+                "the working directory contains your home directory: everything in it, keys in ~/.ssh \
+                 included, can be {allowed}"
+            )
+        })
     }
 }
 
@@ -211,6 +261,8 @@ impl Confines {
         let chosen = self.chosen().clone();
         let directory = self.sandbox.directory();
         let home = self.home.canonicalize().ok();
+        let user_home = self.user_home.as_ref();
+        let user_home = user_home.and_then(|home| home.canonicalize().ok());
         let is_inside = |home: &PathBuf| {
             let directory = directory.as_deref();
             directory.is_some_and(|directory: &Path| home.starts_with(directory))
@@ -221,9 +273,11 @@ impl Confines {
             chosen: chosen.policy,
             is_jailed: chosen.jail,
             enforcement: policy.enforcement(),
+            has_namespaces: has_views(),
+            home_inside: user_home.as_ref().is_some_and(is_inside),
             own_directory_inside: home.filter(is_inside),
             missing: match &directory {
-                Some(directory) => self.missing(&policy.rules, directory),
+                Some(directory) => self.missing(&policy, directory),
                 None => Vec::new(),
             },
             directory: directory.unwrap_or_default(),
@@ -231,8 +285,9 @@ impl Confines {
         }
     }
 
-    /// Returns the paths of `rules` that do not exist.
-    fn missing(&self, rules: &Rules, directory: &Path) -> Vec<PathBuf> {
+    /// Returns the paths and programs of rules that do not exist.
+    fn missing(&self, policy: &Policy, directory: &Path) -> Vec<PathBuf> {
+        let rules = &policy.rules;
         let full = |path: &PathBuf| match (path.strip_prefix("~"), &self.user_home) {
             (Ok(inside), Some(home)) => home.join(inside),
             _ => directory.join(path),
@@ -240,15 +295,22 @@ impl Confines {
         let writable: Vec<PathBuf> = rules.write.iter().map(full).collect();
         // A rule may name a protected file before it exists.
         let may_be_created = |path: &PathBuf| {
-            let mut places = writable.iter().map(PathBuf::as_path).chain([directory]);
+            let workspace = (policy.level == Level::Workspace).then_some(directory);
+            let mut places = writable.iter().map(PathBuf::as_path).chain(workspace);
             places.any(|place| path != place && path.starts_with(place) && place.exists())
         };
         let mut missing: Vec<PathBuf> = writable.clone();
         missing.retain(|path| !may_be_created(path));
+        let is_name = |program: &&PathBuf| program.components().count() == 1;
+        let programs = rules.run.iter().flatten();
+        let (names, paths): (Vec<_>, Vec<_>) = programs.partition(is_name);
         let others = rules.read.iter().chain(&rules.unix_sockets);
-        let others = others.chain(rules.run.iter().flatten());
-        missing.extend(others.map(full));
+        missing.extend(others.chain(paths).map(full));
         missing.retain(|path| !path.exists());
+        // They are looked up as a shell does.
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let is_found = |name: &&PathBuf| !programs_needed(name, &search_path).is_empty();
+        missing.extend(names.into_iter().filter(|name| !is_found(name)).cloned());
         missing
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use zot_config::{ConfigError, Layers};
 use zot_process::launch::{Status, enforceable, isolation};
 use zot_process::sandbox::{
-    Environment, Level, PROTECTED, Policy, SandboxError, TOOLCHAINS, has_views,
+    Environment, Level, PROTECTED, Policy, SandboxError, has_views, installed_tools,
 };
 use zot_tools::Allowance;
 
@@ -33,8 +33,10 @@ pub struct Description {
     pub servers: Level,
     /// Paths that stay read-only in a writable directory, relative to it.
     pub protected: &'static [&'static str],
-    /// What commands can read of the user's home directory.
+    /// What commands can read of the user's home directory, and where the variables of toolchains lead.
     pub toolchains: Vec<PathBuf>,
+    /// The packages in it. With namespaces, commands can change them for the session.
+    pub caches: Vec<PathBuf>,
     /// The variables of this process that commands do not get.
     pub withheld: Vec<String>,
     /// How it is enforced here.
@@ -120,18 +122,17 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
     // They are part of the report.
     let caveats = report.caveats();
     warnings.retain(|warning| !caveats.contains(warning));
-    let home = workspace.user_home.as_ref();
-    let toolchains = home.into_iter().flat_map(|home| {
-        let paths = TOOLCHAINS.iter().map(|name| home.join(name));
-        paths.filter(|path| path.exists())
-    });
+    let home = workspace.user_home.as_deref();
+    let tools = home.map(|home| installed_tools(home, |name| std::env::var_os(name)));
+    let tools = tools.unwrap_or_default();
     Ok(Description {
         source,
         rules,
         extensions: config.extensions.sandbox,
         servers: config.mcp.sandbox,
         protected: &PROTECTED,
-        toolchains: toolchains.collect(),
+        toolchains: tools.toolchains,
+        caches: tools.caches,
         withheld: Environment::new(&report.policy, &withheld).missing(),
         means: means(),
         warnings,

@@ -131,17 +131,15 @@ async fn gaps_are_reported() {
     })
     .unwrap();
     let home = directories.path("home").display().to_string();
-    assert!(
-        runtime
-            .warnings()
-            .iter()
-            .any(|warning| warning.contains(&home)),
-        "{:?}",
-        runtime.warnings()
-    );
-
+    let names_home = |texts: &[String]| texts.iter().any(|text| text.contains(&home));
     let mut report = runtime.sandbox();
+    assert_eq!(report.own_directory_inside, Some(directories.path("home")));
+    // It is empty for commands where namespaces can show it so.
+    assert_eq!(names_home(runtime.warnings()), !report.has_namespaces);
+    report.has_namespaces = false;
+    assert!(names_home(&report.caveats()));
     report.own_directory_inside = None;
+    report.has_namespaces = true;
     report.enforcement.network = Status::Enforced;
     report.enforcement.files = Status::Enforced;
     assert_eq!(report.caveats(), [] as [String; 0]);
@@ -163,6 +161,113 @@ async fn gaps_are_reported() {
     assert_eq!(
         report.caveats(),
         ["the processes of bash cannot be limited here (why)"]
+    );
+}
+
+fn confines_of(directories: &Directories, policy: Policy) -> Confines {
+    let mut workspace = Workspace::of_process()
+        .in_directory(&directories.path("work"))
+        .with_zot_home(directories.path("home"));
+    workspace.user_home = Some(directories.path("user"));
+    let choice = ToolChoice {
+        sandbox: policy.into(),
+        ..ToolChoice::default()
+    };
+    Confines::new(&choice, &workspace, None, Vec::new())
+        .unwrap()
+        .0
+}
+
+#[test]
+fn what_namespaces_would_enforce_is_reported_where_there_are_none() {
+    const PROTECTED: &str = "protected files can be changed here; zot reports it afterwards";
+    const MODES: &str =
+        "modes and times of files cannot be changed here, so what compilers make is not executable";
+    const HOSTS: &str = "connections to hosts are refused here, also to those that rules allow";
+    let directories = Directories::new();
+    let caveats = |level: Level, connect: &str, has_namespaces: bool| {
+        let mut policy = Policy::at(level);
+        let hosts = connect.split_whitespace();
+        policy.rules.connect = hosts.map(|host| host.parse().unwrap()).collect();
+        let mut report = confines_of(&directories, policy.clone()).report();
+        report.has_namespaces = has_namespaces;
+        report.enforcement.files = Status::Enforced;
+        report.enforcement.network = Status::Enforced;
+        report.caveats()
+    };
+    assert_eq!(caveats(Level::Workspace, "", false), [PROTECTED, MODES]);
+    assert_eq!(
+        caveats(Level::Workspace, "crates.io", false),
+        [PROTECTED, MODES, HOSTS]
+    );
+    assert_eq!(caveats(Level::Workspace, "*", false), [PROTECTED, MODES]);
+    assert_eq!(caveats(Level::ReadOnly, "crates.io", false), [MODES, HOSTS]);
+    let none: [String; 0] = [];
+    assert_eq!(caveats(Level::Off, "crates.io", false), none);
+    assert_eq!(caveats(Level::Workspace, "crates.io", true), none);
+}
+
+#[test]
+fn a_working_directory_around_the_home_is_reported() {
+    let directories = Directories::new();
+    fs::create_dir_all(directories.path("work/user")).unwrap();
+    for (home, level, expected) in [
+        (
+            "work/user",
+            Level::Workspace,
+            Some("can be read and changed"),
+        ),
+        ("work", Level::ReadOnly, Some("included, can be read")),
+        ("home", Level::Workspace, None),
+    ] {
+        let mut workspace = Workspace::of_process()
+            .in_directory(&directories.path("work"))
+            .with_zot_home(directories.path("home"));
+        workspace.user_home = Some(directories.path(home));
+        let choice = ToolChoice {
+            sandbox: Policy::at(level).into(),
+            ..ToolChoice::default()
+        };
+        let (confines, _) = Confines::new(&choice, &workspace, None, Vec::new()).unwrap();
+        let report = confines.report();
+        let mut caveats = report.caveats();
+        caveats.retain(|caveat| caveat.contains("contains your home directory"));
+        let found = caveats.first();
+        assert_eq!(found.is_some(), expected.is_some(), "{home}");
+        assert!(
+            expected.is_none_or(|words| found.unwrap().ends_with(words)),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn only_what_cannot_be_found_is_missing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directories = Directories::new();
+    fs::create_dir_all(directories.path("user/bin")).unwrap();
+    let tool = directories.path("user/bin/tool");
+    fs::write(&tool, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let missing = |level: Level, run: Option<&[&str]>, write: &[&str]| {
+        let mut policy = Policy::at(level);
+        policy.rules.run = run.map(|run| run.iter().map(PathBuf::from).collect());
+        policy.rules.write = write.iter().map(PathBuf::from).collect();
+        confines_of(&directories, policy).report().missing
+    };
+    let programs = ["sh", "zot-no-such-program", "~/bin/tool", "~/bin/none"];
+    assert_eq!(
+        missing(Level::Workspace, Some(&programs), &[]),
+        [
+            directories.path("user/bin/none"),
+            PathBuf::from("zot-no-such-program")
+        ]
+    );
+    let none: [PathBuf; 0] = [];
+    assert_eq!(missing(Level::Workspace, None, &["out"]), none);
+    assert_eq!(
+        missing(Level::ReadOnly, None, &["out"]),
+        [directories.path("work/out")]
     );
 }
 

@@ -3,7 +3,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use testkit::poll_until;
-use testkit::postgres::{Database as TestDatabase, Postgres, Shutdown};
+use testkit::postgres::{
+    Database as TestDatabase, Postgres, RELEASE, Shutdown, lock_until_released,
+};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use zino_agent::{Opening, SessionLease, SessionStore, StoreError, TakenSession};
@@ -299,9 +301,7 @@ async fn an_append_survives_a_lost_connection() {
     let lease = take(&worker, "s", Opening::New).await.unwrap().lease;
     append(&lease, 0, "one\n").await.unwrap();
     let locking = Arc::clone(&setup);
-    let lock = std::thread::spawn(move || {
-        locking.sql("begin; lock table zino_session_record; select pg_sleep(2); commit")
-    });
+    let lock = std::thread::spawn(move || locking.sql(&lock_until_released("zino_session_record")));
     let locks = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted";
     poll_until_async("the table is locked", || setup.sql(locks) != "0").await;
     let appending = append(&lease, 4, "two\n");
@@ -310,6 +310,7 @@ async fn an_append_survives_a_lost_connection() {
                     where application_name = 'zino' and query like '%zino_append_session%' \
                     and wait_event_type = 'Lock'";
         poll_until_async("the append is cut off", || setup.sql(kill) != "0").await;
+        setup.sql(RELEASE);
     };
     let (appended, ()) = tokio::join!(appending, killing);
     appended.unwrap();

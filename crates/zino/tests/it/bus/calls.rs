@@ -13,9 +13,14 @@ use super::worker::{Serving, connect, execute, peer, until, validate};
 
 /// Counts the messages on the bus that are not about presence.
 struct Traffic {
+    client: async_nats::Client,
     count: Arc<AtomicUsize>,
+    marks: Arc<AtomicUsize>,
     _task: JoinSet<()>,
 }
+
+/// The subject of messages that are not counted, but show what has been.
+const MARK: &str = "mark";
 
 impl Traffic {
     async fn watch(nats: &Nats) -> Self {
@@ -23,21 +28,28 @@ impl Traffic {
         let mut messages = client.subscribe(">").await.unwrap();
         client.flush().await.unwrap();
         let count = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&count);
+        let marks = Arc::new(AtomicUsize::new(0));
+        let (counter, marker) = (Arc::clone(&count), Arc::clone(&marks));
         let mut task = JoinSet::new();
         task.spawn(async move {
-            let _client = client;
             loop {
                 let message = std::future::poll_fn(|context| {
                     std::pin::Pin::new(&mut messages).poll_next(context)
                 });
                 let Some(message) = message.await else { return };
-                if !message.subject.contains(".hb.") {
+                if message.subject.as_str() == MARK {
+                    marker.fetch_add(1, Ordering::SeqCst);
+                } else if !message.subject.contains(".hb.") {
                     counter.fetch_add(1, Ordering::SeqCst);
                 }
             }
         });
-        Self { count, _task: task }
+        Self {
+            client,
+            count,
+            marks,
+            _task: task,
+        }
     }
 
     fn so_far(&self) -> usize {
@@ -75,21 +87,27 @@ async fn a_short_call_is_one_message_each_way() {
         traffic.so_far() > 0
     })
     .await;
-    let before = settle(&traffic).await;
+    let before = settle(&traffic, 0).await;
     for _ in 0..10 {
         peer.ask(validate("length")).await.unwrap();
     }
-    assert_eq!(settle(&traffic).await - before, 20);
+    assert_eq!(settle(&traffic, before + 20).await - before, 20);
     peer.ask(execute("length")).await.unwrap();
-    assert_eq!(settle(&traffic).await - before, 24, "accept and credit");
+    let after = settle(&traffic, before + 24).await;
+    assert_eq!(after - before, 24, "accept and credit");
     serving.end().await;
 }
 
-/// What was counted once nothing has come for a while.
-async fn settle(traffic: &Traffic) -> usize {
+/// What was counted, at least `expected`, once nothing has come for a while.
+async fn settle(traffic: &Traffic, expected: usize) -> usize {
+    until(async || traffic.so_far() >= expected).await;
     let mut last = traffic.so_far();
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        // What the server had before this mark also arrives before it.
+        let marks = traffic.marks.load(Ordering::SeqCst);
+        traffic.client.publish(MARK, "".into()).await.unwrap();
+        until(async || traffic.marks.load(Ordering::SeqCst) > marks).await;
         let now = traffic.so_far();
         if now == last {
             return now;
@@ -106,7 +124,7 @@ async fn queued_frames_travel_together() {
     let traffic = Traffic::watch(&nats).await;
     let count = count_frames(&peer(&client), validate("frames 20000 10")).await;
     assert_eq!(count, 20_000);
-    let messages = settle(&traffic).await;
+    let messages = settle(&traffic, 0).await;
     assert!(messages < 2000, "{messages} messages");
     serving.end().await;
 }

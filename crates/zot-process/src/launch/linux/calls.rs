@@ -32,6 +32,9 @@ const IOPRIO_WHO_USER: u32 = 3;
 /// Requests that put characters into a terminal as if they were typed: `TIOCSTI`, `TIOCLINUX`.
 const TYPING_REQUESTS: [u32; 2] = [0x5412, 0x541c];
 
+/// The bits of a mode that give a program the rights of its owner or group.
+const SET_ID_MODES: u32 = libc::S_ISUID | libc::S_ISGID;
+
 /// The flags of `clone` and `unshare` that make namespaces.
 const NAMESPACE_FLAGS: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -119,6 +122,10 @@ fn table(refused: Refused) -> Table {
             libc::SYS_ioctl,
             requests(&TYPING_REQUESTS),
         );
+        // It would stop others from writing to a file that can only be read here.
+        let lease = vec![equals(1, libc::F_SETLEASE.unsigned_abs())];
+        refuse_if(&mut table, denied, libc::SYS_fcntl, vec![lease]);
+        refuse_set_id_programs(&mut table);
     }
     if refused.memory_programs {
         refuse(&mut table, denied, &[libc::SYS_memfd_secret]);
@@ -296,6 +303,39 @@ fn refuse_what_namespaces_confine(table: &mut Table) {
         libc::SYS_ioctl,
         requests(&ATTRIBUTE_REQUESTS),
     );
+}
+
+/// Refuses to make programs that act with the rights of their owner or group: outside of the sandbox, others
+/// could start them. The mode is an argument of each call, at this position.
+fn refuse_set_id_programs(table: &mut Table) {
+    let changes = [
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (SYS_FCHMODAT2, 2),
+        (libc::SYS_mknodat, 2),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    let changes = changes.into_iter().chain([
+        (libc::SYS_chmod, 1),
+        (libc::SYS_creat, 1),
+        (libc::SYS_mknod, 1),
+    ]);
+    for (call, mode) in changes {
+        let cases = vec![vec![has_bits(mode, SET_ID_MODES)]];
+        refuse_if(table, Errno::PERM, call, cases);
+    }
+    // Without a file to be created, nothing says what is in place of the mode.
+    let created =
+        (libc::O_CREAT | libc::O_TMPFILE).unsigned_abs() & !libc::O_DIRECTORY.unsigned_abs();
+    let opens = [(libc::SYS_openat, 2, 3)];
+    #[cfg(target_arch = "x86_64")]
+    let opens = opens.into_iter().chain([(libc::SYS_open, 1, 2)]);
+    for (call, flags, mode) in opens {
+        let case = vec![has_bits(flags, created), has_bits(mode, SET_ID_MODES)];
+        refuse_if(table, Errno::PERM, call, vec![case]);
+    }
+    // Its mode is in memory, where a filter cannot look.
+    refuse(table, Errno::NOSYS, &[libc::SYS_openat2]);
 }
 
 fn refuse(table: &mut Table, error: Errno, calls: &[i64]) {

@@ -16,8 +16,9 @@ use std::sync::Mutex;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag,
-    fsconfig_set_string, fsmount, fsopen, unmount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, UnmountFlags,
+    fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount_change,
+    unmount,
 };
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -187,6 +188,9 @@ impl Builder {
         rustix::process::chdir(&*self.root)?;
         rustix::process::pivot_root(c".", c".")?;
         unmount(c".", UnmountFlags::DETACH)?;
+        // What is mounted outside from now on would come without our restrictions.
+        let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change(c"/", propagation)?;
         let (mounts, ipc) = (mounts.as_fd(), ipc.as_fd());
         let are_mapped = self.users.are_mapped();
         if !self.has_own_network {

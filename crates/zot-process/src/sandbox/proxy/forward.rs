@@ -2,17 +2,16 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
 
+use super::Limits;
 use super::failure::{Failure, linger};
 use super::head::{BadHead, HeadEnd};
 use super::request::{BadRequest, Forward};
 use super::response::ResponseHead;
-use super::tunnel::{Activity, pass};
+use super::tunnel::{Activity, Socket, pass};
 use crate::sandbox::host::Target;
 
 /// How long the head of a server's response may be.
@@ -26,23 +25,22 @@ const READ_BYTES: usize = 16 * 1024;
 /// Sends `request` to `server` and its response to `client`. `early` is what came after the head.
 pub(super) async fn forward(
     client: &mut TcpStream,
-    server: &mut TcpStream,
+    server: &TcpStream,
     request: Forward,
     early: &[u8],
-    idle_time: Duration,
+    limits: &Limits,
 ) -> Result<(), Failure> {
     let activity = Activity::new();
     let has_begun = AtomicBool::new(false);
     let target = request.target.clone();
     let result = {
-        let (from_client, to_client) = client.split();
-        let (from_server, to_server) = server.split();
+        let (client, server) = (Socket(client), Socket(server));
         tokio::select! {
-            result = receive(from_server, to_client, &target, &activity, &has_begun) => result,
-            failure = send(from_client, to_server, request, early, &activity) => {
+            result = receive(server, client, &target, &activity, &has_begun) => result,
+            failure = send(client, server, request, early, &activity) => {
                 failure.map(|never| match never {})
             }
-            () = activity.silence_of(idle_time) => Err(Failure::LateServer(target.clone())),
+            () = activity.silence(client.0, server.0, limits) => Err(Failure::LateServer(target.clone())),
         }
     };
     if result.is_err() && has_begun.load(Ordering::Relaxed) {
@@ -59,8 +57,8 @@ pub(super) async fn forward(
 /// Sends the head and the body, and the end of the child's stream if it ends. Returns only if the request
 /// cannot be completed by the child's fault.
 async fn send(
-    mut from_client: ReadHalf<'_>,
-    mut to_server: WriteHalf<'_>,
+    mut from_client: Socket<'_>,
+    mut to_server: Socket<'_>,
     mut request: Forward,
     early: &[u8],
     activity: &Activity,
@@ -97,8 +95,8 @@ async fn send(
 }
 
 async fn receive(
-    mut from_server: ReadHalf<'_>,
-    mut to_client: WriteHalf<'_>,
+    mut from_server: Socket<'_>,
+    mut to_client: Socket<'_>,
     target: &Target,
     activity: &Activity,
     has_begun: &AtomicBool,

@@ -27,6 +27,46 @@ def setuid_of_other_user():
     return f"became {output.decode()}" if output not in (b"", str(os.getuid()).encode()) else None
 
 
+def leave_program(change):
+    # Others could start it outside, with our rights.
+    with open("left", "w") as file:
+        file.write("#!/bin/sh\n")
+    change("left")
+    return "a program with the rights of its owner" if os.stat("left").st_mode & 0o6000 else None
+
+
+def leave_setuid_program():
+    return leave_program(lambda path: os.chmod(path, 0o4755))
+
+
+def leave_setgid_program():
+    return leave_program(lambda path: os.chmod(path, 0o2755))
+
+
+def leave_setuid_program_by_descriptor():
+    return leave_program(lambda path: os.fchmod(os.open(path, os.O_RDONLY), 0o4755))
+
+
+def create_setuid_program():
+    os.umask(0)
+    descriptor = os.open("created", os.O_CREAT | os.O_WRONLY, 0o4755)
+    return "created" if os.fstat(descriptor).st_mode & 0o4000 else None
+
+
+def create_setuid_program_with_openat2():
+    # struct open_how: flags, mode, resolve.
+    os.umask(0)
+    how = struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0)
+    descriptor = libc.syscall(437, -100, b"created", how, len(how))
+    return "created" if descriptor >= 0 and os.fstat(descriptor).st_mode & 0o4000 else None
+
+
+def make_setuid_node():
+    os.umask(0)
+    os.mknod("node", 0o104755)
+    return "made" if os.stat("node").st_mode & 0o4000 else None
+
+
 def su():
     output = run("su", "-c", "id -u", "root")
     return "su works" if output.stdout.strip() == b"0" and os.getuid() != 0 else None

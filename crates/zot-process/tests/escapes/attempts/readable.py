@@ -21,6 +21,12 @@ def write_through_mapping():
         mapping[0:4] = b"mmap"
 
 
+def lease():
+    # Whoever wants to write to the file has to wait.
+    fcntl.fcntl(os.open(kept(), os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    return "others have to wait"
+
+
 def truncate():
     os.truncate(kept(), 0)
 

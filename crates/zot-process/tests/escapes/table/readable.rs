@@ -12,6 +12,7 @@ const ATTEMPTS: &[Attempt] = &[
     attempt("write_content"),
     attempt("write_through_descriptor"),
     attempt("write_through_mapping"),
+    attempt("lease"),
     attempt("truncate"),
     attempt("remove"),
     attempt("rename"),

@@ -308,6 +308,38 @@ async fn every_refusal_names_the_option_that_lifts_it() {
 }
 
 #[tokio::test]
+async fn a_program_in_the_home_directory_can_be_allowed() {
+    let home = directory_outside();
+    let home = home.path().canonicalize().unwrap();
+    fs::create_dir(home.join("bin")).unwrap();
+    fs::copy(fs::canonicalize("/bin/cat").unwrap(), home.join("bin/tool")).unwrap();
+    if confined(Policy::at(Level::Workspace)).await.is_empty() {
+        return;
+    }
+    for without_namespaces in [false, true] {
+        let directory = directory_outside();
+        let sandbox = ToolSandbox::new(directory.path(), Some(home.clone()));
+        let sandbox = match without_namespaces {
+            true => sandbox.without_namespaces(),
+            false => sandbox,
+        };
+        let workspace = Workspace::around(directory, Some(home.clone()), sandbox);
+        workspace.apply(Policy {
+            level: Level::Workspace,
+            rules: Rules {
+                run: Some(vec!["~/bin/tool".into()]),
+                ..Rules::default()
+            },
+        });
+        fs::write(workspace.path("file"), "shown").unwrap();
+        let tool = home.join("bin/tool");
+        let text = succeeds(&workspace, &format!("{} file", tool.display())).await;
+        assert!(text.contains("shown"), "{text}");
+        fails(&workspace, "ls").await;
+    }
+}
+
+#[tokio::test]
 async fn limits_that_end_a_command_are_named() {
     let rules = Rules {
         limits: Limits {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::poll_until;
-use testkit::postgres::{PgBouncer, Shutdown};
+use testkit::postgres::{PgBouncer, RELEASE, Shutdown, lock_until_released};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -116,7 +116,7 @@ fn a_full_pool_is_an_error_and_not_a_wait_without_end() {
     let soft = || ask(&mem, json!({ "type": "get_soft" }));
     std::thread::scope(|scope| {
         // Every other statement waits for this lock.
-        scope.spawn(|| setup.sql("begin; lock table zino_soft; select pg_sleep(3); commit"));
+        scope.spawn(|| setup.sql(&lock_until_released("zino_soft")));
         let locks = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted";
         poll_until("the table is locked", || setup.sql(locks) != "0");
         runtime.block_on(async {
@@ -125,6 +125,7 @@ fn a_full_pool_is_an_error_and_not_a_wait_without_end() {
                 assert_eq!(response["code"], "store_unavailable", "{response}");
             }
         });
+        setup.sql(RELEASE);
     });
     poll_until("the database is usable again", || {
         runtime.block_on(soft())["content"] == ""

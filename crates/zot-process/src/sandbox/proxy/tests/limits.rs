@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::MAX_PROXIED_HEAD_BYTES;
 use super::{
     ContactLog, Limits, PATIENCE, Proxy, all, echo, greeter, head, rest, running, running_with,
+    server,
 };
 
 #[test]
@@ -68,6 +69,75 @@ fn further_connections_wait_for_a_place() {
     drop(first);
     third.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(head(&mut third).starts_with("HTTP/1.1 200 "));
+}
+
+/// A server that never ends a connection, and reads nothing.
+fn deaf() -> std::net::SocketAddr {
+    server(|connection| {
+        std::thread::sleep(PATIENCE);
+        drop(connection);
+    })
+}
+
+#[test]
+fn connections_of_a_child_that_is_gone_make_room() {
+    let deaf = deaf();
+    let limits = Limits {
+        connections: 6,
+        ended_time: Duration::from_millis(500),
+        stall_time: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let proxy = running_with(&["127.0.0.1:*"], limits);
+    let server = greeter("hello");
+    let get = |target| format!("GET http://{target}/ HTTP/1.1\r\n\r\n");
+    let fill = |mut client: TcpStream| {
+        let limit = Some(Duration::from_millis(300));
+        client.set_write_timeout(limit).unwrap();
+        while client.write_all(&[b'x'; 65536]).is_ok() {}
+        client
+    };
+    let post = format!("POST http://{deaf}/ HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n");
+    let gone = [
+        proxy.tunnel(deaf),
+        // What they sent cannot be delivered.
+        fill(proxy.tunnel(deaf)),
+        fill(proxy.sent(post)),
+        proxy.sent(get(deaf)),
+        // A second request, which is not read.
+        proxy.sent(get(deaf) + &get(deaf)),
+    ];
+    let mut here = proxy.tunnel(deaf);
+    assert_eq!(proxy.network.connected().len(), 6);
+    drop(gone);
+    // All of them make room, not only one.
+    let waiting = [(); 5].map(|()| proxy.tunnel(deaf));
+    drop(waiting);
+    assert!(proxy.answer(get(server)).ends_with("hello"));
+    // That of a child that is there stays.
+    here.set_read_timeout(Some(Duration::from_millis(700)))
+        .unwrap();
+    let error = here.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_child_that_ends_its_side_first_gets_what_still_comes() {
+    let server = server(|mut connection| {
+        all(&mut connection).unwrap();
+        for _ in 0..8 {
+            std::thread::sleep(Duration::from_millis(200));
+            connection.write_all(b"x").unwrap();
+        }
+    });
+    let limits = Limits {
+        ended_time: Duration::from_millis(800),
+        ..Limits::default()
+    };
+    let proxy = running_with(&["127.0.0.1:*"], limits);
+    let mut client = proxy.tunnel(server);
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(all(&mut client).unwrap(), b"xxxxxxxx");
 }
 
 #[test]
@@ -150,7 +220,7 @@ fn processor_time() -> Duration {
 #[tokio::test]
 async fn failing_to_accept_takes_no_processor_time() {
     // Not a listening socket: it is readable, but nothing can be accepted, as without free descriptors.
-    let server = super::server(|mut connection| {
+    let server = server(|mut connection| {
         connection.write_all(b"readable").unwrap();
         let _ = all(&mut connection);
     });
