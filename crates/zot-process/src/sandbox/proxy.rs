@@ -142,7 +142,7 @@ impl Proxy {
             Shared {
                 rules: RwLock::new(rules.into()),
                 log,
-                network: Box::new(OwnNetwork),
+                network: Box::new(OwnNetwork::new()),
                 limits: Limits::default(),
             },
         )

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
+use std::sync::Arc;
 
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::Shared;
@@ -19,6 +22,12 @@ use crate::sandbox::host::{ConnectRule, Host, HostName, Target};
 /// Limit: the others are ignored.
 const MAX_PROXY_ADDRESSES: usize = 4;
 
+/// How many names a proxy looks up at a time. Each takes a thread, for as long as the system's resolver
+/// takes, and the whole process has a limited number of these.
+///
+/// Limit: the next one waits, as part of the time for its resolution.
+pub(super) const MAX_PROXY_LOOKUPS: usize = 16;
+
 pub(super) type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// The network of the user, or that of a test.
@@ -29,13 +38,42 @@ pub(super) trait Network: fmt::Debug + Send + Sync {
 
 /// The network of this process.
 #[derive(Debug)]
-pub(super) struct OwnNetwork;
+pub(super) struct OwnNetwork {
+    lookups: Arc<Semaphore>,
+    look_up: LookUp,
+}
+
+/// Blocks the thread.
+pub(super) type LookUp = fn(&str) -> io::Result<Vec<IpAddr>>;
+
+impl OwnNetwork {
+    pub(super) fn new() -> Self {
+        Self::with(|name| {
+            let found = (name, 0).to_socket_addrs()?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+
+    pub(super) fn with(look_up: LookUp) -> Self {
+        Self {
+            lookups: Arc::new(Semaphore::new(MAX_PROXY_LOOKUPS)),
+            look_up,
+        }
+    }
+}
 
 impl Network for OwnNetwork {
     fn resolve<'a>(&'a self, name: &'a HostName) -> Answer<'a, Vec<IpAddr>> {
         Box::pin(async move {
-            let found = lookup_host((name.as_str(), 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let lookups = Arc::clone(&self.lookups);
+            let place = lookups.acquire_owned().await.map_err(io::Error::other)?;
+            let (name, look_up) = (name.as_str().to_owned(), self.look_up);
+            let found = spawn_blocking(move || {
+                // Held to the end of the lookup, even if nobody waits for it any more.
+                let _place = place;
+                look_up(&name)
+            });
+            found.await.map_err(io::Error::other)?
         })
     }
 

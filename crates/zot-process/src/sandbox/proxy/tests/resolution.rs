@@ -1,9 +1,10 @@
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
 
-use super::super::route::{Answer, Network, OwnNetwork};
-use super::{Limits, TestNetwork, greeter, running, running_in};
+use super::super::route::{Answer, MAX_PROXY_LOOKUPS, Network, OwnNetwork};
+use super::{Limits, PATIENCE, TestNetwork, greeter, running, running_in};
 use crate::sandbox::host::HostName;
 
 fn get(target: &str) -> String {
@@ -114,7 +115,12 @@ fn localhost_means_this_machine_if_it_is_named() {
     let server = greeter("here");
     let target = format!("localhost:{}", server.port());
     let network = Arc::new(TestNetwork::default());
-    let proxy = running_in(Box::new(OwnNetwork), network, &[&target], Limits::default());
+    let proxy = running_in(
+        Box::new(OwnNetwork::new()),
+        network,
+        &[&target],
+        Limits::default(),
+    );
     // The real resolver.
     let answer = proxy.answer(get(&target));
     assert!(answer.ends_with("here"), "{answer}");
@@ -174,4 +180,51 @@ fn a_network_that_does_not_answer_is_given_up() {
         assert!(answer.contains("allowed.example:443 did not answer in time"));
         assert_eq!(proxy.contacts(), ["+allowed.example:443"]);
     }
+}
+
+/// Held by the test for as long as lookups of slow names last.
+static SLOW: RwLock<()> = RwLock::new(());
+static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+
+fn look_up(name: &str) -> std::io::Result<Vec<IpAddr>> {
+    LOOKUPS.fetch_add(1, Ordering::SeqCst);
+    if name.starts_with("slow") {
+        drop(SLOW.read().unwrap());
+    }
+    LOOKUPS.fetch_sub(1, Ordering::SeqCst);
+    Ok(vec![[127, 0, 0, 1].into()])
+}
+
+#[test]
+fn slow_names_do_not_take_every_thread() {
+    let server = greeter("found");
+    let limits = Limits {
+        resolution_time: Duration::from_millis(700),
+        ..Limits::default()
+    };
+    let own = Box::new(OwnNetwork::with(look_up));
+    let rules = ["*.allowed.example:*", "127.0.0.1:*"];
+    let proxy = running_in(own, Arc::default(), &rules, limits);
+    let get = |name: &str| get(&format!("{name}.allowed.example:{}", server.port()));
+    assert!(proxy.answer(get("fast")).ends_with("found"));
+    let slow = SLOW.write().unwrap();
+    for _ in 0..2 {
+        let mut waiting: Vec<_> = (0..MAX_PROXY_LOOKUPS)
+            .map(|number| proxy.sent(get(&format!("slow-{number}"))))
+            .collect();
+        waiting.push(proxy.sent(get("fast")));
+        for client in &mut waiting {
+            // Those of the first round have ended for their children, but their threads have not.
+            let answer = super::rest(client);
+            assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+        }
+        assert_eq!(LOOKUPS.load(Ordering::SeqCst), MAX_PROXY_LOOKUPS);
+    }
+    drop(slow);
+    let start = Instant::now();
+    while LOOKUPS.load(Ordering::SeqCst) > 0 {
+        assert!(start.elapsed() < PATIENCE, "lookups have not ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(proxy.answer(get("fast")).ends_with("found"));
 }
