@@ -44,8 +44,12 @@ const NOBODY_LISTENS_WORDS: [&str; 4] = [
     "econnrefused",
 ];
 
-/// The names of the machine itself.
-const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+/// The names of the machine itself, in the words of programs and in those of rules.
+const LOOPBACK_NAMES: [(&str, &str); 3] = [
+    ("localhost", "localhost"),
+    ("127.0.0.1", "127.0.0.1"),
+    ("::1", "[::1]"),
+];
 
 /// Words of lines about a socket that cannot be used, in lower case.
 const SOCKET_WORDS: [&str; 7] = [
@@ -129,12 +133,21 @@ pub(super) fn reached_limits(limits: &Limits, output: &str, ended: &Ended) -> Ve
         .collect()
 }
 
-/// Returns whether a line says that nobody listens on the machine itself.
-pub(super) fn misses_local_server(output: &str) -> bool {
-    output.lines().any(|line| {
+/// Returns the name of the machine itself, as a rule has it, if a line says that nobody listens there. Programs
+/// ask the proxy only for a host that a rule names in the same way.
+pub(super) fn missed_local_host(output: &str) -> Option<&'static str> {
+    output.lines().find_map(|line| {
         let line = line.to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
-        says(&NOBODY_LISTENS_WORDS) && says(&LOOPBACK_NAMES)
+        if !NOBODY_LISTENS_WORDS
+            .iter()
+            .any(|words| line.contains(words))
+        {
+            return None;
+        }
+        let mut names = LOOPBACK_NAMES.iter();
+        names
+            .find(|(name, _)| line.contains(name))
+            .map(|(_, rule)| *rule)
     })
 }
 

@@ -19,10 +19,6 @@ const MAX_NAMED_HOSTS: usize = 8;
 /// Limit: further hosts are not offered.
 const MAX_OFFERED_HOST_BYTES: usize = 300;
 
-const OWN_LOOPBACK: &str = "the sandbox has a loopback of its own, where only servers of the same command \
-                            listen; a server of the user is reached through the proxy, by HTTP only, if the \
-                            user allows it with --sandbox-connect 127.0.0.1:PORT";
-
 /// What a command said about itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said<'a> {
@@ -69,9 +65,14 @@ impl Obstruction {
                 None => {}
             }
             others.extend(socket_in_the_way(walls, cwd, said));
-            if walls.has_own_loopback() && hint::misses_local_server(said.output) {
-                others.push(OWN_LOOPBACK.to_owned());
-            }
+            let host = hint::missed_local_host(said.output).filter(|_| walls.has_own_loopback());
+            others.extend(host.map(|host| {
+                format!(
+                    "the sandbox has a loopback of its own, where only servers of the same command listen; a \
+                     server of the user is reached through the proxy, by HTTP only, if the user allows it with \
+                     --sandbox-connect {host}:PORT"
+                )
+            }));
         }
         let found = Self {
             level: walls.level(),

@@ -74,18 +74,24 @@ fn limits_are_named_only_if_they_are_set() {
 
 #[test]
 fn a_server_of_the_machine_is_missed() {
-    for output in [
-        "curl: (7) Failed to connect to 127.0.0.1 port 8080 after 0 ms: Couldn't connect to server",
-        "psql: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused",
-        "Error: connect ECONNREFUSED ::1:3000",
+    for (output, host) in [
+        (
+            "curl: (7) Failed to connect to 127.0.0.1 port 8080 after 0 ms: Couldn't connect to server",
+            "127.0.0.1",
+        ),
+        (
+            "psql: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused",
+            "localhost",
+        ),
+        ("Error: connect ECONNREFUSED ::1:3000", "[::1]"),
     ] {
-        assert!(misses_local_server(output), "{output}");
+        assert_eq!(missed_local_host(output), Some(host), "{output}");
     }
     for output in [
         "curl: (7) Failed to connect to example.com port 80",
         "listening on localhost\nlater: connection refused by example.com",
     ] {
-        assert!(!misses_local_server(output), "{output}");
+        assert_eq!(missed_local_host(output), None, "{output}");
     }
 }
 
