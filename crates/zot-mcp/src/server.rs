@@ -146,6 +146,11 @@ impl Server {
         }
     }
 
+    /// Returns what the user has to hear, and has not heard yet.
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        self.log.take_warnings()
+    }
+
     /// Ends it, if it runs, and starts it anew.
     pub(crate) fn restart(&self) {
         if !self.entry.enabled {

@@ -100,6 +100,16 @@ impl ServerSet {
         self.members.iter().map(Member::status).collect()
     }
 
+    /// Returns what the user has to hear about servers, each of which is named, and has not heard yet.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let warnings = self.members.iter().flat_map(|member| {
+            let name = &member.entry.name;
+            let warnings = member.server().take_warnings().into_iter();
+            warnings.map(move |warning| format!("MCP server {name}: {warning}"))
+        });
+        warnings.collect()
+    }
+
     /// Returns the tools of all servers: by entry, then as the server lists them. Those of a server that
     /// restarts are still there; their calls wait for it.
     pub fn tools(&self) -> Vec<Arc<McpTool>> {

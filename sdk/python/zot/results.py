@@ -37,7 +37,7 @@ class Sandbox:
     level: str
     read: Optional[Sequence[str]] = None
     write: Optional[Sequence[str]] = None
-    #: The only programs that can be started.
+    #: The only programs that can be started, beside the shell. An empty list works with `set_sandbox`, not at the start.
     run: Optional[Sequence[str]] = None
     #: Hosts, as `host:port`.
     connect: Optional[Sequence[str]] = None

@@ -57,6 +57,11 @@ impl ProcessSandbox {
         }
     }
 
+    /// Returns how it is confined.
+    pub fn level(&self) -> Level {
+        self.sandbox.policy().level
+    }
+
     /// Returns the hosts that it contacted, and those that were refused.
     pub fn contacts(&self) -> Vec<Contact> {
         self.sandbox.contacts()
@@ -104,7 +109,7 @@ impl ProcessSandbox {
     /// Waits until there is something to remark, and returns it. Cancel-safe: however often it is called again,
     /// the files are checked in time.
     pub async fn noticed(&self) -> Vec<SandboxRemark> {
-        if self.sandbox.policy().level == Level::Off {
+        if self.level() == Level::Off {
             return std::future::pending().await;
         }
         loop {

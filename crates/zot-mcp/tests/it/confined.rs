@@ -3,7 +3,7 @@
 use serde_json::json;
 use zot_extension_contract::{EnforcementStatus, Level, Permissions};
 use zot_mcp::ServerState;
-use zot_mcp::entry::Address;
+use zot_mcp::entry::{Address, ServerEntry};
 
 use crate::support::{Scene, set_env, text_of};
 
@@ -106,5 +106,88 @@ async fn a_server_runs_at_the_level_of_its_entry() {
         "{state:?}"
     );
     assert!(!trace.exists() && scene.trace().is_empty());
+    scene.pool.shut_down().await;
+}
+
+/// Returns an entry at level workspace, in a new project directory.
+fn in_project(scene: &Scene, mode: &str) -> (ServerEntry, std::path::PathBuf) {
+    let mut entry = scene.scripted(mode);
+    entry.sandbox = Some(Level::Workspace);
+    let project = scene.path("project");
+    std::fs::create_dir_all(&project).unwrap();
+    set_env(&mut entry, "TRACE", project.join("trace").to_str().unwrap());
+    let Address::Stdio { cwd, .. } = &mut entry.address else {
+        panic!("{entry:?}");
+    };
+    *cwd = Some(project.clone());
+    (entry, project)
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_read_its_own_files_fails_with_advice() {
+    if let EnforcementStatus::NotEnforced(reason) = zot_extension_contract::enforceable().files {
+        testkit::skip_without(testkit::KernelFeature::Landlock, &reason);
+        return;
+    }
+    let scene = Scene::new();
+    let (mut entry, _) = in_project(&scene, "legacy");
+    let set = scene.open(vec![entry.clone()]);
+    crate::support::settle(&set).await;
+    let state = crate::support::status(&set).state;
+    let reason = state.reason().unwrap_or_default();
+    assert!(
+        reason.ends_with(
+            "; it is confined (sandbox workspace), and permissions.fs_read can show it files"
+        ),
+        "{state:?}"
+    );
+    drop(set);
+    entry.sandbox = None;
+    let Address::Stdio { args, .. } = &mut entry.address else {
+        panic!("{entry:?}");
+    };
+    args.insert(0, "/nowhere.py".to_owned());
+    let set = scene.open(vec![entry]);
+    crate::support::settle(&set).await;
+    let state = crate::support::status(&set).state;
+    let reason = state.reason().unwrap_or_default();
+    assert!(
+        reason.contains("it exited") && !reason.contains("confined"),
+        "{state:?}"
+    );
+    scene.pool.shut_down().await;
+}
+
+#[tokio::test]
+async fn the_user_hears_of_a_protected_file_that_a_server_makes() {
+    if let EnforcementStatus::NotEnforced(reason) = zot_extension_contract::enforceable().files {
+        testkit::skip_without(testkit::KernelFeature::Landlock, &reason);
+        return;
+    }
+    let scene = Scene::new();
+    let (mut entry, project) = in_project(&scene, "legacy");
+    let Address::Stdio { command, args, .. } = &mut entry.address else {
+        panic!("{entry:?}");
+    };
+    *command = "sh".to_owned();
+    *args = vec![
+        "-c".to_owned(),
+        "echo {} > .mcp.json; exec sleep 60".to_owned(),
+    ];
+    let set = scene.open(vec![entry]);
+    let warnings = crate::support::eventually(|| {
+        Some(set.take_warnings()).filter(|warnings| !warnings.is_empty())
+    })
+    .await;
+    let expected = format!(
+        "MCP server scripted: {}/.mcp.json was created while it ran",
+        project.canonicalize().unwrap().display()
+    );
+    assert!(
+        matches!(&warnings[..], [warning] if warning.starts_with(&expected)),
+        "{warnings:?}"
+    );
+    assert!(scene.log().contains(".mcp.json was created while it ran"));
+    assert_eq!(set.take_warnings(), [""; 0]);
     scene.pool.shut_down().await;
 }

@@ -131,8 +131,10 @@ impl State {
         section::section(&listed)
     }
 
-    /// Tells the user about servers that are missing, once for each state.
+    /// Tells the user about servers that are missing, once for each state, and what else they have to hear.
     pub(super) fn notice_missing(&mut self) {
+        let warnings = self.set.iter().flat_map(|set| set.take_warnings());
+        self.notices.extend(warnings);
         for status in self.statuses() {
             let name = status.state.name();
             let Some(notice) = missing_notice(&status) else {

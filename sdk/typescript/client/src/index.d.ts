@@ -128,7 +128,7 @@ export interface SandboxOptions {
   level: SandboxLevel;
   read?: readonly string[] | undefined;
   write?: readonly string[] | undefined;
-  /** The only programs that can be started. */
+  /** The only programs that can be started, beside the shell. An empty list works with `setSandbox`, not at the start. */
   run?: readonly string[] | undefined;
   /** Hosts, as `host:port`. */
   connect?: readonly string[] | undefined;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
-use zot_extension_contract::{Process, ProcessSandbox};
+use zot_extension_contract::{Level, Process, ProcessSandbox, SandboxRemark};
 use zot_process::ProcessGroup;
 use zot_process::streams::{Channel, OutboxEnd, Throttle};
 use zot_wire::{Line, LineDecoder};
@@ -16,6 +16,7 @@ use super::Shared;
 use crate::json_rpc::{
     INTERNAL_ERROR, Incoming, RequestId, RpcError, decode_batch, encode_response,
 };
+use crate::log::ServerLog;
 use crate::transport::CallError;
 
 /// The longest message of a server.
@@ -81,6 +82,8 @@ pub(super) struct Life {
     answers: JoinSet<Answer>,
     /// The end of what it wrote to its standard error.
     last_words: Vec<u8>,
+    /// Whether it has ever written a line to its output.
+    has_spoken: bool,
     /// It closed its output, and has until then to exit.
     leaving: Option<Instant>,
 }
@@ -107,6 +110,7 @@ impl Life {
             errors: Channel::new(process.stderr),
             answers: JoinSet::new(),
             last_words: Vec::new(),
+            has_spoken: false,
             leaving: None,
         }
     }
@@ -142,9 +146,7 @@ impl Life {
                 group.end(MCP_TERMINATION_TIME).await;
             }
         }
-        for remark in self.sandbox.remarks() {
-            self.shared.log.note(&remark.text);
-        }
+        report(&self.shared.log, &self.sandbox.remarks());
     }
 
     async fn read(&mut self, group: &ProcessGroup, stop: &CancellationToken) -> EndCause {
@@ -163,9 +165,7 @@ impl Life {
                         return EndCause::Misbehaved("it closed its output".to_owned());
                     }
                 }
-                remarks = sandbox.noticed() => {
-                    remarks.iter().for_each(|remark| shared.log.note(&remark.text));
-                }
+                remarks = sandbox.noticed() => report(&shared.log, &remarks),
                 end = shared.outbox.drive() => match end {
                     OutboxEnd::Stalled => {
                         return EndCause::Misbehaved("it does not read its input".to_owned());
@@ -254,6 +254,7 @@ impl Life {
                 }
             }
         }
+        self.has_spoken |= lines > 0;
         lines
     }
 
@@ -268,10 +269,19 @@ impl Life {
         };
         let words = String::from_utf8_lossy(&self.last_words);
         let last = words.lines().rev().find(|line| !line.trim().is_empty());
-        match last {
-            Some(last) => format!("it exited ({status}): {}", last.trim()),
-            None => format!("it exited ({status})"),
+        let mut reason = format!("it exited ({status})");
+        if let Some(last) = last {
+            reason.push_str(&format!(": {}", last.trim()));
         }
+        let level = self.sandbox.level();
+        let failed = group.status().is_none_or(|status| !status.success());
+        // It may not have found its own files.
+        if level != Level::Off && failed && !self.has_spoken {
+            reason.push_str(&format!(
+                "; it is confined (sandbox {level}), and permissions.fs_read can show it files"
+            ));
+        }
+        reason
     }
 
     /// Reads what the process wrote before it exited, without waiting for more.
@@ -340,6 +350,16 @@ impl Drop for Life {
     fn drop(&mut self) {
         if self.shared.end.borrow().is_none() {
             self.finish("the program that uses the server is ending");
+        }
+    }
+}
+
+/// Logs what the sandbox of a server noticed; what concerns the user is told to them, too.
+fn report(log: &ServerLog, remarks: &[SandboxRemark]) {
+    for remark in remarks {
+        match remark.concerns_user {
+            true => log.warn(&remark.text),
+            false => log.note(&remark.text),
         }
     }
 }
