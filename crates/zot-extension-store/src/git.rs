@@ -95,7 +95,7 @@ pub(crate) async fn clone(
         Some(reference) => format!("cloning {shown} at {reference}"),
         None => format!("cloning {shown}"),
     });
-    let mut command = git();
+    let mut command = git()?;
     command.args(["clone", "--quiet", "--depth", "1"]);
     if let Some(reference) = reference {
         command.args(["--branch", reference]);
@@ -132,7 +132,7 @@ async fn fetch_commit(
     commit: &str,
     target: &Path,
 ) -> Result<Result<(), String>, GitError> {
-    let mut steps = [git(), git(), git()];
+    let mut steps = [git()?, git()?, git()?];
     steps[0].args(["init", "--quiet", "--"]).arg(target);
     steps[1].arg("-C").arg(target);
     steps[1].args(["fetch", "--quiet", "--depth", "1", "--", url, commit]);
@@ -150,8 +150,8 @@ fn is_commit_id(reference: &str) -> bool {
     matches!(reference.len(), 40 | 64) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn git() -> Command {
-    let mut command = Command::new("git");
+fn git() -> Result<Command, GitError> {
+    let mut command = zot_process::helper("git", Path::new(".")).map_err(GitError::NoGit)?;
     command
         .env("GIT_TERMINAL_PROMPT", "0")
         // Answers every password prompt with nothing instead of opening a window.
@@ -164,7 +164,7 @@ fn git() -> Command {
     for name in INHERITED_GIT_VARIABLES {
         command.env_remove(name);
     }
-    command
+    Ok(command)
 }
 
 /// The end of `git`'s output, where the cause of a failure is.

@@ -8,6 +8,7 @@
 mod dumps;
 mod environment;
 mod group;
+mod helper;
 pub mod launch;
 #[cfg(target_os = "linux")]
 mod raw;
@@ -20,6 +21,7 @@ pub mod streams;
 pub use dumps::forbid_dumps;
 pub use environment::take_secret;
 pub use group::{GroupEnd, ProcessGroup};
+pub use helper::{find_helper, helper};
 pub use run::{
     Completion, Outcome, OutputSink, RunLimits, TERMINATION_GRACE, run, run_with_separate_outputs,
 };

@@ -290,3 +290,27 @@ fn the_cursor_is_where_the_text_is_on_a_small_screen() {
     });
     assert_eq!(cursor(), "6");
 }
+
+/// As a confined command could put them into the virtual environment of a project.
+#[test]
+fn programs_in_the_working_directory_are_not_used() {
+    let terminal = Terminal::open_prepared(
+        "EDITOR='myeditor -w' PATH=$PWD/.venv/bin:$PATH",
+        "--provider offline",
+        |_, workdir| {
+            for name in ["bash", "sh", "tmux", "myeditor"] {
+                let program = format!(".venv/bin/{name}");
+                workdir.write(&program, "#!/bin/sh\necho \"$0\" >> started\n");
+                let mode = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(workdir.path().join(program), mode).unwrap();
+            }
+        },
+    );
+    terminal.wait_for("/help");
+    terminal.type_line("!echo $((40 + 2)) done");
+    terminal.wait_for("42 done");
+    terminal.press("C-g");
+    terminal
+        .wait_for("start myeditor -w: myeditor is not in PATH outside of the working directory");
+    assert_eq!(terminal.workdir.read("started"), None);
+}

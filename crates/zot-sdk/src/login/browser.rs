@@ -1,6 +1,7 @@
 //! Opens a page in the user's browser.
 
 use std::env;
+use std::path::Path;
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -18,7 +19,8 @@ pub fn open_in_browser(url: &str) -> Option<Child> {
         true => "open",
         false => "xdg-open",
     };
-    Command::new(opener)
+    let opener = zot_process::helper(opener, Path::new(".")).ok()?;
+    Command::from(opener)
         .arg(url)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -49,7 +49,8 @@ pub(super) fn assemble(runtime: Arc<Runtime>, mut options: Options) -> io::Resul
     };
     let asks_background = chosen.is_none() && depth != Depth::None && !is_simple;
     terminal.query(&queries(asks_background, environment))?;
-    let image_renderer = ImageRenderer::new(environment, terminal.capabilities());
+    let cwd = runtime.cwd().to_owned();
+    let image_renderer = ImageRenderer::new(environment, terminal.capabilities(), cwd);
     Ok(Chat {
         app,
         runtime,

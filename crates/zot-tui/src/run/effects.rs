@@ -60,12 +60,15 @@ impl Chat {
 
     fn perform_for_terminal(&mut self, effect: TerminalEffect) -> io::Result<Vec<Input>> {
         match effect {
-            TerminalEffect::OpenEditor(text) => self.lend_terminal(async move {
-                match editor_program::edit(&text).await {
-                    Ok(text) => Input::Edited(text),
-                    Err(error) => Input::failure(error),
-                }
-            })?,
+            TerminalEffect::OpenEditor(text) => {
+                let cwd = self.runtime.cwd().to_owned();
+                self.lend_terminal(async move {
+                    match editor_program::edit(&text, &cwd).await {
+                        Ok(text) => Input::Edited(text),
+                        Err(error) => Input::failure(error),
+                    }
+                })?;
+            }
             TerminalEffect::Copy(_) if self.plain.is_some() => {
                 return Ok(vec![Input::failure("this terminal cannot copy")]);
             }

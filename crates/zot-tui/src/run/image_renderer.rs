@@ -1,5 +1,6 @@
 //! Draws images in the background, while the loop handles keys.
 
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -34,12 +35,15 @@ pub(super) struct ImageRenderer {
     count: u32,
     /// The size of a cell when the last image was drawn.
     cell: Option<(usize, usize)>,
+    /// The working directory of the chat.
+    cwd: PathBuf,
 }
 
 impl ImageRenderer {
     pub(super) fn new(
         environment: ImageEnvironment,
         capabilities: watch::Receiver<Capabilities>,
+        cwd: PathBuf,
     ) -> Self {
         Self {
             environment,
@@ -47,6 +51,7 @@ impl ImageRenderer {
             jobs: JoinSet::new(),
             count: 0,
             cell: None,
+            cwd,
         }
     }
 
@@ -58,7 +63,11 @@ impl ImageRenderer {
         self.cell = Terminal::cell();
         let first = self.count;
         self.count = first.wrapping_add(u32::try_from(images.len()).unwrap_or(0));
-        let encoder = encoder(self.environment, self.capabilities.clone());
+        let encoder = encoder(
+            self.environment,
+            self.capabilities.clone(),
+            self.cwd.clone(),
+        );
         let draw = async move {
             let Some(encoder) = encoder.await else {
                 return Vec::new();
@@ -109,6 +118,7 @@ impl ImageRenderer {
 async fn encoder(
     environment: ImageEnvironment,
     capabilities: watch::Receiver<Capabilities>,
+    cwd: PathBuf,
 ) -> Option<ImageEncoder> {
     let protocol = match environment {
         ImageEnvironment::Known(protocol) => protocol,
@@ -122,7 +132,7 @@ async fn encoder(
             };
             match (has_sixel, environment) {
                 (true, _) => Protocol::Sixel,
-                (false, ImageEnvironment::Tmux) => ask_tmux().await?,
+                (false, ImageEnvironment::Tmux) => ask_tmux(&cwd).await?,
                 (false, _) => return None,
             }
         }
@@ -132,8 +142,8 @@ async fn encoder(
 }
 
 /// Asks tmux, for every image again: another terminal may have been attached since.
-async fn ask_tmux() -> Option<Protocol> {
-    let mut command = Command::new("tmux");
+async fn ask_tmux(cwd: &Path) -> Option<Protocol> {
+    let mut command = Command::from(zot_process::helper("tmux", cwd).ok()?);
     command.args(["display-message", "-p"]);
     if let Some(pane) = std::env::var_os("TMUX_PANE") {
         command.arg("-t").arg(pane);

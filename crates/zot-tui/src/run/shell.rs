@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use zot_process::launch::Confined;
-use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
+use zot_process::sandbox::{Level, Policy, Sandbox, Surroundings};
 use zot_process::{Completion, Outcome, OutputSink};
 
 use super::Chat;
@@ -61,16 +61,14 @@ async fn run(
     cancel: &CancellationToken,
     progress: mpsc::Sender<String>,
 ) -> Input {
-    let mut shell = Command::new("bash");
-    shell.arg("-c").arg(&command).current_dir(cwd);
     let mut collector = OutputCollector {
         end: VecDeque::new(),
         is_cut: false,
         progress,
     };
-    let completion = match unconfined(shell) {
+    let completion = match shell(cwd, &command) {
         Ok(shell) => zot_process::run(shell, SHELL_TIME_LIMIT, cancel, &mut collector).await,
-        Err(error) => Err(io::Error::other(error)),
+        Err(error) => Err(error),
     };
     Input::Shell(ShellInput::Ended(ShellOutput {
         command,
@@ -81,9 +79,12 @@ async fn run(
 
 /// Prepares a command of the user, who gets their whole environment: they may want to call a model with
 /// `curl`. Only the token of a pipe is not for anybody.
-fn unconfined(command: Command) -> Result<Confined, SandboxError> {
-    let sandbox = Sandbox::new(Policy::at(Level::Off), Surroundings::default())?;
-    Ok(sandbox.prepare(command)?.command)
+fn shell(cwd: &Path, command: &str) -> io::Result<Confined> {
+    let mut shell = Command::new(zot_process::find_helper("bash", cwd)?);
+    shell.arg("-c").arg(command).current_dir(cwd);
+    let prepared = Sandbox::new(Policy::at(Level::Off), Surroundings::default())
+        .and_then(|sandbox| sandbox.prepare(shell));
+    Ok(prepared.map_err(io::Error::other)?.command)
 }
 
 fn ending(completion: io::Result<Completion>) -> String {

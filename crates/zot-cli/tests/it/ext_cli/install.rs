@@ -300,8 +300,8 @@ fn an_unreachable_remote_leaves_nothing() {
 fn an_interrupted_clone_leaves_nothing() {
     let bench = Bench::new();
     // A git that never ends, and starts a process that never ends.
-    let tools = bench.0.path().join("tools");
-    fs::create_dir(&tools).unwrap();
+    let tools = bench.0.home().join("tools");
+    fs::create_dir_all(&tools).unwrap();
     let marker = format!("86{:04}", std::process::id() % 10000);
     write_program(
         &tools.join("git"),
@@ -326,11 +326,33 @@ fn an_interrupted_clone_leaves_nothing() {
     });
 }
 
+/// As a confined command could put one into the virtual environment of a project.
+#[test]
+fn a_git_in_the_working_directory_is_not_used() {
+    let bench = Bench::new();
+    let tools = bench.0.path().join(".venv/bin");
+    fs::create_dir_all(&tools).unwrap();
+    let seen = bench.0.home().join("seen");
+    let script = format!("#!/bin/sh\necho \"$0\" >> {}\nexit 1\n", seen.display());
+    for name in ["git", "ssh"] {
+        write_program(&tools.join(name), &script);
+    }
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    for url in ["file:///anywhere.git", "ssh://127.0.0.1:1/anywhere.git"] {
+        let ended = bench
+            .command(&["install", url, "--yes"])
+            .env("PATH", &path)
+            .run("");
+        assert_ne!(ended.code, Some(0));
+        assert!(!seen.exists(), "{url}");
+    }
+}
+
 #[test]
 fn git_gets_no_keys() {
     let bench = Bench::new();
-    let tools = bench.0.path().join("tools");
-    fs::create_dir(&tools).unwrap();
+    let tools = bench.0.home().join("tools");
+    fs::create_dir_all(&tools).unwrap();
     let seen = bench.0.path().join("seen");
     let script = format!("#!/bin/sh\nenv > {}\nexit 1\n", seen.display());
     write_program(&tools.join("git"), &script);

@@ -23,7 +23,8 @@ fn terminal(logins: &Website) -> Terminal {
         "deviceUrl": at("/device"),
     });
     Terminal::open_prepared(
-        "DISPLAY=:9 PATH=$PWD/browser:$PATH",
+        // Programs in the working directory are not used.
+        "DISPLAY=:9 PATH=${PWD%/cwd/work}/home/work/browser:$PATH",
         "--no-session",
         |server, workdir| {
             let providers = json!({"providers": {"company": {
@@ -41,7 +42,7 @@ fn terminal(logins: &Website) -> Terminal {
 }
 
 fn install_browser(workdir: &Workdir) {
-    let directory = workdir.path().join("browser");
+    let directory = workdir.home().join("browser");
     fs::create_dir_all(&directory).unwrap();
     let page = opened_page(workdir);
     let script = format!(
