@@ -98,11 +98,19 @@ pub(crate) fn elsewhere(
     named: &[PathBuf],
 ) -> Vec<PathBuf> {
     let targets = paths.iter().map(|path| repository::resolved(path));
-    let of_git = roots.iter().flat_map(|root| repository::paths(root, home));
+    let targets = targets.filter(|path| !is_free(path, named, roots));
+    let of_git = roots.iter().flat_map(|root| {
+        // A rule names the file, or the repository that it is a part of.
+        let is_named = move |path: &PathBuf| {
+            let mut named = named.iter().filter(|named| *named != root);
+            named.any(|named| path == named || path.parent() == Some(named))
+        };
+        let paths = repository::paths(root, home);
+        paths.into_iter().filter(move |path| !is_named(path))
+    });
     targets
         .chain(of_git)
         .filter(|path| !paths.contains(path) && !roots.contains(path))
-        .filter(|path| !is_free(path, named, roots))
         .collect()
 }
 

@@ -104,7 +104,7 @@ impl Contents {
                     }
                 }
                 Some(_) => return Ok(false),
-                None if found.is_dir() => fs::remove_dir_all(&path)?,
+                None if found.is_dir() => zot_files::remove_tree(&path)?,
                 None => fs::remove_file(&path)?,
             }
         }

@@ -73,6 +73,24 @@ fn a_repository_elsewhere_in_the_workspace_is_protected() {
 }
 
 #[test]
+fn a_repository_that_a_rule_names_can_be_written() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    let main = fixture.home.path().join("main/.git");
+    fs::create_dir_all(main.join("worktrees/one")).unwrap();
+    fs::write(main.join("worktrees/one/commondir"), "../..\n").unwrap();
+    let text = format!("gitdir: {}\n", main.join("worktrees/one").display());
+    fs::write(root.join(".git"), text).unwrap();
+    let script = format!("echo x > {}/worktrees/one/index", main.display());
+    fixture.fails(workspace(), &script);
+    let mut policy = workspace();
+    policy.rules.write.push(main);
+    fixture.succeeds(policy, &script);
+}
+
+#[test]
 fn where_a_link_leads_is_protected_from_exact_rules_too() {
     let Some(fixture) = with_namespaces() else {
         return;
