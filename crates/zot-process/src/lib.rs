@@ -12,6 +12,7 @@ mod helper;
 pub mod launch;
 #[cfg(target_os = "linux")]
 mod raw;
+mod regular;
 mod run;
 pub mod sandbox;
 mod secret;

@@ -8,12 +8,11 @@ mod shebang;
 mod shim;
 
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, OpenOptionsExt as _, PermissionsExt};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use crate::regular::open_regular;
 
 /// The longest chain of interpreters; the kernel itself follows five.
 ///
@@ -164,13 +163,7 @@ fn is_executable(path: &Path) -> bool {
 
 /// Returns the programs that a file names: its interpreters or its loader.
 fn referenced_programs(path: &Path) -> Vec<PathBuf> {
-    // A named pipe may have replaced it since its type was checked.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path);
-    let Ok(file) = opened else {
+    let Ok(file) = open_regular(path) else {
         return Vec::new();
     };
     let mut head = [0; shebang::MAX_SHEBANG_BYTES];

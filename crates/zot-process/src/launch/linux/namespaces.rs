@@ -42,6 +42,9 @@ const MASKED: [&CStr; 4] = [
 /// What a limit of processes must exceed in `pid_max`: numbers that the kernel gives only once.
 const RESERVED_NUMBERS: u64 = 300;
 
+/// The highest `pid_max` that the kernel accepts.
+const HIGHEST_NUMBER: u64 = 4 << 20;
+
 /// Returns how namespaces can be had; the error is the reason why not. Tried once, in a separate process.
 pub(crate) fn available() -> Result<Means, String> {
     static RESULT: OnceLock<Result<Means, String>> = OnceLock::new();
@@ -139,7 +142,7 @@ impl Joining {
                 true => &MASKED,
                 false => &MASKED[..1],
             },
-            highest_number: limit.map(|limit| limit.saturating_add(RESERVED_NUMBERS).to_string()),
+            highest_number: limit.map(highest_number),
         })
     }
 
@@ -180,6 +183,12 @@ impl Joining {
         let _ = rustix::process::chdir(&*self.directory);
         Ok(())
     }
+}
+
+/// Returns the content of `pid_max` for a limit of processes.
+fn highest_number(limit: u64) -> String {
+    let number = limit.saturating_add(RESERVED_NUMBERS);
+    number.min(HIGHEST_NUMBER).to_string()
 }
 
 /// Returns whether the processes of root can be limited: `RLIMIT_NPROC`, which limits everybody else, does

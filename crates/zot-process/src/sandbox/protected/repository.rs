@@ -4,9 +4,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use crate::regular::open_regular;
 
 /// The parts of a repository that name programs, or lead to other parts.
 const PARTS: [&str; 6] = [
@@ -91,10 +93,8 @@ fn directory_at(path: &Path, root: &Path) -> Option<PathBuf> {
 
 /// Returns what is in a file, if it is a regular one.
 fn text_of(path: &Path) -> Option<String> {
-    // A pipe that a command left would never be opened otherwise.
-    fs::metadata(path).ok().filter(|found| found.is_file())?;
     let mut text = Vec::new();
-    let file = File::open(path).ok()?;
+    let file = open_regular(path).ok()?;
     file.take(MAX_GIT_FILE_BYTES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
