@@ -30,14 +30,21 @@ pub(crate) fn read_with_settings(
     let settings = layers.settings();
     let has_rules = allows_more(&config.tools.sandbox.rules);
     config.fill_in(settings.clone());
-    if has_rules && config.tools.policy().level == Level::Off {
-        warn(&[NO_EFFECT]);
+    if has_rules {
+        warn_without_effect(config.tools.policy().level);
     }
     Ok((config, settings))
 }
 
+/// Tells the user that rules of the command line have no effect at `level`, if so.
+pub(crate) fn warn_without_effect(level: Level) {
+    if level == Level::Off {
+        warn(&[NO_EFFECT]);
+    }
+}
+
 /// Returns whether `rules` allow something that [`Level::Off`] allows anyway.
-fn allows_more(rules: &Rules) -> bool {
+pub(crate) fn allows_more(rules: &Rules) -> bool {
     rules.run.is_some()
         || !rules.connect.is_empty()
         || [&rules.read, &rules.write, &rules.unix_sockets]

@@ -10,7 +10,8 @@ use zot_sdk::sandbox::{self, Allowance, Description, Level, ProjectAllowances};
 use zot_sdk::{Config, ToolChoice, Workspace};
 use zot_terminal::Print;
 
-use crate::arguments::SandboxArguments;
+use crate::arguments::{SandboxArguments, check_directory};
+use crate::configuration::{allows_more, warn_without_effect};
 use crate::failure::Failure;
 use crate::output::{print, print_json, print_line};
 use crate::text::write_table;
@@ -54,6 +55,7 @@ enum Action {
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     let mut workspace = Workspace::of_process();
     if let Some(cwd) = &arguments.cwd {
+        check_directory(cwd)?;
         workspace = workspace.in_directory(cwd);
     }
     if let Some(Action::Forget { what }) = arguments.action {
@@ -67,7 +69,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         },
         ..Config::default()
     };
+    let has_rules = allows_more(&config.tools.sandbox.rules);
     let description = sandbox::describe(config, &workspace).map_err(Failure::usage)?;
+    if has_rules {
+        warn_without_effect(description.report.policy.level);
+    }
     match arguments.json {
         true => print_json(&as_json(&description))?,
         false => {

@@ -189,8 +189,11 @@ impl Sandbox {
 
     /// Returns what file tools may use; `None` at [`Level::Off`].
     pub fn layout(&self) -> Option<Arc<Layout>> {
-        let state = self.state();
-        Some(Arc::clone(&state.shown.as_ref()?.layout))
+        let mut state = self.state();
+        let shown = state.shown.as_mut()?;
+        // What was protected before stays so.
+        let _ = shown.protect();
+        Some(Arc::clone(&shown.layout))
     }
 
     /// Returns the directory for temporary files: where it is, and what a child calls it.

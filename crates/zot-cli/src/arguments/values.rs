@@ -49,7 +49,7 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
 }
 
 /// Checks that the directory of `--cwd` can be used.
-pub(super) fn check_directory(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
     let problem = match fs::metadata(path) {
         Ok(found) if !found.is_dir() => "is not a directory".to_owned(),
         // Needs the permission to enter the directory.

@@ -89,6 +89,16 @@ impl Sweeping {
         }
         renamed
     }
+
+    /// Returns the paths that were created and could not be renamed.
+    pub(crate) fn left(&self) -> Vec<PathBuf> {
+        let paths = self.swept.iter().filter_map(|swept| {
+            let path = swept.path();
+            let found = FileIdentity::from(&path.symlink_metadata().ok()?);
+            (Some(found) != swept.before).then_some(path)
+        });
+        paths.collect()
+    }
 }
 
 impl Swept {
@@ -97,8 +107,15 @@ impl Swept {
         directory.join(OsStr::from_bytes(self.name.to_bytes()))
     }
 
+    /// Returns the beginning of the new name: as much of the old one as leaves room for the suffix.
+    pub(crate) fn kept_name(&self) -> &[u8] {
+        let name = self.name.to_bytes();
+        let most = MAX_FILE_NAME_BYTES - SUFFIX_LENGTH;
+        name.get(..most).unwrap_or(name)
+    }
+
     fn with_suffix(&self, suffix: &[u8]) -> PathBuf {
-        let mut name = self.name.to_bytes().to_vec();
+        let mut name = self.kept_name().to_vec();
         name.extend(suffix);
         self.path().with_file_name(OsString::from_vec(name))
     }
@@ -108,6 +125,9 @@ impl Swept {
 /// are keyed hashes. Nothing is allocated for one.
 #[derive(Debug, Default)]
 struct Suffixes(RandomState);
+
+/// The longest name that Linux has.
+const MAX_FILE_NAME_BYTES: usize = 255;
 
 const SUFFIX_LENGTH: usize = ".withheld-".len() + 16;
 

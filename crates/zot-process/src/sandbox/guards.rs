@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
+use rustix::io::Errno;
+
 use super::SandboxError;
 use super::layout::{Access, Layout, Place};
 use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept};
@@ -47,8 +49,71 @@ struct Node {
     is_protected: bool,
 }
 
+/// What something was derived from, as it was then.
+#[derive(Debug, Default)]
+pub(super) struct Sources(Vec<(PathBuf, Option<Source>)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Missing,
+    As(FileIdentity),
+}
+
+impl Sources {
+    pub(super) fn of<'a>(paths: impl Iterator<Item = &'a Path>) -> Self {
+        let mut sources: Vec<(PathBuf, Option<Source>)> = Vec::new();
+        for path in paths {
+            if sources.iter().any(|(known, _)| known == path) {
+                continue;
+            }
+            // One whose changes could be hidden counts as changed.
+            let certain = Some(Source::now(path)).filter(|source| match source {
+                Source::Missing => true,
+                Source::As(found) => !found.may_hide_changes(),
+            });
+            sources.push((path.to_owned(), certain));
+        }
+        Self(sources)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether nothing has changed for sure.
+    pub(super) fn are_unchanged(&self) -> bool {
+        let is_unchanged = |(path, before): &(PathBuf, Option<Source>)| {
+            before.is_some_and(|before| before == Source::now(path))
+        };
+        !self.is_empty() && self.0.iter().all(is_unchanged)
+    }
+}
+
+impl Source {
+    fn now(path: &Path) -> Self {
+        // Where a link leads counts, as when it is read.
+        match fs::metadata(path) {
+            Ok(found) => Self::As(FileIdentity::from(&found)),
+            Err(_) => Self::Missing,
+        }
+    }
+}
+
 impl Watched {
-    pub(super) fn of(layout: &Layout) -> io::Result<Self> {
+    /// Returns those of `layout`, with the runs that are known.
+    pub(super) fn with(self, layout: &Layout) -> io::Result<Self> {
+        let mut watched = Self::of(layout)?;
+        watched.running = self.running;
+        Ok(watched)
+    }
+
+    /// Returns the directories in which something is protected.
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+        let directories = self.nodes.iter().filter_map(|node| node.path.parent());
+        directories.chain(self.roots.iter().map(PathBuf::as_path))
+    }
+
+    fn of(layout: &Layout) -> io::Result<Self> {
         let outside = layout.places().iter();
         let outside = outside.filter(|place| place.shown == place.real);
         let mut watched = Self {
@@ -273,11 +338,10 @@ fn look_at(path: &Path) -> Result<Option<Metadata>, SandboxError> {
     }
 }
 
+/// Returns whether there cannot be a file. Links in a circle, and names that are too long, lead to none.
 fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    let errors = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
+    Errno::from_io_error(error).is_some_and(|error| errors.contains(&error))
 }
 
 fn is_of_others(directory: &Path) -> bool {
@@ -373,7 +437,12 @@ mod tests {
         assert!(look_at(&file).unwrap().is_some());
         assert!(look_at(&directory.path().join("none")).unwrap().is_none());
         assert!(look_at(&file.join("below")).unwrap().is_none());
+        let long = directory.path().join("x".repeat(300));
+        assert!(look_at(&long).unwrap().is_none());
+        let circle = directory.path().join("circle");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(look_at(&circle.join("below")).unwrap().is_none());
         // As with a directory that a command has closed, but root notices, too.
-        assert!(look_at(&file.with_file_name("x".repeat(300))).is_err());
+        assert!(look_at(&directory.path().join("a\0b")).is_err());
     }
 }

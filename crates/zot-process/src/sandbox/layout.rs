@@ -59,6 +59,10 @@ impl Layout {
         Self { places, protected }
     }
 
+    pub(crate) fn with_protected(&self, protected: Vec<PathBuf>) -> Self {
+        Self::new(self.places.clone(), protected)
+    }
+
     pub fn places(&self) -> &[Place] {
         &self.places
     }

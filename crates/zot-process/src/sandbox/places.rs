@@ -7,8 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
+use super::protected::Protection;
 use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
-use super::{Policy, SandboxError, Surroundings, private, protected, secrets};
+use super::{Policy, SandboxError, Surroundings, private, secrets};
 use crate::launch::{FileAccess, SYSTEM_FILES};
 
 /// Files of the system with secrets, which root could read. They appear to be empty.
@@ -80,10 +81,13 @@ impl Scratch {
 /// What a sandbox shows of the files.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
+    /// Without its protected files.
     pub(super) layout: Layout,
     /// What a child calls its home directory and its temporary one.
     pub(super) home: PathBuf,
     pub(super) temporary: PathBuf,
+    /// What its protected files depend on.
+    pub(super) protection: Protection,
 }
 
 /// Collects the places of a level. `needed` are files that the programs of the sandbox need to start.
@@ -143,19 +147,15 @@ pub(super) fn of(
         collected.add(path.clone(), Access::Write, false);
     }
     collected.hide(surroundings, scratch, has_view)?;
-    let mut protected = Vec::new();
-    let roots = (policy.level != Level::ReadOnly).then_some(&workspace);
+    let workspace = (policy.level != Level::ReadOnly).then_some(workspace.clone());
     let named = rules.named(&policy.rules.write);
-    let directories = roots.into_iter().chain(&writable);
-    let directories: Vec<PathBuf> = directories.filter(|root| root.is_dir()).cloned().collect();
-    for root in &directories {
-        protected.extend(protected::below(root, &named));
-    }
-    let elsewhere = protected::elsewhere(&protected, &directories, home.as_deref(), &named);
-    protected.extend(elsewhere);
-    protected.sort_unstable();
-    protected.dedup();
-    Ok(collected.into_places(scratch, home, protected, has_view))
+    let roots = workspace.into_iter().chain(writable);
+    let protection = Protection {
+        roots: roots.filter(|root| root.is_dir()).collect(),
+        named,
+        home: home.clone(),
+    };
+    Ok(collected.into_places(scratch, home, protection, has_view))
 }
 
 /// Collects the places of somebody who has listed every file.
@@ -177,20 +177,17 @@ pub(super) fn exact(
     for path in surroundings.readable.iter().chain(&access.read) {
         collected.add(path.clone(), Access::Read, false);
     }
-    let (mut protected, mut directories) = (Vec::new(), Vec::new());
     for path in &access.write {
         collected.add(path.clone(), Access::Write, false);
-        if path.is_dir() {
-            protected.extend(protected::below(path, &access.write));
-            directories.push(path.clone());
-        }
     }
-    let elsewhere = protected::elsewhere(&protected, &directories, home.as_deref(), &access.write);
-    protected.extend(elsewhere);
-    protected.sort_unstable();
-    protected.dedup();
+    let roots = access.write.iter().filter(|path| path.is_dir());
+    let protection = Protection {
+        roots: roots.cloned().collect(),
+        named: access.write.clone(),
+        home: home.clone(),
+    };
     collected.hide(surroundings, scratch, has_view)?;
-    Ok(collected.into_places(scratch, home, protected, has_view))
+    Ok(collected.into_places(scratch, home, protection, has_view))
 }
 
 /// Resolves the paths of rules.
@@ -419,7 +416,7 @@ impl Collected {
         self,
         scratch: &Scratch,
         home: Option<PathBuf>,
-        protected: Vec<PathBuf>,
+        protection: Protection,
         has_view: bool,
     ) -> Places {
         let places = without_needless(self.0);
@@ -432,9 +429,10 @@ impl Collected {
             _ => scratch.home.clone(),
         };
         Places {
-            layout: Layout::new(places, protected),
+            layout: Layout::new(places, Vec::new()),
             home,
             temporary,
+            protection,
         }
     }
 }

@@ -14,8 +14,8 @@ pub struct Obstacles {
     pub hosts: Vec<Contact>,
     /// Protected paths that the run created, and what they are called now.
     pub withheld_files: Vec<(PathBuf, PathBuf)>,
-    /// Protected files that were changed, where the system could not prevent it, or that somebody outside
-    /// replaced, after which it could not either.
+    /// Protected files that were changed, where the system could not prevent it, that somebody outside
+    /// replaced, after which it could not either, or that were created and could not be renamed.
     pub changed_files: Vec<PathBuf>,
 }
 
@@ -42,20 +42,17 @@ impl RunMark {
             .compared
             .iter()
             .filter(|(path, before)| before.has_changed(path));
-        Obstacles {
+        let mut obstacles = Obstacles {
             hosts: contacts.refused_since(self.contacts),
-            withheld_files: self.withheld_files(),
+            withheld_files: Vec::new(),
             changed_files: changed.map(|(path, _)| path.clone()).collect(),
+        };
+        if !launch::are_unchanged(&self.sweeping.directories) {
+            // The supervisor has done it, unless somebody killed the supervisor.
+            launch::sweep(&self.sweeping);
+            obstacles.withheld_files = self.sweeping.renamed();
+            obstacles.changed_files.extend(self.sweeping.left());
         }
-    }
-
-    /// Returns the protected paths that the run created, and their names now.
-    fn withheld_files(&self) -> Vec<(PathBuf, PathBuf)> {
-        if launch::are_unchanged(&self.sweeping.directories) {
-            return Vec::new();
-        }
-        // The supervisor has done it, unless somebody killed the supervisor.
-        launch::sweep(&self.sweeping);
-        self.sweeping.renamed()
+        obstacles
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::guards::Watched;
+use super::guards::{Sources, Watched};
 use super::places::{self, Places, Scratch};
 use super::proxy::ContactLog;
 use super::view::SharedView;
@@ -22,6 +22,8 @@ pub(super) struct Shown {
     pub(super) has_view: bool,
     view: Option<SharedView>,
     pub(super) watched: Watched,
+    /// What the protected files depend on.
+    sources: Sources,
     /// Device and inode of every writable place, to notice that it was replaced.
     identities: Vec<Option<(u64, u64)>>,
     /// The program that started last, and the rules for it.
@@ -59,16 +61,38 @@ impl Shown {
             Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view)?,
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
-        Ok(Some(Self {
+        let mut shown = Self {
             identities: identities(&places.layout),
-            watched: Watched::of(&places.layout).map_err(SandboxError::Scratch)?,
+            watched: Watched::default(),
+            sources: Sources::default(),
             rules: None,
-            layout: Arc::new(places.layout.clone()),
+            layout: Arc::default(),
             places,
             needed,
             has_view,
             view: None,
-        }))
+        };
+        shown.protect()?;
+        Ok(Some(shown))
+    }
+
+    /// Looks again which files are protected, if that may have changed: the user may have made a link, or told
+    /// git to use other hooks.
+    pub(super) fn protect(&mut self) -> Result<(), SandboxError> {
+        if self.sources.are_unchanged() {
+            return Ok(());
+        }
+        let found = self.places.protection.find();
+        if self.sources.is_empty() || found.paths != self.layout.protected() {
+            let layout = self.places.layout.with_protected(found.paths);
+            self.watched = std::mem::take(&mut self.watched)
+                .with(&layout)
+                .map_err(SandboxError::Scratch)?;
+            self.layout = Arc::new(layout);
+        }
+        let read = found.read.iter().map(PathBuf::as_path);
+        self.sources = Sources::of(self.watched.directories().chain(read));
+        Ok(())
     }
 
     /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
@@ -87,6 +111,9 @@ impl Shown {
             .rules
             .as_ref()
             .is_some_and(|(known, _)| known == program);
+        if is_current {
+            self.protect()?;
+        }
         if is_current && is_known {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zot_context::SkillSource;
 use zot_process::launch::{Enforcement, Status, programs_needed};
-use zot_process::sandbox::{Level, Policy, SandboxError, has_views};
+use zot_process::sandbox::{Level, PROTECTED, Policy, SandboxError, has_views};
 use zot_tools::ToolSandbox;
 
 use super::allowances::{ForProject, ProjectAllowances};
@@ -35,6 +35,8 @@ pub struct SandboxReport {
     pub own_directory_inside: Option<PathBuf>,
     /// Paths of rules that do not exist, which therefore allow nothing.
     pub missing: Vec<PathBuf>,
+    /// Programs of the rule `run` that were not found.
+    pub missing_programs: Vec<PathBuf>,
 }
 
 impl SandboxReport {
@@ -80,10 +82,15 @@ impl SandboxReport {
             let path = path.display();
             format!("{path} does not exist, so the rule that names it has no effect")
         });
+        let programs = self.missing_programs.iter().map(|program| {
+            let program = program.display();
+            format!("{program} was not found, so the rule for programs does not let it start")
+        });
         gaps.chain(self.gaps_without_namespaces().filter(|_| can_run))
             .chain(self.home_gap())
             .chain(own_directory)
             .chain(missing)
+            .chain(programs)
             .collect()
     }
 
@@ -280,18 +287,33 @@ impl Confines {
                 Some(directory) => self.missing(&policy, directory),
                 None => Vec::new(),
             },
+            missing_programs: match &directory {
+                Some(directory) => self.missing_programs(&policy, directory),
+                None => Vec::new(),
+            },
             directory: directory.unwrap_or_default(),
             policy,
         }
     }
 
-    /// Returns the paths and programs of rules that do not exist.
-    fn missing(&self, policy: &Policy, directory: &Path) -> Vec<PathBuf> {
-        let rules = &policy.rules;
-        let full = |path: &PathBuf| match (path.strip_prefix("~"), &self.user_home) {
+    /// Returns the path of a rule, without links and steps upwards as far as it exists.
+    fn path_of_rule(&self, path: &Path, directory: &Path) -> PathBuf {
+        let path = match (path.strip_prefix("~"), &self.user_home) {
             (Ok(inside), Some(home)) => home.join(inside),
             _ => directory.join(path),
         };
+        let parent = || {
+            let parent = path.parent()?.canonicalize().ok()?;
+            Some(parent.join(path.file_name()?))
+        };
+        let found = path.canonicalize().ok().or_else(parent);
+        found.unwrap_or(path)
+    }
+
+    /// Returns the paths of rules that do not exist.
+    fn missing(&self, policy: &Policy, directory: &Path) -> Vec<PathBuf> {
+        let rules = &policy.rules;
+        let full = |path: &PathBuf| self.path_of_rule(path, directory);
         let writable: Vec<PathBuf> = rules.write.iter().map(full).collect();
         // A rule may name a protected file before it exists.
         let may_be_created = |path: &PathBuf| {
@@ -301,17 +323,42 @@ impl Confines {
         };
         let mut missing: Vec<PathBuf> = writable.clone();
         missing.retain(|path| !may_be_created(path));
-        let is_name = |program: &&PathBuf| program.components().count() == 1;
-        let programs = rules.run.iter().flatten();
-        let (names, paths): (Vec<_>, Vec<_>) = programs.partition(is_name);
         let others = rules.read.iter().chain(&rules.unix_sockets);
-        missing.extend(others.chain(paths).map(full));
+        missing.extend(others.map(full));
         missing.retain(|path| !path.exists());
-        // They are looked up as a shell does.
-        let search_path = std::env::var_os("PATH").unwrap_or_default();
-        let is_found = |name: &&PathBuf| !programs_needed(name, &search_path).is_empty();
-        missing.extend(names.into_iter().filter(|name| !is_found(name)).cloned());
         missing
+    }
+
+    /// Returns the programs of the rule `run` that cannot be found.
+    fn missing_programs(&self, policy: &Policy, directory: &Path) -> Vec<PathBuf> {
+        // Names are looked up as a shell does.
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let is_found = |program: &PathBuf| match program.components().count() {
+            1 => !programs_needed(program, &search_path).is_empty(),
+            _ => self.path_of_rule(program, directory).exists(),
+        };
+        let programs = policy.rules.run.iter().flatten();
+        programs
+            .filter(|program| !is_found(program))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns which of the protected paths, relative to the working directory, no rule gives free.
+    pub(crate) fn protected(&self) -> Vec<&'static str> {
+        let directory = self.sandbox.directory().unwrap_or_default();
+        let rules = self.sandbox.policy().rules;
+        let named = rules.write.iter();
+        let named: Vec<PathBuf> = named
+            .map(|path| self.path_of_rule(path, &directory))
+            .filter(|path| *path != directory)
+            .collect();
+        let is_free = |name: &&str| {
+            let path = directory.join(name);
+            named.iter().any(|named| path.starts_with(named))
+        };
+        let protected = PROTECTED.into_iter();
+        protected.filter(|name| !is_free(name)).collect()
     }
 
     /// Returns what was chosen, with what the user has allowed meanwhile because a command needed it.

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use zot_config::{ConfigError, Layers};
 use zot_process::launch::{Status, enforceable, isolation};
-use zot_process::sandbox::{
-    Environment, Level, PROTECTED, Policy, SandboxError, has_views, installed_tools,
-};
+use zot_process::sandbox::{Environment, Level, Policy, SandboxError, has_views, installed_tools};
 use zot_tools::Allowance;
 
 use super::allowances::ProjectAllowances;
@@ -32,7 +30,7 @@ pub struct Description {
     /// The least that every MCP server is confined to: the setting `sandbox_mcp`.
     pub servers: Level,
     /// Paths that stay read-only in a writable directory, relative to it.
-    pub protected: &'static [&'static str],
+    pub protected: Vec<&'static str>,
     /// What commands can read of the user's home directory, and where the variables of toolchains lead.
     pub toolchains: Vec<PathBuf>,
     /// The packages in it. With namespaces, commands can change them for the session.
@@ -130,7 +128,7 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
         rules,
         extensions: config.extensions.sandbox,
         servers: config.mcp.sandbox,
-        protected: &PROTECTED,
+        protected: confines.protected(),
         toolchains: tools.toolchains,
         caches: tools.caches,
         withheld: Environment::new(&report.policy, &withheld).missing(),

@@ -253,22 +253,44 @@ fn only_what_cannot_be_found_is_missing() {
         let mut policy = Policy::at(level);
         policy.rules.run = run.map(|run| run.iter().map(PathBuf::from).collect());
         policy.rules.write = write.iter().map(PathBuf::from).collect();
-        confines_of(&directories, policy).report().missing
+        let report = confines_of(&directories, policy).report();
+        (report.missing, report.missing_programs)
     };
     let programs = ["sh", "zot-no-such-program", "~/bin/tool", "~/bin/none"];
     assert_eq!(
-        missing(Level::Workspace, Some(&programs), &[]),
-        [
-            directories.path("user/bin/none"),
-            PathBuf::from("zot-no-such-program")
-        ]
+        missing(Level::Workspace, Some(&programs), &[]).1,
+        ["zot-no-such-program", "~/bin/none"].map(PathBuf::from)
     );
     let none: [PathBuf; 0] = [];
-    assert_eq!(missing(Level::Workspace, None, &["out"]), none);
+    assert_eq!(missing(Level::Workspace, None, &["out"]).0, none);
     assert_eq!(
-        missing(Level::ReadOnly, None, &["out"]),
+        missing(Level::ReadOnly, None, &["out"]).0,
         [directories.path("work/out")]
     );
+    // It only looks as if it were in the working directory.
+    assert_eq!(
+        missing(Level::Workspace, None, &["../out"]).0,
+        [directories.path("out")]
+    );
+}
+
+#[test]
+fn what_a_rule_gives_free_is_not_listed_as_protected() {
+    let directories = Directories::new();
+    let protected = |write: &[&str]| {
+        let mut policy = Policy::at(Level::Workspace);
+        policy.rules.write = write.iter().map(PathBuf::from).collect();
+        confines_of(&directories, policy).protected()
+    };
+    let all = protected(&["."]);
+    assert!(all.contains(&".git/hooks") && all.contains(&".envrc"));
+    let left = protected(&[".git", ".envrc"]);
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.starts_with(".git/") || *name == ".envrc")
+    );
+    assert!(left.contains(&".mcp.json"));
 }
 
 #[tokio::test]

@@ -9,17 +9,17 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, fstat, openat2, renameat_with,
-    statat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmodat, fstat, openat,
+    openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use crate::launch::{FileIdentity, Renamed, Sweeping};
+use crate::launch::{FileIdentity, Renamed, Sweeping, Swept};
 
-/// Room for the longest name of the system, with the suffix and its end.
+/// Room for the longest name of the system, and its end.
 ///
-/// Limit: a longer name is cut when it is swept.
-const MAX_SWEPT_NAME_BYTES: usize = 512;
+/// Limit: a name with a suffix is not longer than that.
+const MAX_SWEPT_NAME_BYTES: usize = 256;
 
 /// The paths to look at, prepared so that a supervisor allocates nothing.
 #[derive(Default)]
@@ -50,10 +50,13 @@ impl Sweep {
             let found = found_at(directory.as_fd(), &entry.name);
             if found.is_some() && found != entry.before {
                 self.0.rename(position, |suffix| {
-                    match rename(directory.as_fd(), &entry.name, suffix) {
+                    match rename(directory.as_fd(), entry, suffix) {
                         Ok(()) => Renamed::Yes,
                         Err(Errno::EXIST) => Renamed::NameIsTaken,
-                        Err(_) => Renamed::No,
+                        Err(_) => {
+                            disarm(directory.as_fd(), &entry.name);
+                            Renamed::No
+                        }
                     }
                 });
             }
@@ -82,15 +85,34 @@ fn set_mode(file: &OwnedFd, mode: Mode) -> rustix::io::Result<()> {
     chmodat(CWD, path, mode, AtFlags::empty())
 }
 
-fn rename(directory: BorrowedFd<'_>, name: &CStr, suffix: &[u8]) -> rustix::io::Result<()> {
+fn rename(directory: BorrowedFd<'_>, swept: &Swept, suffix: &[u8]) -> rustix::io::Result<()> {
     let mut renamed = [0; MAX_SWEPT_NAME_BYTES];
-    let bytes = name.to_bytes().iter().chain(suffix);
+    let bytes = swept.kept_name().iter().chain(suffix);
     // The last byte stays the end of the text.
     for (to, from) in renamed.iter_mut().take(MAX_SWEPT_NAME_BYTES - 1).zip(bytes) {
         *to = *from;
     }
     let renamed = CStr::from_bytes_until_nul(&renamed).map_err(|_| Errno::NAMETOOLONG)?;
-    renameat_with(directory, name, directory, renamed, RenameFlags::NOREPLACE)
+    let name = &*swept.name;
+    match renameat_with(directory, name, directory, renamed, RenameFlags::NOREPLACE) {
+        // Some file systems, such as NFS, cannot do that. Nothing has this name: it cannot be guessed.
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(directory, name, directory, renamed),
+        result => result,
+    }
+}
+
+/// Makes what cannot be renamed, as on a full disk, useless to others than root. It is reported.
+fn disarm(directory: BorrowedFd<'_>, name: &CStr) {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(found) = openat(directory, name, flags, Mode::empty()) else {
+        return;
+    };
+    let is_link =
+        fstat(&found).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+    let _ = match is_link {
+        true => unlinkat(directory, name, AtFlags::empty()),
+        false => set_mode(&found, Mode::empty()),
+    };
 }
 
 fn found_at(directory: BorrowedFd<'_>, path: &CStr) -> Option<FileIdentity> {

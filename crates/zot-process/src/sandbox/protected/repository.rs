@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::trail::{end, links, trail};
 use crate::regular::open_regular;
 
 /// The parts of a repository that name programs, or lead to other parts.
@@ -25,31 +26,53 @@ const PARTS: [&str; 6] = [
 /// Limit: what a longer one names is not protected.
 const MAX_GIT_FILE_BYTES: u64 = 256 * 1024;
 
-/// How many files may include one another.
+/// How many files of configuration are read.
 ///
-/// Limit: what further ones include is not protected.
-const MAX_INCLUDED_FILES: usize = 32;
+/// Limit: what further ones name is not protected.
+const MAX_GIT_CONFIGURATIONS: usize = 32;
 
-/// Returns the paths that git in `root` acts on, if its repository is not where it usually is or its
-/// configuration names others.
-pub(super) fn paths(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let Some(repository) = directory_at(&root.join(".git"), root) else {
-        return Vec::new();
-    };
-    let common = text_of(&repository.join("commondir"));
-    let common = common.and_then(|text| repository.join(text.trim()).canonicalize().ok());
-    let mut paths = Vec::new();
-    let mut ahead = Vec::new();
-    for directory in [Some(repository), common].into_iter().flatten() {
-        paths.extend(PARTS.iter().map(|part| directory.join(part)));
-        ahead.extend(["config", "config.worktree"].map(|name| directory.join(name)));
+/// How many paths a configuration may name.
+///
+/// Limit: further ones are not protected.
+const MAX_NAMED_PATHS: usize = 256;
+
+/// What git acts on.
+#[derive(Debug, Default)]
+pub(super) struct GitFiles {
+    pub(super) paths: Vec<PathBuf>,
+    /// The configuration that says so, whether it exists or not.
+    pub(super) read: Vec<PathBuf>,
+}
+
+/// Returns what git in `root` acts on, if its repository is not where it usually is or its configuration, or
+/// that of the user or the machine, names others.
+///
+/// `itself` is the directory if it is a repository without a working tree.
+pub(super) fn files(root: &Path, itself: Option<&Path>, home: Option<&Path>) -> GitFiles {
+    let mut files = GitFiles::default();
+    let mut ahead: Vec<PathBuf> = configurations(home);
+    if let Some(repository) = repository_of(root).or(itself.map(Path::to_owned)) {
+        files.paths.extend(links(root, &repository));
+        let repository = end(root, &repository);
+        let common = text_of(&repository.join("commondir"));
+        let common = common.map(|text| PathBuf::from(text.trim()));
+        let passed = common.iter().flat_map(|common| links(&repository, common));
+        files.paths.extend(passed);
+        let common = common.map(|common| end(&repository, &common));
+        for directory in [Some(repository), common].into_iter().flatten() {
+            files
+                .paths
+                .extend(PARTS.iter().map(|part| directory.join(part)));
+            ahead.extend(["config", "config.worktree"].map(|name| directory.join(name)));
+        }
     }
-    let mut read: Vec<PathBuf> = Vec::new();
     while let Some(file) = ahead.pop() {
-        if read.contains(&file) || read.len() == MAX_INCLUDED_FILES {
+        if files.read.contains(&file) || files.read.len() == MAX_GIT_CONFIGURATIONS {
             continue;
         }
-        for named in text_of(&file).iter().flat_map(|text| named_in(text)) {
+        let text = text_of(&file);
+        let named = text.iter().flat_map(|text| named_in(text));
+        for named in named.take(MAX_NAMED_PATHS) {
             let base = match named {
                 Named::Hooks(_) => Some(root),
                 Named::File(_) => file.parent(),
@@ -60,35 +83,49 @@ pub(super) fn paths(root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
                 (None, _, Some(base)) => base.join(text),
                 _ => continue,
             };
-            let path = resolved(&path);
             if let Named::File(_) = named {
-                ahead.push(path.clone());
+                ahead.push(end(root, &path));
             }
-            paths.push(path);
+            files.paths.extend(trail(root, &path));
         }
-        read.push(file);
+        files.read.push(file);
     }
-    paths
+    // A small number of them has many names.
+    files.paths.sort_unstable();
+    files.paths.dedup();
+    files
 }
 
-/// Returns `path` without links, as far as it exists.
-pub(super) fn resolved(path: &Path) -> PathBuf {
-    let parent = || {
-        let parent = path.parent()?.canonicalize().ok()?;
-        Some(parent.join(path.file_name()?))
-    };
-    let found = path.canonicalize().ok().or_else(parent);
-    found.unwrap_or_else(|| path.to_owned())
+/// Returns the configuration of the user and the machine.
+fn configurations(home: Option<&Path>) -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let user = variable("XDG_CONFIG_HOME").or_else(|| home.map(|home| home.join(".config")));
+    let candidates = [
+        variable("GIT_CONFIG_GLOBAL"),
+        home.map(|home| home.join(".gitconfig")),
+        user.map(|user| user.join("git/config")),
+        Some(PathBuf::from("/etc/gitconfig")),
+    ];
+    let absolute = candidates.into_iter().flatten();
+    absolute.filter(|path| path.is_absolute()).collect()
 }
 
-/// Returns the repository that `path` is, or names.
-fn directory_at(path: &Path, root: &Path) -> Option<PathBuf> {
-    if fs::metadata(path).ok()?.is_dir() {
-        return path.canonicalize().ok();
+/// Returns whether git takes the directory itself for a repository.
+pub(super) fn is_repository(directory: &Path) -> bool {
+    ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|part| directory.join(part).exists())
+}
+
+/// Returns the repository that `.git` in `root` is, or names. It need not exist.
+fn repository_of(root: &Path) -> Option<PathBuf> {
+    let path = root.join(".git");
+    if fs::metadata(&path).ok()?.is_dir() {
+        return Some(PathBuf::from(".git"));
     }
-    let text = text_of(path)?;
+    let text = text_of(&path)?;
     let named = text.trim().strip_prefix("gitdir:")?.trim();
-    root.join(named).canonicalize().ok()
+    Some(PathBuf::from(named))
 }
 
 /// Returns what is in a file, if it is a regular one.
@@ -128,6 +165,9 @@ fn named_in(text: &str) -> Vec<Named> {
             continue;
         };
         let value = unquoted(value);
+        if value.contains('\0') {
+            continue;
+        }
         match (section.as_str(), &*key.trim().to_ascii_lowercase()) {
             ("core", "hookspath") => named.push(Named::Hooks(value)),
             ("include" | "includeif", "path") => named.push(Named::File(value)),

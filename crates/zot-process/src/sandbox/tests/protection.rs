@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{fixtures, run, run_while, with_namespaces, workspace};
 use crate::launch::FileAccess;
-use crate::sandbox::{Rules, Sandbox, Surroundings, secrets};
+use crate::sandbox::{Access, Refusal, Rules, Sandbox, Surroundings, secrets};
 
 #[test]
 fn a_protected_file_that_is_replaced_outside_is_reported() {
@@ -145,4 +145,110 @@ fn what_not_everybody_may_read_is_hidden() {
         fixture.succeeds(workspace(), &script);
     }
     fixture.succeeds(workspace(), "grep -q root /etc/passwd");
+}
+
+#[test]
+fn links_on_the_way_to_a_protected_file_and_what_is_not_there_yet_are_protected() {
+    for fixture in fixtures() {
+        let root = fixture.workspace();
+        fs::create_dir_all(root.join("real/editor")).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        // A link through another one, one that leads to nothing, a chain, and a circle.
+        symlink("real", root.join("link")).unwrap();
+        symlink("link/editor", root.join(".vscode")).unwrap();
+        symlink("../githooks", root.join(".git/hooks")).unwrap();
+        symlink("one", root.join(".envrc")).unwrap();
+        symlink("two", root.join("one")).unwrap();
+        fs::write(root.join("two"), "").unwrap();
+        symlink(".jj", root.join(".jj")).unwrap();
+        // It must not make everything read-only.
+        symlink("..", root.join(".claude")).unwrap();
+        let sandbox = fixture.sandbox(workspace());
+        let script = "rm -f link one; mkdir -p link/editor githooks; \
+                      echo evil > link/editor/tasks.json; echo evil > githooks/pre-commit; \
+                      echo evil > one; echo fine > ordinary";
+        let (code, text, run) = run(&sandbox, &root, script);
+        assert_eq!(code, 0, "{text}");
+        for path in [".vscode/tasks.json", ".git/hooks/pre-commit", ".envrc"] {
+            let found = fs::read_to_string(root.join(path)).unwrap_or_default();
+            assert_eq!(found, "", "{path}");
+        }
+        assert!(root.join("ordinary").exists());
+        let withheld = sandbox.obstacles(&run).withheld_files;
+        let withheld: Vec<_> = withheld.into_iter().map(|(path, _)| path).collect();
+        for name in ["link", "one", "githooks"] {
+            let path = root.canonicalize().unwrap().join(name);
+            assert!(withheld.contains(&path), "{name}: {withheld:?}");
+        }
+        // The file tools obey the same list.
+        let layout = sandbox.layout().unwrap();
+        let root = root.canonicalize().unwrap();
+        let admitted = layout.admit(&root.join("githooks/x"), Access::Write, true);
+        assert_eq!(admitted, Err(Refusal::Protected));
+        assert!(layout.admit(&root.join("x"), Access::Write, true).is_ok());
+    }
+}
+
+#[test]
+fn what_the_user_changes_meanwhile_is_protected_from_the_next_command_on() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace().canonicalize().unwrap();
+    fs::create_dir(root.join(".git")).unwrap();
+    fs::write(root.join(".git/config"), "").unwrap();
+    let sandbox = fixture.sandbox(workspace());
+    let plant = |directory: &str| {
+        let script = format!("mkdir -p {directory} && echo evil > {directory}/pre-commit");
+        run(&sandbox, &root, &script);
+        root.join(directory).join("pre-commit").exists()
+    };
+    assert!(plant("first"));
+    fs::write(root.join(".git/config"), "[core]\nhooksPath = second\n").unwrap();
+    assert!(!plant("second"));
+    fs::write(
+        fixture.home.path().join(".gitconfig"),
+        "[core]\nhooksPath = third\n",
+    )
+    .unwrap();
+    let layout = sandbox.layout().unwrap();
+    let admitted = layout.admit(&root.join("third/x"), Access::Write, true);
+    assert_eq!(admitted, Err(Refusal::Protected));
+    assert!(!plant("third"));
+    assert!(plant("fourth"));
+}
+
+#[test]
+fn a_long_name_is_withheld_too() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    let name = "h".repeat(250);
+    fs::create_dir(root.join(".git")).unwrap();
+    let config = format!("[core]\nhooksPath = {name}\n");
+    fs::write(root.join(".git/config"), config).unwrap();
+    let sandbox = fixture.sandbox(workspace());
+    let (code, text, run) = run(&sandbox, &root, &format!("mkdir {name}"));
+    assert_eq!(code, 0, "{text}");
+    assert!(!root.join(&name).exists());
+    assert_eq!(sandbox.obstacles(&run).withheld_files.len(), 1);
+}
+
+#[test]
+fn a_repository_without_a_working_tree_is_protected() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let root = fixture.workspace();
+    for name in ["objects", "refs", "hooks"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    fs::write(root.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    fixture.fails(workspace(), "echo evil > hooks/pre-receive");
+    fixture.succeeds(workspace(), "echo 'ref: refs/heads/other' > HEAD");
+    // It is the same as the repository of a project that a rule names.
+    let mut policy = workspace();
+    policy.rules.write.push(root.clone());
+    fixture.succeeds(policy, "echo x > hooks/pre-receive");
 }

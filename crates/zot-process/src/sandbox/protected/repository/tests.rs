@@ -1,7 +1,14 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::{Named, named_in, paths};
+use std::path::{Path, PathBuf};
+
+use super::{Named, files, named_in};
+
+fn paths(root: &Path) -> Vec<PathBuf> {
+    // Not the configuration of the user who runs the test.
+    files(root, None, Some(&root.join("home"))).paths
+}
 
 #[test]
 fn names_in_a_configuration_are_found() {
@@ -22,7 +29,7 @@ fn names_in_a_configuration_are_found() {
 fn repositories_are_found_wherever_they_are() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
-    assert_eq!(paths(&root, None), [] as [std::path::PathBuf; 0]);
+    assert_eq!(paths(&root), [] as [std::path::PathBuf; 0]);
 
     // A file that names it, which names another one.
     fs::create_dir_all(root.join(".bare/worktrees/one")).unwrap();
@@ -36,7 +43,7 @@ fn repositories_are_found_wherever_they_are() {
     fs::write(root.join("shared"), "[include]\npath = more\n").unwrap();
     // It includes itself.
     fs::write(root.join("more"), "[include]\npath = shared\n").unwrap();
-    let found = paths(&root, None);
+    let found = paths(&root);
     for expected in [
         ".bare/worktrees/one/commondir",
         ".bare/config",
@@ -54,7 +61,18 @@ fn repositories_are_found_wherever_they_are() {
     // A link.
     fs::remove_file(root.join(".git")).unwrap();
     symlink(".bare", root.join(".git")).unwrap();
-    assert!(paths(&root, None).contains(&root.join(".bare/hooks")));
+    assert!(paths(&root).contains(&root.join(".bare/hooks")));
+
+    // A repository that is not there yet.
+    fs::remove_file(root.join(".git")).unwrap();
+    fs::write(root.join(".git"), "gitdir: later/repository\n").unwrap();
+    assert!(paths(&root).contains(&root.join("later/repository/hooks")));
+
+    // The user's own configuration.
+    fs::create_dir(root.join("home")).unwrap();
+    fs::write(root.join("home/.gitconfig"), "[core]\nhooksPath = .hooks\n").unwrap();
+    assert!(paths(&root).contains(&root.join(".hooks")));
+    fs::remove_dir_all(root.join("home")).unwrap();
 
     // A pipe is not opened.
     fs::remove_file(root.join(".git")).unwrap();
@@ -62,5 +80,5 @@ fn repositories_are_found_wherever_they_are() {
         .arg(root.join(".git"))
         .status();
     assert!(made.unwrap().success());
-    assert_eq!(paths(&root, None), [] as [std::path::PathBuf; 0]);
+    assert_eq!(paths(&root), [] as [std::path::PathBuf; 0]);
 }
