@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zot_extension_contract::{EnforcementStatus, enforceable, isolation};
 use zot_process::launch::Status;
-use zot_process::sandbox::{Environment, Level, Policy};
+use zot_process::sandbox::{Environment, Level, Policy, has_views};
 
 use super::{Check, Screen};
 use crate::config::Config;
@@ -58,6 +58,15 @@ pub(super) fn sandbox() -> Check {
             EnforcementStatus::Enforced | EnforcementStatus::NotRequested => None,
         })
         .collect();
+    if gaps.is_empty() && cfg!(target_os = "linux") && !has_views() {
+        let found = format!(
+            "files and hosts are enforced less well than with namespaces (docs/sandbox.md): confined programs \
+             are held by {}",
+            isolation()
+        );
+        let read = |name: &str| std::fs::read_to_string(Path::new("/proc/sys").join(name)).ok();
+        return Check::warning("sandbox", found, namespace_remedy(read));
+    }
     if gaps.is_empty() {
         return Check::ok(
             "sandbox",
@@ -73,6 +82,21 @@ pub(super) fn sandbox() -> Check {
         false => "only Linux enforces them; install only extensions you trust",
     };
     Check::warning("sandbox", gaps.join("; "), fix)
+}
+
+/// Returns what would allow namespaces, by the settings of the kernel, which `read` returns.
+fn namespace_remedy(read: impl Fn(&str) -> Option<String>) -> &'static str {
+    let is = |name: &str, value: &str| read(name).is_some_and(|text| text.trim() == value);
+    if is("kernel/apparmor_restrict_unprivileged_userns", "1") {
+        "allow them: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    } else if is("kernel/unprivileged_userns_clone", "0") {
+        "allow them: sudo sysctl kernel.unprivileged_userns_clone=1"
+    } else if is("user/max_user_namespaces", "0") {
+        "allow them: sudo sysctl user.max_user_namespaces=15000"
+    } else {
+        "in a container, allow the system calls unshare, setns and mount, for example with docker run \
+         --security-opt seccomp=unconfined"
+    }
 }
 
 /// Tells what commands of `bash` may do, how they are held, and which variables they do not get.
@@ -131,4 +155,22 @@ fn is_installed(program: &str) -> bool {
         let metadata = directory.join(program).metadata();
         metadata.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::namespace_remedy;
+
+    #[test]
+    fn the_setting_that_forbids_namespaces_is_named() {
+        let remedy = |name: &'static str, value: &'static str| {
+            namespace_remedy(move |asked| (asked == name).then(|| format!("{value}\n")))
+        };
+        let ubuntu = remedy("kernel/apparmor_restrict_unprivileged_userns", "1");
+        assert!(ubuntu.contains("apparmor"), "{ubuntu}");
+        assert!(remedy("kernel/unprivileged_userns_clone", "0").contains("clone=1"));
+        assert!(remedy("user/max_user_namespaces", "0").contains("max_user_namespaces"));
+        let other = remedy("kernel/apparmor_restrict_unprivileged_userns", "0");
+        assert!(other.contains("container"), "{other}");
+    }
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::head::BadHead;
 use super::request::BadRequest;
-use crate::sandbox::host::Target;
+use crate::sandbox::host::{Host, Target};
 
 /// How long a child may take to read a response to its end, while what else it sends is ignored.
 ///
@@ -27,7 +27,7 @@ pub(super) enum Failure {
     LateRequest,
     #[error(
         "zot's sandbox refused {0}: it is not in `connect`. Only the user can allow it. Do not try to \
-         get around this"
+         get around this{remark}", remark = own_servers(.0)
     )]
     NotAllowed(Target),
     #[error(
@@ -48,6 +48,20 @@ pub(super) enum Failure {
     /// The child is gone, or has got a part of the response already.
     #[error("the connection cannot be used any more")]
     Closed,
+}
+
+/// Returns where servers of the same command are, for a target of the user's machine: a rule for one of its
+/// ports leads all requests for that name to the proxy.
+fn own_servers(target: &Target) -> &'static str {
+    match &target.host {
+        Host::Name(name) if name.as_str() == "localhost" => {
+            ". A server that the command itself has started is at 127.0.0.1"
+        }
+        Host::Address(address) if address.is_loopback() => {
+            ". A server that the command itself has started is at localhost"
+        }
+        _ => "",
+    }
 }
 
 impl Failure {

@@ -13,6 +13,9 @@ use crate::text::{Line, reveal, width, wrap};
 /// Titles of fields take at most this many columns, and a third of the screen.
 const MAX_TITLE_COLUMNS: usize = 28;
 
+/// Options of a field are beside one another only if none takes more columns.
+const MAX_INLINE_COLUMNS: usize = 24;
+
 /// Columns of the mark before a title, and of the gap after it.
 const MARK_COLUMNS: usize = 2;
 const GAP_COLUMNS: usize = 2;
@@ -76,9 +79,13 @@ pub(super) fn is_stacked(form: &Form, context: &Context) -> bool {
     }
 }
 
-/// Returns whether an option takes more than half a line.
+/// Returns whether an option is a sentence, or takes more than half a line. Most questions then have the same
+/// keys at every width of the window.
 fn has_long(options: &[FieldOption], room: usize) -> bool {
-    let is_long = |option: &FieldOption| 2 * width(&reveal(&option.title)) > room;
+    let is_long = |option: &FieldOption| {
+        let columns = width(&reveal(&option.title));
+        columns > MAX_INLINE_COLUMNS || 2 * columns > room
+    };
     options.iter().any(is_long)
 }
 
