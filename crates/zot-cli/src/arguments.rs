@@ -44,6 +44,7 @@ pub(crate) use serving::ServingArguments;
 use session::SessionArguments;
 use system_prompt::SystemPromptArguments;
 use tools::ToolArguments;
+pub(crate) use values::check_directory;
 
 /// An agent for the terminal, for scripts and for other programs.
 #[derive(Parser)]

@@ -79,6 +79,11 @@ pub enum SandboxError {
     )]
     ScratchInside(PathBuf),
     #[error(
+        "the working directory {} is zot's own, with keys and sessions: work in another one, or without a sandbox",
+        .0.display()
+    )]
+    OwnDirectory(PathBuf),
+    #[error(
         "{} is protected, and cannot be looked at ({source}): give yourself the rights to its directory again, \
          with chmod u+rwx", path.display()
     )]

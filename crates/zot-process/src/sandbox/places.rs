@@ -103,6 +103,10 @@ pub(super) fn of(
         source,
     };
     let workspace = surroundings.workspace.canonicalize().map_err(failed)?;
+    let mut hidden = surroundings.hidden.iter();
+    if hidden.any(|path| path.canonicalize().is_ok_and(|path| path == workspace)) {
+        return Err(SandboxError::OwnDirectory(workspace));
+    }
     let home = surroundings
         .home
         .as_ref()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Level, Limits, Policy, RunMark, Sandbox, Surroundings};
+use super::{Level, Limits, Policy, RunMark, Sandbox, SandboxError, Surroundings};
 use crate::{ProcessGroup, launch};
 
 /// A home directory with a project in it.
@@ -417,6 +417,20 @@ fn the_number_of_processes_is_limited_for_root_too() {
     policy.rules.limits.processes = Some(u64::MAX);
     fixture.succeeds(policy, "true");
     assert_eq!(machine(), before);
+}
+
+#[test]
+fn the_directory_with_the_keys_is_no_workspace() {
+    let fixture = Fixture::new(false);
+    let surroundings = Surroundings {
+        workspace: fixture.workspace(),
+        hidden: vec![fixture.workspace()],
+        scratch: fixture.scratch.path().to_owned(),
+        ..Surroundings::default()
+    };
+    let refused = Sandbox::new(workspace(), surroundings.clone());
+    assert!(matches!(refused, Err(SandboxError::OwnDirectory(_))));
+    assert!(Sandbox::new(Policy::default(), surroundings).is_ok());
 }
 
 #[test]
