@@ -123,6 +123,13 @@ fn workspace() -> Policy {
     Policy::at(Level::Workspace)
 }
 
+/// Returns a policy without a proxy, which ends with each [`run`], and the view with it.
+pub(super) fn with_kept_view() -> Policy {
+    let mut policy = workspace();
+    policy.rules.connect = vec!["*".parse().unwrap()];
+    policy
+}
+
 #[test]
 fn a_workspace_can_be_written_and_its_surroundings_cannot() {
     for fixture in fixtures() {
@@ -374,6 +381,20 @@ fn only_listed_unix_sockets_can_be_reached() {
     policy.rules.unix_sockets.push(listed.clone());
     fixture.succeeds(policy.clone(), &connect(&listed));
     fixture.fails(policy, &connect(&other));
+}
+
+#[test]
+fn memory_of_system_v_ends_with_its_command() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let sandbox = fixture.sandbox(with_kept_view());
+    let make =
+        "python3 -c \"import ctypes; assert ctypes.CDLL(None).shmget(77, 1 << 20, 0o1600) >= 0\"";
+    let (code, text, _) = run(&sandbox, &fixture.workspace(), make);
+    assert_eq!(code, 0, "{text}");
+    let (code, text, _) = run(&sandbox, &fixture.workspace(), "cat /proc/sysvipc/shm");
+    assert_eq!((code, text.lines().count()), (0, 1), "{text}");
 }
 
 #[test]

@@ -27,8 +27,9 @@ pub(crate) enum Means {
     UserNamespace,
 }
 
-/// The namespaces of a view. Each command has a PID namespace and mounts of its own beside them.
-pub(super) const SHARED: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWIPC);
+/// The namespaces of each command, beside those of its view. Memory, queues and semaphores of System V are
+/// among them, because they last until their namespace ends.
+const OWN: UnshareFlags = UnshareFlags::NEWPID.union(UnshareFlags::NEWIPC);
 
 /// Files of `/proc` that are about the whole machine, and that a command finds empty: names of the keys of
 /// all its users, and for root the use of each page of memory.
@@ -62,7 +63,7 @@ fn probe() -> Result<Means, String> {
     for means in means {
         let users = Users::of(means);
         let attempt = || {
-            users.enter(SHARED | UnshareFlags::NEWPID | UnshareFlags::NEWNET)?;
+            users.enter(OWN | UnshareFlags::NEWNS | UnshareFlags::NEWNET)?;
             make_private()
         };
         match raw::probe(attempt) {
@@ -154,7 +155,7 @@ impl Joining {
     /// Moves this process to the view; the next child is the first in a PID namespace.
     pub(super) fn prepare_fork(&self) -> rustix::io::Result<()> {
         self.view.enter()?;
-        raw::unshare(UnshareFlags::NEWPID)
+        raw::unshare(OWN)
     }
 
     /// Gives this process, the first of its PID namespace, its own `/proc` and guards.
