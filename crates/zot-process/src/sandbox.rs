@@ -189,8 +189,17 @@ impl Sandbox {
 
     /// Returns what file tools may use; `None` at [`Level::Off`].
     pub fn layout(&self) -> Option<Arc<Layout>> {
-        let state = self.state();
-        Some(Arc::clone(&state.shown.as_ref()?.layout))
+        let mut state = self.state();
+        let State { policy, shown } = &mut *state;
+        let shown = shown.as_mut()?;
+        if !shown.hides_enough() {
+            let (exact, needed) = (self.exact.as_ref(), shown.needed.clone());
+            // Where it cannot be made, commands are refused.
+            if let Ok(Some(made)) = Shown::new(policy, exact, &self.surroundings, needed) {
+                *shown = made;
+            }
+        }
+        Some(Arc::clone(&shown.layout))
     }
 
     /// Returns the directory for temporary files: where it is, and what a child calls it.

@@ -9,6 +9,7 @@ mod privileges;
 mod supervisor;
 mod sweep;
 mod view;
+mod watch;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use namespaces::{Joining, Means};
 use privileges::Surplus;
 use sweep::Sweep;
 pub(crate) use view::View;
+pub(crate) use watch::DirectoryWatch;
 
 /// Where the C library looks for programs if `PATH` is not set.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";

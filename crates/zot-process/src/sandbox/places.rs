@@ -7,37 +7,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
+use super::secrets::Hidden;
 use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
-use super::{Policy, SandboxError, Surroundings, private, protected, secrets};
+use super::{Policy, SandboxError, Surroundings, private, protected};
 use crate::launch::{FileAccess, SYSTEM_FILES};
-
-/// Files of the system with secrets, which root could read. They appear to be empty.
-const MASKED: [&str; 23] = [
-    // Programs that may connect to some socket could ask for the address of any name.
-    "/run/systemd/resolve/io.systemd.Resolve",
-    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
-    "/etc/ssh/ssh_host_dsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ipsec.secrets",
-    "/etc/mysql/debian.cnf",
-    "/etc/letsencrypt",
-    "/etc/pki/tls/private",
-    "/etc/ppp",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/security/opasswd",
-    "/etc/krb5.keytab",
-    "/etc/NetworkManager/system-connections",
-    "/etc/kubernetes",
-    "/etc/ssl/private",
-    "/etc/sudoers.d",
-    "/etc/wireguard",
-];
 
 /// Where programs read the limits of their control group, and what only the newer kind has there.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -378,10 +351,8 @@ impl Collected {
             .filter_map(|path| path.canonicalize().ok());
         let own = is_inside.then(|| scratch.root.clone());
         // Directories before what is in them.
-        let masked = secrets::of_system().iter().cloned();
-        let masked = masked.chain(MASKED.iter().map(PathBuf::from));
-        let masked = masked.chain(hidden).chain(own);
-        for path in masked.collect::<Vec<_>>() {
+        let masked = Hidden::of_system().into_iter();
+        for path in masked.chain(hidden).chain(own) {
             self.add_mask(path, scratch);
         }
         Ok(())

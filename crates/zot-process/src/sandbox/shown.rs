@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::guards::Watched;
 use super::places::{self, Places, Scratch};
 use super::proxy::ContactLog;
+use super::secrets::Hidden;
 use super::view::SharedView;
 use super::{Access, Layout, Level, Policy, SandboxError, Surroundings, execution};
 use crate::launch::{self, FileAccess, FileRules};
@@ -22,6 +23,8 @@ pub(super) struct Shown {
     pub(super) has_view: bool,
     view: Option<SharedView>,
     pub(super) watched: Watched,
+    /// What must not be seen; `None` without a view, which is what hides it.
+    hidden: Option<Hidden>,
     /// Device and inode of every writable place, to notice that it was replaced.
     identities: Vec<Option<(u64, u64)>>,
     /// The program that started last, and the rules for it.
@@ -55,11 +58,13 @@ impl Shown {
         }
         let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
         let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
+        let hidden = has_view.then(|| Hidden::now(&surroundings.hidden));
         let places = match exact {
             Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view)?,
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         Ok(Some(Self {
+            hidden,
             identities: identities(&places.layout),
             watched: Watched::of(&places.layout).map_err(SandboxError::Scratch)?,
             rules: None,
@@ -71,8 +76,8 @@ impl Shown {
         }))
     }
 
-    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
-    /// another one by now.
+    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory or what
+    /// must be hidden is another one by now.
     pub(super) fn refresh(
         &mut self,
         command: &Command,
@@ -82,7 +87,8 @@ impl Shown {
         surroundings: &Surroundings,
     ) -> Result<(), SandboxError> {
         let is_served = self.view.as_ref().is_none_or(SharedView::is_served);
-        let is_current = is_served && self.identities == identities(&self.layout);
+        let is_current =
+            is_served && self.hides_enough() && self.identities == identities(&self.layout);
         let is_known = self
             .rules
             .as_ref()
@@ -103,6 +109,11 @@ impl Shown {
             *self = shown;
         }
         Ok(())
+    }
+
+    /// Returns whether everything that must not be seen is hidden by now.
+    pub(super) fn hides_enough(&mut self) -> bool {
+        self.hidden.as_mut().is_none_or(Hidden::is_current)
     }
 
     /// Returns the directories in which changes of overlaid places are kept.

@@ -13,7 +13,7 @@ use super::{Level, Limits, Policy, RunMark, Sandbox, Surroundings};
 use crate::{ProcessGroup, launch};
 
 /// A home directory with a project in it.
-struct Fixture {
+pub(super) struct Fixture {
     home: tempfile::TempDir,
     scratch: tempfile::TempDir,
     without_namespaces: bool,
@@ -30,11 +30,11 @@ impl Fixture {
         fixture
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub(super) fn workspace(&self) -> PathBuf {
         self.home.path().join("project")
     }
 
-    fn sandbox(&self, policy: Policy) -> Sandbox {
+    pub(super) fn sandbox(&self, policy: Policy) -> Sandbox {
         let surroundings = Surroundings {
             workspace: self.workspace(),
             home: Some(self.home.path().to_owned()),
@@ -60,7 +60,7 @@ impl Fixture {
 }
 
 /// Runs a script and returns its exit code and what it printed.
-fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
+pub(super) fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
     run_while(sandbox, directory, script, |_| {})
 }
 
@@ -109,7 +109,7 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 /// Returns a fixture with namespaces, or skips the test.
-fn with_namespaces() -> Option<Fixture> {
+pub(super) fn with_namespaces() -> Option<Fixture> {
     match launch::namespaces_available() {
         Ok(()) => Some(Fixture::new(false)),
         Err(reason) => {
