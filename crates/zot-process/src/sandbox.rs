@@ -14,6 +14,7 @@ mod private;
 mod protected;
 pub mod proxy;
 pub mod record;
+mod rule_paths;
 mod run;
 mod secrets;
 mod shown;
@@ -27,6 +28,7 @@ pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
+pub use rule_paths::resolve_rule;
 pub use run::{Obstacles, RunMark};
 pub use toolchains::{InstalledTools, installed_tools};
 
@@ -94,6 +96,8 @@ pub struct Sandbox {
     surroundings: Surroundings,
     /// What replaces the places of a level.
     exact: Option<FileAccess>,
+    /// Where the working directory led at the beginning.
+    workspace: Option<PathBuf>,
     state: Mutex<State>,
     /// Where the proxy notes hosts.
     contacts: ContactLog,
@@ -160,6 +164,7 @@ impl Sandbox {
         let policy = with_programs(policy, surroundings.home.as_deref());
         let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Needed::default())?;
         Ok(Self {
+            workspace: surroundings.workspace.canonicalize().ok(),
             surroundings,
             exact,
             state: Mutex::new(State { policy, shown }),
@@ -174,6 +179,7 @@ impl Sandbox {
     /// Changes the policy from the next command on.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
         let policy = with_programs(policy, self.surroundings.home.as_deref());
+        self.check_workspace(&policy)?;
         let mut state = self.state();
         let needed = state.shown.as_ref().map(|shown| shown.needed.clone());
         let exact = self.exact.as_ref();
@@ -195,7 +201,9 @@ impl Sandbox {
         if !shown.hides_enough() {
             let (exact, needed) = (self.exact.as_ref(), shown.needed.clone());
             // Where it cannot be made, commands are refused.
-            if let Ok(Some(made)) = Shown::new(policy, exact, &self.surroundings, needed) {
+            if self.check_workspace(policy).is_ok()
+                && let Ok(Some(made)) = Shown::new(policy, exact, &self.surroundings, needed)
+            {
                 *shown = made;
             }
         }
@@ -240,6 +248,7 @@ impl Sandbox {
     pub fn prepare(&self, mut command: Command) -> Result<Prepared, SandboxError> {
         let mut state = self.state();
         let State { policy, shown } = &mut *state;
+        self.check_workspace(policy)?;
         let mut confinement = limited(&policy.rules.limits);
         let mut run = RunMark::new(&self.contacts);
         if let Some(shown) = shown {
@@ -299,6 +308,22 @@ impl Sandbox {
     /// Returns the hosts that were contacted or refused, that of the latest contact last.
     pub fn contacts(&self) -> Vec<Contact> {
         self.contacts.all()
+    }
+
+    /// Fails if the working directory leads elsewhere by now: a program that may write around it can put a
+    /// link in its place, which must not decide what the next one may use.
+    fn check_workspace(&self, policy: &Policy) -> Result<(), SandboxError> {
+        let path = &self.surroundings.workspace;
+        if policy.level == Level::Off || self.exact.is_some() || self.workspace.is_none() {
+            return Ok(());
+        }
+        let source = match path.canonicalize() {
+            Ok(found) if Some(&found) == self.workspace.as_ref() => return Ok(()),
+            Ok(_) => io::Error::other("it leads elsewhere than it did at the beginning"),
+            Err(source) => source,
+        };
+        let path = path.clone();
+        Err(SandboxError::Workspace { path, source })
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -1,6 +1,7 @@
 //! Real commands in real sandboxes, with namespaces and without.
 
 mod protection;
+mod rules;
 mod terminals;
 
 use std::fs;
