@@ -35,7 +35,9 @@ pub(crate) use sweeping::{FileIdentity, Renamed, Sweeping, Swept, are_unchanged}
 
 #[cfg(test)]
 pub(crate) use system::can_limit_root;
-pub(crate) use system::{FileRules, SYSTEM_FILES, View, files_needed, namespaces_available};
+pub(crate) use system::{
+    DirectoryWatch, FileRules, SYSTEM_FILES, View, files_needed, namespaces_available,
+};
 
 /// The restrictions of a child. The default has none.
 #[derive(Debug, Clone, Default)]

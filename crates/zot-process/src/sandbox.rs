@@ -4,6 +4,7 @@
 //! [`Sandbox`] applies it to commands ([`prepare`](Sandbox::prepare)) and to the paths of file tools
 //! ([`layout`](Sandbox::layout)), so that both obey the same table.
 
+mod birth;
 pub mod environment;
 mod guards;
 pub mod host;
@@ -14,10 +15,12 @@ mod private;
 mod protected;
 pub mod proxy;
 pub mod record;
+mod rule_paths;
 mod run;
 mod secrets;
 mod shown;
 mod skeleton;
+mod sources;
 mod toolchains;
 mod view;
 
@@ -27,6 +30,7 @@ pub use layout::{Access, Admitted, Layout, Place, Refusal};
 pub use policy::{Level, Limits, Policy, Rules, UnknownLevel};
 pub use protected::PROTECTED;
 pub use proxy::{Contact, ContactLog, ContactMark, Proxy};
+pub use rule_paths::resolve_rule;
 pub use run::{Obstacles, RunMark};
 pub use toolchains::{InstalledTools, installed_tools};
 
@@ -99,6 +103,8 @@ pub struct Sandbox {
     surroundings: Surroundings,
     /// What replaces the places of a level.
     exact: Option<FileAccess>,
+    /// Where the working directory led at the beginning.
+    workspace: Option<PathBuf>,
     state: Mutex<State>,
     /// Where the proxy notes hosts.
     contacts: ContactLog,
@@ -165,6 +171,7 @@ impl Sandbox {
         let policy = with_programs(policy, surroundings.home.as_deref());
         let shown = Shown::new(&policy, exact.as_ref(), &surroundings, Needed::default())?;
         Ok(Self {
+            workspace: surroundings.workspace.canonicalize().ok(),
             surroundings,
             exact,
             state: Mutex::new(State { policy, shown }),
@@ -179,15 +186,16 @@ impl Sandbox {
     /// Changes the policy from the next command on.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
         let policy = with_programs(policy, self.surroundings.home.as_deref());
+        self.check_workspace(&policy)?;
         let mut state = self.state();
         let needed = state.shown.as_ref().map(|shown| shown.needed.clone());
         let exact = self.exact.as_ref();
-        state.shown = Shown::new(
-            &policy,
-            exact,
-            &self.surroundings,
-            needed.unwrap_or_default(),
-        )?;
+        let needed = needed.unwrap_or_default();
+        let made = Shown::new(&policy, exact, &self.surroundings, needed)?;
+        state.shown = match (made, &mut state.shown) {
+            (Some(made), Some(former)) => Some(made.in_place_of(former)),
+            (made, _) => made,
+        };
         state.policy = policy;
         Ok(())
     }
@@ -195,7 +203,17 @@ impl Sandbox {
     /// Returns what file tools may use; `None` at [`Level::Off`].
     pub fn layout(&self) -> Option<Arc<Layout>> {
         let mut state = self.state();
-        let shown = state.shown.as_mut()?;
+        let State { policy, shown } = &mut *state;
+        let shown = shown.as_mut()?;
+        if !shown.hides_enough() {
+            let (exact, needed) = (self.exact.as_ref(), shown.needed.clone());
+            // Where it cannot be made, commands are refused.
+            if self.check_workspace(policy).is_ok()
+                && let Ok(Some(made)) = Shown::new(policy, exact, &self.surroundings, needed)
+            {
+                *shown = made.in_place_of(shown);
+            }
+        }
         // What was protected before stays so.
         let _ = shown.protect();
         Some(Arc::clone(&shown.layout))
@@ -239,6 +257,7 @@ impl Sandbox {
     pub fn prepare(&self, mut command: Command) -> Result<Prepared, SandboxError> {
         let mut state = self.state();
         let State { policy, shown } = &mut *state;
+        self.check_workspace(policy)?;
         let mut confinement = limited(&policy.rules.limits);
         let mut run = RunMark::new(&self.contacts);
         if let Some(shown) = shown {
@@ -298,6 +317,22 @@ impl Sandbox {
     /// Returns the hosts that were contacted or refused, that of the latest contact last.
     pub fn contacts(&self) -> Vec<Contact> {
         self.contacts.all()
+    }
+
+    /// Fails if the working directory leads elsewhere by now: a program that may write around it can put a
+    /// link in its place, which must not decide what the next one may use.
+    fn check_workspace(&self, policy: &Policy) -> Result<(), SandboxError> {
+        let path = &self.surroundings.workspace;
+        if policy.level == Level::Off || self.exact.is_some() || self.workspace.is_none() {
+            return Ok(());
+        }
+        let source = match path.canonicalize() {
+            Ok(found) if Some(&found) == self.workspace.as_ref() => return Ok(()),
+            Ok(_) => io::Error::other("it leads elsewhere than it did at the beginning"),
+            Err(source) => source,
+        };
+        let path = path.clone();
+        Err(SandboxError::Workspace { path, source })
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -16,7 +16,7 @@ use zot_files::{Scratch, ScratchDirectory};
 use zot_process::launch::{Confined, Execution, FileAccess, Status};
 use zot_process::sandbox::{
     self, Access, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings,
-    has_views,
+    has_views, resolve_rule,
 };
 use zot_sdk::{Workspace, withheld_variables};
 
@@ -164,16 +164,21 @@ impl Plan {
         })
     }
 
-    /// Returns what `sandbox = true` grants.
+    /// Returns what `sandbox = true` grants. No path leads through a link that a program may have made.
     fn access(&self) -> Result<FileAccess, SandboxError> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let full = |path: &PathBuf| match path.strip_prefix("~") {
+            Ok(rest) => home.join(rest),
+            Err(_) => self.directory.join(path),
+        };
+        let written = self.rules.write.iter().map(full);
+        let written = written.chain([self.directory.clone()]);
+        let written: Vec<PathBuf> = written
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
         let resolve = |key: &'static str, paths: &[PathBuf]| {
             let resolved = paths.iter().map(|path| {
-                let home = std::env::home_dir().unwrap_or_default();
-                let full = match path.strip_prefix("~") {
-                    Ok(rest) => home.join(rest),
-                    Err(_) => self.directory.join(path),
-                };
-                full.canonicalize().map_err(|source| SandboxError::Path {
+                resolve_rule(&full(path), &written).map_err(|source| SandboxError::Path {
                     key,
                     path: path.clone(),
                     source,
@@ -278,3 +283,6 @@ fn surroundings(directory: &Path, scratch: PathBuf) -> Surroundings {
         ..Surroundings::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

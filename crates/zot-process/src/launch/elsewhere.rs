@@ -32,6 +32,24 @@ impl View {
     }
 }
 
+/// Cannot be made.
+#[derive(Debug)]
+pub(crate) enum DirectoryWatch {}
+
+impl DirectoryWatch {
+    pub(crate) fn new() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn add(&self, _directory: &Path) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn has_changed(&self) -> bool {
+        match *self {}
+    }
+}
+
 /// Never made.
 #[derive(Debug)]
 pub(crate) struct FileRules {}

@@ -42,6 +42,18 @@ pub enum Status {
     NotEnforced(String),
 }
 
+impl Status {
+    /// Adds a gap to what is enforced.
+    #[cfg(target_os = "linux")]
+    pub(super) fn with_gap(self, gap: &str) -> Self {
+        match self {
+            Self::Enforced => Self::Partly(gap.to_owned()),
+            Self::Partly(known) => Self::Partly(format!("{known}; {gap}")),
+            Self::NotRequested | Self::NotEnforced(_) => self,
+        }
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -9,6 +9,7 @@ mod privileges;
 mod supervisor;
 mod sweep;
 mod view;
+mod watch;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -31,9 +32,14 @@ use namespaces::{Joining, Means};
 use privileges::Surplus;
 use sweep::Sweep;
 pub(crate) use view::View;
+pub(crate) use watch::DirectoryWatch;
 
 /// Where the C library looks for programs if `PATH` is not set.
 const DEFAULT_SEARCH_PATH: &str = "/bin:/usr/bin";
+
+/// What is said where namespaces do not hide other processes.
+const COVERED_PROC: &str = "their command lines and connections can be listed, because parts of /proc are \
+     covered here, as in containers, so that it cannot be mounted again";
 
 /// Renames what is at the paths of `sweeping` now.
 pub(super) fn sweep(sweeping: &Arc<super::Sweeping>) {
@@ -154,19 +160,21 @@ pub(super) fn enforcement(confinement: &Confinement) -> Enforcement {
         privileges: !privileges::are_kept(),
         attributes: has_namespaces || has_filters,
     };
+    let processes = files::processes_status(abi.clone(), has_namespaces, has_filters);
+    let processes = match files.is_some() && namespaces::shows_other_processes() {
+        true => processes.with_gap(COVERED_PROC),
+        false => processes,
+    };
     Enforcement {
         files: when(files.is_some(), files::status(abi.clone(), others)),
-        execution: when(only_some, files::execution_status(abi.clone(), has_filters)),
+        execution: when(only_some, files::execution_status(abi, has_filters)),
         network: when(confinement.without_network, network),
         memory: when(confinement.memory_limit.is_some(), Status::Enforced),
         process_count: when(
             confinement.processes.is_some(),
             process_count_status(files.is_some()),
         ),
-        processes: when(
-            files.is_some(),
-            files::processes_status(abi, has_namespaces, has_filters),
-        ),
+        processes: when(files.is_some(), processes),
         parent_death: Status::Enforced,
     }
 }

@@ -13,11 +13,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
 
 use rustix::io::Errno;
 
 use super::SandboxError;
+use super::birth::Birth;
 use super::layout::{Access, Layout, Place};
 use crate::launch::{self, FileIdentity, Guard, Guarded, Sweeping, Swept};
 
@@ -49,62 +49,11 @@ struct Node {
     is_protected: bool,
 }
 
-/// What something was derived from, as it was then.
-#[derive(Debug, Default)]
-pub(super) struct Sources(Vec<(PathBuf, Option<Source>)>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Missing,
-    As(FileIdentity),
-}
-
-impl Sources {
-    pub(super) fn of<'a>(paths: impl Iterator<Item = &'a Path>) -> Self {
-        let mut sources: Vec<(PathBuf, Option<Source>)> = Vec::new();
-        for path in paths {
-            if sources.iter().any(|(known, _)| known == path) {
-                continue;
-            }
-            // One whose changes could be hidden counts as changed.
-            let certain = Some(Source::now(path)).filter(|source| match source {
-                Source::Missing => true,
-                Source::As(found) => !found.may_hide_changes(),
-            });
-            sources.push((path.to_owned(), certain));
-        }
-        Self(sources)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns whether nothing has changed for sure.
-    pub(super) fn are_unchanged(&self) -> bool {
-        let is_unchanged = |(path, before): &(PathBuf, Option<Source>)| {
-            before.is_some_and(|before| before == Source::now(path))
-        };
-        !self.is_empty() && self.0.iter().all(is_unchanged)
-    }
-}
-
-impl Source {
-    fn now(path: &Path) -> Self {
-        // Where a link leads counts, as when it is read.
-        match fs::metadata(path) {
-            Ok(found) => Self::As(FileIdentity::from(&found)),
-            Err(_) => Self::Missing,
-        }
-    }
-}
-
 impl Watched {
-    /// Returns those of `layout`, with the runs that are known.
-    pub(super) fn with(self, layout: &Layout) -> io::Result<Self> {
-        let mut watched = Self::of(layout)?;
-        watched.running = self.running;
-        Ok(watched)
+    /// Takes over the runs that `former` knows of.
+    pub(super) fn after(mut self, former: &mut Self) -> Self {
+        self.running.append(&mut former.running);
+        self
     }
 
     /// Returns the directories in which something is protected.
@@ -113,7 +62,7 @@ impl Watched {
         directories.chain(self.roots.iter().map(PathBuf::as_path))
     }
 
-    fn of(layout: &Layout) -> io::Result<Self> {
+    pub(super) fn of(layout: &Layout) -> io::Result<Self> {
         let outside = layout.places().iter();
         let outside = outside.filter(|place| place.shown == place.real);
         let mut watched = Self {
@@ -347,25 +296,6 @@ fn is_missing(error: &io::Error) -> bool {
 fn is_of_others(directory: &Path) -> bool {
     let found = fs::symlink_metadata(directory);
     found.is_ok_and(|found| found.uid() != rustix::process::geteuid().as_raw())
-}
-
-/// Tells a file from one that replaced it, whoever changed it in between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Birth {
-    device: u64,
-    inode: u64,
-    /// Numbers of inodes are used again. Not every file system knows it.
-    time: Option<SystemTime>,
-}
-
-impl Birth {
-    fn of(found: &Metadata) -> Self {
-        Self {
-            device: found.dev(),
-            inode: found.ino(),
-            time: found.created().ok(),
-        }
-    }
 }
 
 /// A protected file before a run.

@@ -97,11 +97,9 @@ impl Layout {
             if place.access == Access::Read {
                 return Err(Refusal::ReadOnly);
             }
-            let touches = |protected: &PathBuf| {
-                let is_around = protected.starts_with(shown) && !inside.as_os_str().is_empty();
-                shown.starts_with(protected) || is_around
-            };
-            if self.protected.iter().any(touches) {
+            let is_around = |protected: &PathBuf| is_in(protected, shown);
+            let is_around = !inside.as_os_str().is_empty() && self.protected.iter().any(is_around);
+            if is_around || self.protection(shown).is_some() {
                 return Err(Refusal::Protected);
             }
         }
@@ -109,6 +107,12 @@ impl Layout {
             root: place.real.clone(),
             inside: inside.to_owned(),
         })
+    }
+
+    /// Returns the protected path that `path` is, or is in.
+    pub fn protection(&self, path: &Path) -> Option<&Path> {
+        let mut protected = self.protected.iter().map(PathBuf::as_path);
+        protected.find(|protected| is_in(path, protected))
     }
 
     /// Returns whether a child finds the file at `path` that is there outside.
@@ -137,10 +141,56 @@ impl Layout {
     }
 }
 
+/// Returns whether `path` is `outer` or in it, where a file system may ignore case. Not every one does, but a
+/// file whose name differs from a protected one only in that is hardly ever wanted.
+fn is_in(path: &Path, outer: &Path) -> bool {
+    let mut path = path.components();
+    outer.components().all(|outer| {
+        let step = path.next();
+        step.is_some_and(|step| step.as_os_str().eq_ignore_ascii_case(outer.as_os_str()))
+    })
+}
+
 /// Joins without a trailing slash.
 fn join(root: &Path, inside: &Path) -> PathBuf {
     match inside.as_os_str().is_empty() {
         true => root.to_owned(),
         false => root.join(inside),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Access, Layout, Place, Refusal};
+
+    #[test]
+    fn protected_names_are_compared_without_case() {
+        let place = Place {
+            shown: PathBuf::from("/project"),
+            real: PathBuf::from("/project"),
+            access: Access::Write,
+            is_system: false,
+            is_overlaid: false,
+        };
+        let protected = [".git/hooks", ".envrc"].map(|name| place.shown.join(name));
+        let layout = Layout::new(vec![place], protected.to_vec());
+        let refusal = |path: &str| {
+            let admitted = layout.admit(&Path::new("/project").join(path), Access::Write, true);
+            admitted.err()
+        };
+        for path in [
+            ".git/hooks",
+            ".GIT/hooks/x",
+            ".Git",
+            ".git/HOOKS/x/y",
+            ".ENVRC",
+        ] {
+            assert_eq!(refusal(path), Some(Refusal::Protected), "{path}");
+        }
+        for path in [".git/HEAD", ".envrc2", ".env", "inner/.ENVRC"] {
+            assert_eq!(refusal(path), None, "{path}");
+        }
     }
 }

@@ -3,42 +3,16 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::layout::{Access, Layout, Place};
 use super::policy::Level;
 use super::protected::Protection;
+use super::rule_paths::{Paths, resolve_rule};
+use super::secrets::Hidden;
 use super::toolchains::{CACHES, TOOLCHAIN_VARIABLES, TOOLCHAINS};
-use super::{Policy, SandboxError, Surroundings, private, secrets};
+use super::{Policy, SandboxError, Surroundings, private};
 use crate::launch::{FileAccess, SYSTEM_FILES};
-
-/// Files of the system with secrets, which root could read. They appear to be empty.
-const MASKED: [&str; 23] = [
-    // Programs that may connect to some socket could ask for the address of any name.
-    "/run/systemd/resolve/io.systemd.Resolve",
-    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
-    "/etc/ssh/ssh_host_dsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ipsec.secrets",
-    "/etc/mysql/debian.cnf",
-    "/etc/letsencrypt",
-    "/etc/pki/tls/private",
-    "/etc/ppp",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/security/opasswd",
-    "/etc/krb5.keytab",
-    "/etc/NetworkManager/system-connections",
-    "/etc/kubernetes",
-    "/etc/ssl/private",
-    "/etc/sudoers.d",
-    "/etc/wireguard",
-];
 
 /// Where programs read the limits of their control group, and what only the newer kind has there.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -111,28 +85,21 @@ pub(super) fn of(
         .home
         .as_ref()
         .and_then(|home| home.canonicalize().ok());
-    let rules = Paths {
-        workspace: &workspace,
-        home: home.as_deref(),
-    };
+    let rules = Paths::new(&workspace, home.as_deref(), &policy.rules.write);
     let writable = rules.existing(&policy.rules.write);
     let mut collected = Collected::default();
     collected.add_private(scratch, home.as_deref(), has_view, Access::Write);
     collected.add_system(needed);
-    let roots: Vec<&Path> = std::iter::once(&workspace)
-        .chain(&writable)
-        .map(PathBuf::as_path)
-        .collect();
+    let mut roots = vec![workspace.clone()];
+    roots.extend_from_slice(&writable);
     // What a writable place contains is there anyway, and a child may have put links into it.
     if let Some(home) = &home
         && !roots.iter().any(|root| home.starts_with(root))
     {
         collected.add_toolchains(home, &roots, scratch, has_view)?;
     }
-    let readable = surroundings
-        .readable
-        .iter()
-        .filter_map(|path| path.canonicalize().ok());
+    let readable = surroundings.readable.iter();
+    let readable = readable.filter_map(|path| rules.follow(path));
     for path in readable.chain(rules.existing(&policy.rules.read)) {
         collected.add(path, Access::Read, false);
     }
@@ -192,61 +159,6 @@ pub(super) fn exact(
     };
     collected.hide(surroundings, scratch, has_view)?;
     Ok(collected.into_places(scratch, home, protection, has_view))
-}
-
-/// Resolves the paths of rules.
-struct Paths<'a> {
-    workspace: &'a Path,
-    home: Option<&'a Path>,
-}
-
-impl Paths<'_> {
-    /// Returns those of `paths` that exist, without links. What does not exist cannot be mounted.
-    fn existing(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let paths = paths.iter().filter_map(|path| self.resolved(path));
-        paths.filter(|path| path.exists()).collect()
-    }
-
-    /// Returns `paths` without links in the part that exists: what a rule names may be created later.
-    fn named(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        paths
-            .iter()
-            .filter_map(|path| self.resolved(path))
-            .collect()
-    }
-
-    /// Returns where the rule leads. The part of it in the working directory must have no links, because
-    /// a child may have made them.
-    fn resolved(&self, path: &Path) -> Option<PathBuf> {
-        let path = self.expanded(path);
-        let resolved = match path.canonicalize() {
-            Ok(resolved) => resolved,
-            Err(_) => path.parent()?.canonicalize().ok()?.join(path.file_name()?),
-        };
-        let written: PathBuf = path.components().collect();
-        let is_inside = written.starts_with(self.workspace) || resolved.starts_with(self.workspace);
-        (!is_inside || written == resolved).then_some(resolved)
-    }
-
-    fn expanded(&self, path: &Path) -> PathBuf {
-        match (path.strip_prefix("~"), self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => {
-                // It has no links, so that the way up from it is the same on disk and in writing.
-                let mut base = self.workspace.to_owned();
-                let mut rest = path.components();
-                loop {
-                    let mut after = rest.clone();
-                    match after.next() {
-                        Some(Component::CurDir) => {}
-                        Some(Component::ParentDir) => drop(base.pop()),
-                        _ => return base.join(rest.as_path()),
-                    }
-                    rest = after;
-                }
-            }
-        }
-    }
 }
 
 #[derive(Default)]
@@ -310,14 +222,14 @@ impl Collected {
     fn add_toolchains(
         &mut self,
         home: &Path,
-        writable: &[&Path],
+        writable: &[PathBuf],
         scratch: &Scratch,
         has_view: bool,
     ) -> Result<(), SandboxError> {
         let toolchains = TOOLCHAINS.iter().map(|name| (*name, false));
         for (name, is_overlaid) in toolchains.chain(CACHES.iter().map(|name| (*name, true))) {
             let shown = home.join(name);
-            let Ok(real) = shown.canonicalize() else {
+            let Ok(real) = resolve_rule(&shown, writable) else {
                 continue;
             };
             if writable.iter().any(|root| shown.starts_with(root)) {
@@ -338,8 +250,8 @@ impl Collected {
             private::link(&scratch.home, Path::new(name), &real).map_err(SandboxError::Scratch)?;
         }
         for (variable, names) in TOOLCHAIN_VARIABLES {
-            let root = std::env::var_os(variable).map(PathBuf::from);
-            let root = root.and_then(|root| root.canonicalize().ok());
+            let root = std::env::var_os(variable).map(std::path::absolute);
+            let root = root.and_then(|root| resolve_rule(&root.ok()?, writable).ok());
             // Nothing that a child may have changed, and never the home directory itself.
             let root = root.filter(|root| {
                 let is_writable = writable.iter().any(|writable| root.starts_with(writable));
@@ -347,7 +259,7 @@ impl Collected {
             });
             for name in names.iter().filter(|_| root.is_some()) {
                 let path = root.iter().map(|root| root.join(name)).next();
-                if let Some(path) = path.and_then(|path| path.canonicalize().ok()) {
+                if let Some(path) = path.and_then(|path| resolve_rule(&path, writable).ok()) {
                     self.add(path, Access::Read, true);
                 }
             }
@@ -379,10 +291,8 @@ impl Collected {
             .filter_map(|path| path.canonicalize().ok());
         let own = is_inside.then(|| scratch.root.clone());
         // Directories before what is in them.
-        let masked = secrets::of_system().iter().cloned();
-        let masked = masked.chain(MASKED.iter().map(PathBuf::from));
-        let masked = masked.chain(hidden).chain(own);
-        for path in masked.collect::<Vec<_>>() {
+        let masked = Hidden::of_system().into_iter();
+        for path in masked.chain(hidden).chain(own) {
             self.add_mask(path, scratch);
         }
         Ok(())

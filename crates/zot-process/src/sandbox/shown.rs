@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::guards::{Sources, Watched};
+use super::guards::Watched;
 use super::places::{self, Places, Scratch};
 use super::proxy::ContactLog;
+use super::secrets::Hidden;
+use super::sources::Sources;
 use super::view::SharedView;
 use super::{Access, Layout, Level, Policy, SandboxError, Surroundings, execution};
 use crate::launch::{self, FileAccess, FileRules};
@@ -24,6 +26,8 @@ pub(super) struct Shown {
     pub(super) watched: Watched,
     /// What the protected files depend on.
     sources: Sources,
+    /// What must not be seen; `None` without a view, which is what hides it.
+    hidden: Option<Hidden>,
     /// Device and inode of every writable place, to notice that it was replaced.
     identities: Vec<Option<(u64, u64)>>,
     /// The program that started last, and the rules for it.
@@ -57,11 +61,13 @@ impl Shown {
         }
         let scratch = Scratch::new(&surroundings.scratch).map_err(SandboxError::Scratch)?;
         let has_view = !surroundings.without_namespaces && launch::namespaces_available().is_ok();
+        let hidden = has_view.then(|| Hidden::now(&surroundings.hidden));
         let places = match exact {
             Some(access) => places::exact(access, surroundings, &scratch, &needed.files, has_view)?,
             None => places::of(policy, surroundings, &scratch, &needed.files, has_view)?,
         };
         let mut shown = Self {
+            hidden,
             identities: identities(&places.layout),
             watched: Watched::default(),
             sources: Sources::default(),
@@ -76,6 +82,12 @@ impl Shown {
         Ok(Some(shown))
     }
 
+    /// Takes over what is known of runs that may not have ended.
+    pub(super) fn in_place_of(mut self, former: &mut Self) -> Self {
+        self.watched = self.watched.after(&mut former.watched);
+        self
+    }
+
     /// Looks again which files are protected, if that may have changed: the user may have made a link, or told
     /// git to use other hooks.
     pub(super) fn protect(&mut self) -> Result<(), SandboxError> {
@@ -85,9 +97,8 @@ impl Shown {
         let found = self.places.protection.find();
         if self.sources.is_empty() || found.paths != self.layout.protected() {
             let layout = self.places.layout.with_protected(found.paths);
-            self.watched = std::mem::take(&mut self.watched)
-                .with(&layout)
-                .map_err(SandboxError::Scratch)?;
+            let watched = Watched::of(&layout).map_err(SandboxError::Scratch)?;
+            self.watched = watched.after(&mut self.watched);
             self.layout = Arc::new(layout);
         }
         let read = found.read.iter().map(PathBuf::as_path);
@@ -95,8 +106,8 @@ impl Shown {
         Ok(())
     }
 
-    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory is
-    /// another one by now.
+    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory or what
+    /// must be hidden is another one by now.
     pub(super) fn refresh(
         &mut self,
         command: &Command,
@@ -106,7 +117,8 @@ impl Shown {
         surroundings: &Surroundings,
     ) -> Result<(), SandboxError> {
         let is_served = self.view.as_ref().is_none_or(SharedView::is_served);
-        let is_current = is_served && self.identities == identities(&self.layout);
+        let is_current =
+            is_served && self.hides_enough() && self.identities == identities(&self.layout);
         let is_known = self
             .rules
             .as_ref()
@@ -127,9 +139,14 @@ impl Shown {
         needed.files.extend(files);
         needed.links.extend(links);
         if let Some(shown) = Self::new(policy, exact, surroundings, needed)? {
-            *self = shown;
+            *self = shown.in_place_of(self);
         }
         Ok(())
+    }
+
+    /// Returns whether everything that must not be seen is hidden by now.
+    pub(super) fn hides_enough(&mut self) -> bool {
+        self.hidden.as_mut().is_none_or(Hidden::is_current)
     }
 
     /// Returns the directories in which changes of overlaid places are kept.

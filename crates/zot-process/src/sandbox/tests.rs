@@ -1,6 +1,7 @@
 //! Real commands in real sandboxes, with namespaces and without.
 
 mod protection;
+mod rules;
 mod terminals;
 
 use std::fs;
@@ -13,7 +14,7 @@ use super::{Level, Limits, Policy, RunMark, Sandbox, SandboxError, Surroundings}
 use crate::{ProcessGroup, launch};
 
 /// A home directory with a project in it.
-struct Fixture {
+pub(super) struct Fixture {
     home: tempfile::TempDir,
     scratch: tempfile::TempDir,
     without_namespaces: bool,
@@ -30,11 +31,11 @@ impl Fixture {
         fixture
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub(super) fn workspace(&self) -> PathBuf {
         self.home.path().join("project")
     }
 
-    fn sandbox(&self, policy: Policy) -> Sandbox {
+    pub(super) fn sandbox(&self, policy: Policy) -> Sandbox {
         let surroundings = Surroundings {
             workspace: self.workspace(),
             home: Some(self.home.path().to_owned()),
@@ -60,7 +61,7 @@ impl Fixture {
 }
 
 /// Runs a script and returns its exit code and what it printed.
-fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
+pub(super) fn run(sandbox: &Sandbox, directory: &Path, script: &str) -> (i32, String, RunMark) {
     run_while(sandbox, directory, script, |_| {})
 }
 
@@ -109,7 +110,7 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 /// Returns a fixture with namespaces, or skips the test.
-fn with_namespaces() -> Option<Fixture> {
+pub(super) fn with_namespaces() -> Option<Fixture> {
     match launch::namespaces_available() {
         Ok(()) => Some(Fixture::new(false)),
         Err(reason) => {
@@ -121,6 +122,13 @@ fn with_namespaces() -> Option<Fixture> {
 
 fn workspace() -> Policy {
     Policy::at(Level::Workspace)
+}
+
+/// Returns a policy without a proxy, which ends with each [`run`], and the view with it.
+pub(super) fn with_kept_view() -> Policy {
+    let mut policy = workspace();
+    policy.rules.connect = vec!["*".parse().unwrap()];
+    policy
 }
 
 #[test]
@@ -374,6 +382,20 @@ fn only_listed_unix_sockets_can_be_reached() {
     policy.rules.unix_sockets.push(listed.clone());
     fixture.succeeds(policy.clone(), &connect(&listed));
     fixture.fails(policy, &connect(&other));
+}
+
+#[test]
+fn memory_of_system_v_ends_with_its_command() {
+    let Some(fixture) = with_namespaces() else {
+        return;
+    };
+    let sandbox = fixture.sandbox(with_kept_view());
+    let make =
+        "python3 -c \"import ctypes; assert ctypes.CDLL(None).shmget(77, 1 << 20, 0o1600) >= 0\"";
+    let (code, text, _) = run(&sandbox, &fixture.workspace(), make);
+    assert_eq!(code, 0, "{text}");
+    let (code, text, _) = run(&sandbox, &fixture.workspace(), "cat /proc/sysvipc/shm");
+    assert_eq!((code, text.lines().count()), (0, 1), "{text}");
 }
 
 #[test]

@@ -140,7 +140,8 @@ pub fn describe(mut config: Config, workspace: &Workspace) -> Result<Description
 
 /// Returns how a sandbox is enforced here.
 pub fn means() -> Means {
-    let processes = match (cfg!(target_os = "linux"), has_views()) {
+    let enforceable = enforceable();
+    let mut processes = match (cfg!(target_os = "linux"), has_views()) {
         (true, true) => {
             "a PID namespace in the sandbox; a supervisor that adopts orphans (subreaper) and \
                          ends with zot at every level"
@@ -152,7 +153,9 @@ pub fn means() -> Means {
         ),
         (false, _) => "process groups".to_owned(),
     };
-    let enforceable = enforceable();
+    if let Status::Partly(gap) = &enforceable.processes {
+        processes.push_str(&format!("; of other processes, {gap}"));
+    }
     let files = match (&enforceable.files, has_views()) {
         (Status::NotEnforced(reason), _) => format!("nothing, so that bash is refused: {reason}"),
         (_, true) => {

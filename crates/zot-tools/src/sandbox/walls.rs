@@ -203,10 +203,7 @@ impl Walls {
 
     /// Returns the protected path that `path` is, or is in.
     fn protection(&self, path: &Path) -> Option<PathBuf> {
-        let mut protected = self.layout.protected().iter();
-        protected
-            .find(|protected| path.starts_with(protected))
-            .cloned()
+        self.layout.protection(path).map(Path::to_owned)
     }
 }
 

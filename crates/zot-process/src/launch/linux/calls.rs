@@ -47,7 +47,8 @@ const NAMESPACE_FLAGS: libc::c_int = libc::CLONE_NEWNS
 /// The system calls that a child is refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// What nothing else confines: namespaces, keys of the kernel, measurements, typing into terminals.
+    /// What nothing else confines: namespaces, keys and the log of the kernel, measurements, typing into
+    /// terminals.
     pub(super) unconfined: bool,
     /// What needs privileges, for a child that could not be deprived of them.
     pub(super) privileged: bool,
@@ -110,6 +111,8 @@ fn table(refused: Refused) -> Table {
             libc::SYS_bpf,
             libc::SYS_userfaultfd,
             libc::SYS_fanotify_init,
+            // Some systems let everybody read the kernel's log.
+            libc::SYS_syslog,
         ];
         refuse(&mut table, denied, &calls);
         let makes_namespaces = vec![has_bits(0, NAMESPACE_FLAGS.cast_unsigned())];
@@ -380,3 +383,6 @@ fn has_bits(argument: u8, bits: u32) -> Condition {
     let test = Test::HasBits(bits);
     Condition { argument, test }
 }
+
+#[cfg(test)]
+mod tests;

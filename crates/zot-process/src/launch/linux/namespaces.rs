@@ -27,8 +27,9 @@ pub(crate) enum Means {
     UserNamespace,
 }
 
-/// The namespaces of a view. Each command has a PID namespace and mounts of its own beside them.
-pub(super) const SHARED: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWIPC);
+/// The namespaces of each command, beside those of its view. Memory, queues and semaphores of System V are
+/// among them, because they last until their namespace ends.
+const OWN: UnshareFlags = UnshareFlags::NEWPID.union(UnshareFlags::NEWIPC);
 
 /// Files of `/proc` that are about the whole machine, and that a command finds empty: names of the keys of
 /// all its users, and for root the use of each page of memory.
@@ -38,6 +39,12 @@ const MASKED: [&CStr; 4] = [
     c"/proc/kpageflags",
     c"/proc/kpagecgroup",
 ];
+
+/// How `/proc` is mounted.
+const PROC_FLAGS: MountFlags = MountFlags::NOSUID
+    .union(MountFlags::NODEV)
+    .union(MountFlags::NOEXEC)
+    .union(MountFlags::RDONLY);
 
 /// What a limit of processes must exceed in `pid_max`: numbers that the kernel gives only once.
 const RESERVED_NUMBERS: u64 = 300;
@@ -62,7 +69,7 @@ fn probe() -> Result<Means, String> {
     for means in means {
         let users = Users::of(means);
         let attempt = || {
-            users.enter(SHARED | UnshareFlags::NEWPID | UnshareFlags::NEWNET)?;
+            users.enter(OWN | UnshareFlags::NEWNS | UnshareFlags::NEWNET)?;
             make_private()
         };
         match raw::probe(attempt) {
@@ -74,6 +81,29 @@ fn probe() -> Result<Means, String> {
         "this system refuses namespaces ({})",
         io::Error::from(refusal)
     ))
+}
+
+/// Returns whether a command sees the processes of the whole machine in spite of its PID namespace, because
+/// `/proc` cannot be mounted again. Tried once, in a separate process.
+pub(crate) fn shows_other_processes() -> bool {
+    static RESULT: OnceLock<bool> = OnceLock::new();
+    *RESULT.get_or_init(|| {
+        let Ok(means) = available() else {
+            return false;
+        };
+        let users = Users::of(means);
+        let attempt = || {
+            users.enter(OWN | UnshareFlags::NEWNS)?;
+            make_private()?;
+            // Only a process inside of the new PID namespace can.
+            raw::probe(|| mount_processes(PROC_FLAGS))
+        };
+        raw::probe(attempt).is_err()
+    })
+}
+
+fn mount_processes(flags: MountFlags) -> rustix::io::Result<()> {
+    mount(c"proc", c"/proc", c"proc", flags, None)
 }
 
 /// The content of `/proc/self/uid_map` and `gid_map`; `None` without a user namespace.
@@ -154,7 +184,7 @@ impl Joining {
     /// Moves this process to the view; the next child is the first in a PID namespace.
     pub(super) fn prepare_fork(&self) -> rustix::io::Result<()> {
         self.view.enter()?;
-        raw::unshare(UnshareFlags::NEWPID)
+        raw::unshare(OWN)
     }
 
     /// Gives this process, the first of its PID namespace, its own `/proc` and guards.
@@ -163,17 +193,16 @@ impl Joining {
         for guard in &self.guards {
             mount_guard(guard)?;
         }
-        // Fails where parts of `/proc` are hidden, as in containers. The old one stays, read-only.
-        let flags =
-            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-        let writable = flags.difference(MountFlags::RDONLY);
+        // Fails where parts of `/proc` are covered, as in containers: see `shows_other_processes`. The old
+        // one stays, read-only, because most programs do not work without any.
+        let writable = PROC_FLAGS.difference(MountFlags::RDONLY);
         match &self.highest_number {
-            Some(number) if mount(c"proc", c"/proc", c"proc", writable, None).is_ok() => {
+            Some(number) if mount_processes(writable).is_ok() => {
                 let written = write_to(c"/proc/sys/kernel/pid_max", number.as_bytes());
-                mount_remount(c"/proc", MountFlags::BIND | flags, c"")?;
+                mount_remount(c"/proc", MountFlags::BIND | PROC_FLAGS, c"")?;
                 written?;
             }
-            _ => drop(mount(c"proc", c"/proc", c"proc", flags, None)),
+            _ => drop(mount_processes(PROC_FLAGS)),
         }
         for path in self.masked {
             // Not every kernel has each of them. They are no reason to run nothing at all.

@@ -27,7 +27,7 @@ use rustix::net::{
 };
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
-use super::namespaces::{self, SHARED, Users, c_string, make_private};
+use super::namespaces::{self, Users, c_string, make_private};
 use crate::launch::{PlannedMount, ViewPlan};
 use crate::raw;
 
@@ -42,14 +42,13 @@ const PROXY_BACKLOG: i32 = 128;
 const MAX_TERMINALS: u64 = 256;
 
 /// The most descriptors that a view has.
-const MAX_VIEW_DESCRIPTORS: usize = 5;
+const MAX_VIEW_DESCRIPTORS: usize = 4;
 
 /// The namespaces that commands of a sandbox share.
 #[derive(Debug)]
 pub(crate) struct View {
     user: Option<OwnedFd>,
     mounts: OwnedFd,
-    communication: OwnedFd,
     network: Option<OwnedFd>,
     /// Listens inside of the network, until it is taken.
     listener: Mutex<Option<TcpListener>>,
@@ -69,7 +68,7 @@ impl View {
             true => Some(next()?),
             false => None,
         };
-        let (mounts, communication) = (next()?, next()?);
+        let mounts = next()?;
         let (network, listener) = match plan.has_own_network {
             true => (Some(next()?), Some(TcpListener::from(next()?))),
             false => (None, None),
@@ -77,7 +76,6 @@ impl View {
         Ok(Self {
             user,
             mounts,
-            communication,
             network,
             listener: Mutex::new(listener),
         })
@@ -101,8 +99,6 @@ impl View {
         if let Some(user) = &self.user {
             move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
         }
-        let ipc = LinkNameSpaceType::InterProcessCommunication;
-        move_into_link_name_space(self.communication.as_fd(), Some(ipc))?;
         if let Some(network) = &self.network {
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
@@ -175,14 +171,13 @@ impl Builder {
             true => UnshareFlags::NEWNET,
             false => UnshareFlags::empty(),
         };
-        self.users.enter(SHARED | network)?;
+        self.users.enter(UnshareFlags::NEWNS | network)?;
         make_private()?;
         self.mount_root()?;
         // Opened before the old root is gone: the new one may show another `/proc`.
-        let (user, mounts, ipc, net) = (
+        let (user, mounts, net) = (
             open_namespace(c"/proc/self/ns/user")?,
             open_namespace(c"/proc/self/ns/mnt")?,
-            open_namespace(c"/proc/self/ns/ipc")?,
             open_namespace(c"/proc/self/ns/net")?,
         );
         rustix::process::chdir(&*self.root)?;
@@ -191,20 +186,20 @@ impl Builder {
         // What is mounted outside from now on would come without our restrictions.
         let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change(c"/", propagation)?;
-        let (mounts, ipc) = (mounts.as_fd(), ipc.as_fd());
+        let mounts = mounts.as_fd();
         let are_mapped = self.users.are_mapped();
         if !self.has_own_network {
             return match are_mapped {
-                true => send(sender, &[user.as_fd(), mounts, ipc]),
-                false => send(sender, &[mounts, ipc]),
+                true => send(sender, &[user.as_fd(), mounts]),
+                false => send(sender, &[mounts]),
             };
         }
         raw::start_loopback()?;
         let listener = listen_inside()?;
         let (net, listener) = (net.as_fd(), listener.as_fd());
         match are_mapped {
-            true => send(sender, &[user.as_fd(), mounts, ipc, net, listener]),
-            false => send(sender, &[mounts, ipc, net, listener]),
+            true => send(sender, &[user.as_fd(), mounts, net, listener]),
+            false => send(sender, &[mounts, net, listener]),
         }
     }
 

@@ -294,3 +294,50 @@ fn without_namespaces_a_filter_protects() {
     }
     assert!(output.status.success(), "{text}");
 }
+
+/// Set for a run of these tests where a part of `/proc` is covered.
+const COVERED_PROC: &str = "ZOT_PROCESS_TEST_COVERED_PROC";
+
+/// Not a test by itself: `a_proc_that_cannot_be_mounted_is_reported` runs it.
+#[test]
+fn reported_where_proc_is_covered() {
+    if std::env::var_os(COVERED_PROC).is_none() {
+        return;
+    }
+    assert!(isolation().ends_with("namespaces"), "{}", isolation());
+    let Status::Partly(gap) = enforceable().processes else {
+        panic!("{:?}", enforceable().processes);
+    };
+    assert!(gap.contains("parts of /proc are covered"), "{gap}");
+}
+
+#[test]
+fn a_proc_that_cannot_be_mounted_is_reported() {
+    if !has_namespaces() {
+        return;
+    }
+    let gap = enforceable().processes.to_string();
+    assert!(!gap.contains("/proc"), "{gap}");
+    // In the inner namespace, what the outer one covers cannot be uncovered.
+    let script = "mount -t tmpfs none /proc/irq && exec unshare -Urm \"$0\" --exact \
+                  launch::tests::isolation::reported_where_proc_is_covered --nocapture";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env(COVERED_PROC, "1");
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            skip(&format!("/proc cannot be covered here: {error}"));
+            return;
+        }
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    if !text.contains("running 1 test") {
+        skip(&format!("/proc cannot be covered here: {text}"));
+        return;
+    }
+    assert!(output.status.success(), "{text}");
+}

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::{fixtures, run, run_while, with_namespaces, workspace};
 use crate::launch::FileAccess;
-use crate::sandbox::{Access, Refusal, Rules, Sandbox, Surroundings, secrets};
+use crate::sandbox::secrets::Secrets;
+use crate::sandbox::{Access, Refusal, Rules, Sandbox, Surroundings};
 
 #[test]
 fn a_protected_file_that_is_replaced_outside_is_reported() {
@@ -138,7 +139,7 @@ fn what_not_everybody_may_read_is_hidden() {
     let Some(fixture) = with_namespaces() else {
         return;
     };
-    for path in secrets::of_system() {
+    for path in Secrets::of_system().paths() {
         let path = path.display();
         let script =
             format!("[ ! -f '{path}' ] && [ -z \"$(ls -A '{path}' 2>&1 | grep -vx '{path}')\" ]");
