@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use zot_process::sandbox;
 use zot_wire::MAX_FRAME_BYTES;
 
 use crate::kind::ServiceKind;
@@ -370,6 +371,7 @@ impl Config {
                  streaming = false"
             ));
         }
+        warnings.extend(config.rules_without_effect());
         let given = [
             ("answer_timeout", Some(config.wire.answer_timeout)),
             ("idle_timeout", config.wire.idle_timeout),
@@ -384,6 +386,21 @@ impl Config {
         }
         config.check_network()?;
         Ok(Loaded { config, warnings })
+    }
+
+    /// Returns warnings about rules of sandboxes that are off.
+    fn rules_without_effect(&self) -> Vec<String> {
+        let keys = self.exc.keys_without_effect();
+        let executor = keys.into_iter().map(|key| format!("[exc] {key}"));
+        let profiles = self.agents.iter();
+        let profiles = profiles.filter(|(_, profile)| {
+            profile.sandbox == sandbox::Level::Off && !profile.connect.is_empty()
+        });
+        let profiles = profiles.map(|(name, _)| format!("[agents.{name}] connect"));
+        let rules = executor.chain(profiles);
+        rules
+            .map(|rule| format!("{rule} has no effect while sandbox is off"))
+            .collect()
     }
 
     pub fn socket(&self, kind: ServiceKind) -> PathBuf {

@@ -23,7 +23,7 @@ use zot_process::sandbox::{self, Obstacles};
 use zot_wire::zino::claims;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
-use crate::config::Config;
+use crate::config::{Config, Executor};
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;
@@ -68,10 +68,35 @@ pub struct ExecutorService {
 pub enum ExecutorError {
     #[error("[exc] timeout must be more than 0 seconds, not {0}")]
     Timeout(f64),
-    #[error("cannot use {} as the working directory: {source}", .path.display())]
+    #[error("[exc] working_dir: cannot use {}: {source}", .path.display())]
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+}
+
+/// What `[exc]` says, as it is applied.
+struct Setup {
+    limits: Limits,
+    directory: PathBuf,
+    sandboxes: Sandboxes,
+}
+
+impl Setup {
+    fn new(exc: &Executor) -> Result<Self, ExecutorError> {
+        let time = Duration::try_from_secs_f64(exc.timeout)
+            .ok()
+            .filter(|time| !time.is_zero())
+            .ok_or(ExecutorError::Timeout(exc.timeout))?;
+        let directory = working_directory(exc.working_dir.as_deref())?;
+        Ok(Self {
+            limits: Limits {
+                time,
+                output_bytes: exc.max_output_bytes,
+            },
+            sandboxes: Sandboxes::new(exc, &directory)?,
+            directory,
+        })
+    }
 }
 
 /// Why a program did not start.
@@ -96,18 +121,12 @@ impl ExecutorService {
     ) -> Result<Self, ExecutorError> {
         // Left behind by earlier runs that were killed.
         zot_files::sweep_scratch();
-        let exc = &config.exc;
-        let time = Duration::try_from_secs_f64(exc.timeout)
-            .ok()
-            .filter(|time| !time.is_zero())
-            .ok_or(ExecutorError::Timeout(exc.timeout))?;
-        let limits = Limits {
-            time,
-            output_bytes: exc.max_output_bytes,
-        };
-        let directory = working_directory(exc.working_dir.as_deref())?;
-        let sandboxes = Sandboxes::new(exc, &directory)?;
-        let slots = Semaphore::new(exc.concurrency.clamp(1, Semaphore::MAX_PERMITS));
+        let Setup {
+            limits,
+            directory,
+            sandboxes,
+        } = Setup::new(&config.exc)?;
+        let slots = Semaphore::new(config.exc.concurrency.clamp(1, Semaphore::MAX_PERMITS));
         let executors = Mutex::new(Arc::new(load_executors(config.tools_dir(), log)));
         Ok(Self {
             config,
@@ -119,6 +138,11 @@ impl ExecutorService {
             slots,
             claims: Claims::new(claims, log),
         })
+    }
+
+    /// Returns why `exc` would not start with this configuration.
+    pub fn check(config: &Config) -> Result<(), ExecutorError> {
+        Setup::new(&config.exc).map(drop)
     }
 
     async fn execute(&self, code: &Code, asked: Asked) -> Response {

@@ -56,6 +56,9 @@ fn manifest_hint(error: &ManifestError) -> &'static str {
         ManifestError::Missing(_) => {
             "name the extension's directory, or create one: zot ext new NAME"
         }
+        ManifestError::Parse(error) if error.is_data() => {
+            "\"The manifest\" in docs/extensions.md lists its fields and what they may be"
+        }
         ManifestError::Parse(_) => "it has to be one JSON object",
         ManifestError::Permissions(_) => "see \"Permissions\" in docs/extensions.md",
         _ => "an extension.json needs at least \"name\" and \"exec\"",

@@ -181,6 +181,12 @@ impl Fields {
         (raw.get() != "null").then_some(&**raw)
     }
 
+    /// Returns the names of the fields that are not absent, as they were written.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| self.raw(name).is_some())
+    }
+
     /// Decodes a field, with its default when absent.
     pub fn get<T: DeserializeOwned + Default>(&self, name: &str) -> serde_json::Result<T> {
         self.raw(name)

@@ -112,6 +112,23 @@ class Offline(RealTest):
         with zot.Client(**self.options(sandbox=none)) as client:
             self.assertIsNone(client.state().sandbox.open_files)
 
+    def test_a_wrong_sandbox_is_not_taken_for_none(self):
+        with zot.Client(**self.options(sandbox="workspace")) as client:
+            for wrong, message in (
+                ({"connect": ["a.com"]}, "zot.Sandbox\\('workspace', .*not a dict"),
+                ({"level": "workspace"}, "not a dict"),
+                (True, "not a bool"),
+                (zot.Sandbox(None), "the level of a Sandbox is .*not None"),
+                (zot.Sandbox("workspace", read="/tmp"), "read of a Sandbox takes a list"),
+            ):
+                with self.assertRaisesRegex(TypeError, message):
+                    zot.Client(**self.options(sandbox=wrong))
+                with self.assertRaisesRegex(TypeError, message):
+                    client.set_sandbox(wrong)
+            with self.assertRaisesRegex(TypeError, "not a NoneType"):
+                client.set_sandbox(None)
+            self.assertEqual(client.state().sandbox.level, "workspace")
+
     def test_no_program_at_all_is_not_taken_for_every_program(self):
         nothing = zot.Sandbox("workspace", run=[])
         with self.assertRaisesRegex(ValueError, "call set_sandbox"):

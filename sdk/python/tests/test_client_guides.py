@@ -25,6 +25,7 @@ DIRECTIVES = {
 }
 # What an example prints, by a piece of its text.
 PRINTED = {
+    "zot.Sandbox(": "The sandbox (level workspace) refused reading /var/log.",
     'provider="offline"': "notes.txt has 2 lines.`wc -w notes.txt` ended with exit code 0 and printed:\n\n    4 notes.txt end",
     "zot.ToolResult": "2 notes.txt",
     'import zot\n\nwith zot.Client(provider="anthropic") as client:\n    for': "let me look. all done",

@@ -110,7 +110,8 @@ class ClientBase(Generic[Approve]):
             raise ValueError("session and resume each choose a session: pass one of them")
         if fork and session is None and not resume:
             raise ValueError("fork needs a session to copy: pass session or resume too")
-        if isinstance(sandbox, Sandbox) and sandbox.run is not None and not sandbox.run:
+        rules = None if sandbox is None else commands.as_sandbox(sandbox)
+        if rules is not None and rules.run is not None and not rules.run:
             raise ValueError(
                 "sandbox: no flag of zot says run=[]: leave out run and call set_sandbox(Sandbox(..., run=[])) before "
                 "the first prompt, or leave 'bash' out of allow_tools"
@@ -139,7 +140,7 @@ class ClientBase(Generic[Approve]):
             confirm=confirm if isinstance(confirm, bool) else list(confirm),
             confirm_timeout=confirm_timeout,
             jail=jail,
-            sandbox=Sandbox(sandbox) if isinstance(sandbox, str) else sandbox,
+            sandbox=rules,
             session=session,
             resume=resume,
             fork=fork,

@@ -153,10 +153,26 @@ def set_tools(tools: Optional[Sequence[str]]) -> Request[List[results.Tool]]:
     return Request("set_tools", fields, results.read_tools, is_setting=True)
 
 
-def set_sandbox(sandbox: Union[str, results.Sandbox]) -> Request[results.Sandbox]:
+def as_sandbox(sandbox: Union[str, results.Sandbox]) -> results.Sandbox:
+    """Checks what a caller passed: what is not understood must not count as no sandbox."""
     if isinstance(sandbox, str):
-        sandbox = results.Sandbox(sandbox)
-    fields = _given(dataclasses.asdict(sandbox))
+        return results.Sandbox(sandbox)
+    if not isinstance(sandbox, results.Sandbox):
+        raise TypeError(
+            "sandbox takes 'off', 'workspace', 'read-only' or a zot.Sandbox, such as "
+            f"zot.Sandbox('workspace', connect=['example.com']), not a {type(sandbox).__name__}"
+        )
+    if not isinstance(sandbox.level, str):
+        raise TypeError(f"the level of a Sandbox is 'off', 'workspace' or 'read-only', not {sandbox.level!r}")
+    for name in ("read", "write", "run", "connect", "unix_sockets", "environment"):
+        # Each character would become an entry, and "/" allow everything.
+        if isinstance(getattr(sandbox, name), (str, bytes)):
+            raise TypeError(f"{name} of a Sandbox takes a list, not a string")
+    return sandbox
+
+
+def set_sandbox(sandbox: Union[str, results.Sandbox]) -> Request[results.Sandbox]:
+    fields = _given(dataclasses.asdict(as_sandbox(sandbox)))
     fields.pop("caveats")
     lists = {name: list(value) for name, value in fields.items() if isinstance(value, (list, tuple))}
     return Request("set_sandbox", {**fields, **lists}, results.read_sandbox, is_setting=True)

@@ -87,6 +87,21 @@ impl Default for Executor {
 }
 
 impl Executor {
+    /// Returns the keys that were set and matter only in a sandbox, if there is none.
+    pub(super) fn keys_without_effect(&self) -> Vec<&'static str> {
+        let keys = [
+            ("network", self.network),
+            ("read", !self.read.is_empty()),
+            ("write", !self.write.is_empty()),
+            ("run", self.run.is_some()),
+            ("connect", !self.connect.is_empty()),
+            ("unix_sockets", !self.unix_sockets.is_empty()),
+        ];
+        let is_off = self.sandbox == ExecutorSandbox::Off;
+        let keys = keys.into_iter().filter(|(_, is_set)| is_off && *is_set);
+        keys.map(|(key, _)| key).collect()
+    }
+
     /// Returns the exact rules for programs.
     pub fn rules(&self) -> Result<Rules, BadHost> {
         let listed = self.connect.iter().map(|host| host.parse());

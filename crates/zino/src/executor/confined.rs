@@ -18,6 +18,7 @@ use zot_process::sandbox::{
     self, Access, BadHost, Level, Obstacles, Policy, Rules, RunMark, Sandbox, Surroundings,
     has_views, resolve_rule,
 };
+use zot_sdk::configuration::MIN_OPEN_FILES;
 use zot_sdk::{Workspace, withheld_variables};
 
 use super::code_file;
@@ -33,7 +34,7 @@ const MAX_IDLE_SANDBOXES: usize = 4;
 /// A variable through which a program could notify systemd on behalf of the service.
 const NOTIFICATION_VARIABLE: &str = "NOTIFY_SOCKET";
 
-/// Why `[exc] sandbox` cannot be applied.
+/// Why the sandbox and the limits of `[exc]` cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     #[error(
@@ -44,6 +45,12 @@ pub enum SandboxError {
     Host(#[from] BadHost),
     #[error("[exc] connect: lists of hosts need namespaces, which this system refuses")]
     Hosts,
+    #[error("[exc] {key}: expected at least {least}, got {given}; leave it out for no limit")]
+    Limit {
+        key: &'static str,
+        least: u64,
+        given: u64,
+    },
     #[error("[exc] {key}: {}: {source}", .path.display())]
     Path {
         key: &'static str,
@@ -84,6 +91,7 @@ impl Sandboxes {
     /// Checks that this system can confine programs as `config` says: a sandbox that does not hold is worse
     /// than none.
     pub(super) fn new(config: &Executor, directory: &Path) -> Result<Self, SandboxError> {
+        check_limits(config)?;
         let mut rules = config.rules()?;
         rules.limits.open_files = rules.limits.open_files.or(descriptors::original());
         let level = match config.sandbox {
@@ -249,6 +257,22 @@ impl OwnSandbox {
     pub(super) fn obstacles(&self, run: &RunMark) -> Obstacles {
         self.sandbox.obstacles(run)
     }
+}
+
+/// Refuses limits under which no program could start.
+fn check_limits(config: &Executor) -> Result<(), SandboxError> {
+    let limits = [
+        ("memory_mib", config.memory_mib, 1),
+        ("processes", config.processes, 1),
+        ("processor_seconds", config.processor_seconds, 1),
+        ("open_files", config.open_files, MIN_OPEN_FILES),
+    ];
+    for (key, given, least) in limits {
+        if let Some(given) = given.filter(|given| *given < least) {
+            return Err(SandboxError::Limit { key, least, given });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that this system enforces what `rules` ask for.

@@ -7,14 +7,16 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use zot_process::launch::programs_needed;
 use zot_provider::network::{NetworkSettings, Plan, probe};
 use zot_provider::{Endpoint, HttpClient, Timeouts};
 
 use crate::agents::profile;
 use crate::bus::Bus;
-use crate::config::{Config, Loaded, STORE_URL_VARIABLE};
+use crate::config::{Config, ExecutorSandbox, Loaded, STORE_URL_VARIABLE};
 use crate::definitions::MAX_DEFINITION_BYTES;
 use crate::environment_file::EnvironmentFile;
+use crate::executor::ExecutorService;
 use crate::kind::ServiceKind;
 use crate::logging::{Level, Log};
 use crate::memory::{Database, TornFiles, find_torn_files};
@@ -68,6 +70,9 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.tools_dir(), "tools", &mut findings);
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
+    if here.contains(&ServiceKind::Executor) {
+        check_executor(config, &mut findings);
+    }
     network::check(config, &mut findings);
     check_bus(config, &mut findings).await;
     check_metrics(config, &mut findings);
@@ -171,6 +176,26 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
                 let message = format!("{} cannot be written", directory.display());
                 findings.add(Verdict::Bad, kind.name(), message);
             }
+        }
+    }
+}
+
+/// Checks what `exc` would refuse, and rules that allow nothing.
+fn check_executor(config: &Config, findings: &mut Findings) {
+    let subject = ServiceKind::Executor.name();
+    if let Err(error) = ExecutorService::check(config) {
+        findings.add(Verdict::Bad, subject, error.to_string());
+    }
+    if config.exc.sandbox == ExecutorSandbox::Off {
+        return;
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    for program in config.exc.run.iter().flatten() {
+        // Other paths begin in directories of `exc`.
+        let is_comparable = program.is_absolute() || program.components().count() == 1;
+        if is_comparable && programs_needed(program, &path).is_empty() {
+            let message = format!("[exc] run: there is no program {}", program.display());
+            findings.add(Verdict::Doubtful, subject, message);
         }
     }
 }

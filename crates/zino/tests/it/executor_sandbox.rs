@@ -67,6 +67,86 @@ fn confines() -> bool {
     }
 }
 
+#[test]
+fn a_check_reports_what_the_service_would_refuse() {
+    for (settings, expected) in [
+        (
+            "exc.working_dir = \"/nope\"\n",
+            "[exc] working_dir: cannot use /nope",
+        ),
+        (
+            "exc.open_files = 3\n",
+            "[exc] open_files: expected at least 16, got 3",
+        ),
+        (
+            "exc.memory_mib = 0\n",
+            "[exc] memory_mib: expected at least 1, got 0",
+        ),
+        (
+            "exc.timeout = 0\n",
+            "[exc] timeout must be more than 0 seconds",
+        ),
+        (
+            "exc.connect = [\"http://a\"]\n",
+            "[exc] connect: \"http://a\" is not a host",
+        ),
+    ] {
+        assert_refused(settings, expected);
+    }
+    if confines() {
+        let settings = "exc.sandbox = true\nexc.read = [\"/nope\"]\n";
+        assert_refused(settings, "[exc] read: /nope");
+    }
+}
+
+/// Asserts that `zino check` and `zino exc` say the same.
+fn assert_refused(settings: &str, expected: &str) {
+    // The last of two values for one key would be an error of its own.
+    let installation = Installation::new("http://127.0.0.1:1/v1", "");
+    let file = installation.path("ZINO.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text.replace("exc.timeout = 30\n", "");
+    fs::write(&file, format!("{text}{settings}")).unwrap();
+    let checked = installation.run(&["check"]);
+    assert_eq!(checked.status.code(), Some(1));
+    let checked = String::from_utf8(checked.stdout).unwrap();
+    let mut lines = checked.lines();
+    let is_reported = lines.any(|line| line.starts_with("FAIL exc ") && line.contains(expected));
+    assert!(is_reported, "{settings}: {checked}");
+    let started = installation.run(&["exc"]);
+    let errors = String::from_utf8(started.stderr).unwrap();
+    assert!(
+        !started.status.success() && errors.contains(expected),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_check_warns_about_rules_without_effect() {
+    let warnings = |settings: &str| -> Vec<String> {
+        let installation = Installation::new("http://127.0.0.1:1/v1", settings);
+        let checked = String::from_utf8(installation.run(&["check"]).stdout).unwrap();
+        let lines = checked.lines().filter(|line| line.starts_with("warn "));
+        let lines = lines.filter(|line| line.contains("[exc]") || line.contains("[agents"));
+        lines.map(str::to_owned).collect()
+    };
+    let rules = "exc.connect = [\"a.com\"]\nexc.run = [\"no-such-program\"]\n\
+                 exc.environment = [\"A\"]\nexc.open_files = 16\nagents.a.connect = [\"a.com\"]\n";
+    assert_eq!(
+        warnings(rules),
+        [
+            "warn config   [exc] run has no effect while sandbox is off",
+            "warn config   [exc] connect has no effect while sandbox is off",
+            "warn config   [agents.a] connect has no effect while sandbox is off",
+        ]
+    );
+    let confined = format!("{rules}exc.sandbox = true\nagents.a.sandbox = \"workspace\"\n");
+    assert_eq!(
+        warnings(&confined),
+        ["warn exc      [exc] run: there is no program no-such-program"]
+    );
+}
+
 /// The variables of interest, as a program sees them.
 const SHOWN: &str =
     "echo ${OPENAI_API_KEY-none} ${LLM_API_KEY-none} ${NOTIFY_SOCKET-none} ${ANYTHING-none}";

@@ -10,7 +10,7 @@ mod tests;
 pub use name::{Host, HostName};
 
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -92,6 +92,12 @@ pub enum HostProblem {
     UserInformation,
     #[error("it is a URL; leave out the scheme and the path")]
     Url,
+    #[error("ranges of addresses are not supported; name each address")]
+    Range,
+    #[error(
+        "it is more than one; repeat the option or the entry of the list, with one host and port each"
+    )]
+    Several,
 }
 
 impl ConnectRule {
@@ -168,6 +174,12 @@ fn parse_rule(text: &str) -> Result<ConnectRule, HostProblem> {
     if text == "*" {
         return Ok(ConnectRule::Anywhere);
     }
+    if text.contains(',') {
+        return Err(HostProblem::Several);
+    }
+    if is_range(text) {
+        return Err(HostProblem::Range);
+    }
     let (host, port) = split(text)?;
     let ports = match port {
         None => Ports::Web,
@@ -188,6 +200,15 @@ fn parse_rule(text: &str) -> Result<ConnectRule, HostProblem> {
     }
     let host = Host::parse(host)?;
     Ok(ConnectRule::Host { host, ports })
+}
+
+/// Returns whether `text` is an address and the length of a network's prefix, or its mask: `10.0.0.0/8`.
+fn is_range(text: &str) -> bool {
+    let Some((address, rest)) = text.split_once('/') else {
+        return false;
+    };
+    let address = address.trim_start_matches('[').trim_end_matches(']');
+    address.parse::<IpAddr>().is_ok() && rest.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Separates the host from the port, which is what follows the only colon outside of brackets.

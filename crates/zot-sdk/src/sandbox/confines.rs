@@ -33,6 +33,8 @@ pub struct SandboxReport {
     pub home_inside: bool,
     /// zot's own directory, with keys and sessions, if it is inside.
     pub own_directory_inside: Option<PathBuf>,
+    /// Paths of rules that open zot's own directory although it is empty otherwise.
+    pub own_directory_rules: Vec<PathBuf>,
     /// Paths of rules that do not exist, which therefore allow nothing.
     pub missing: Vec<PathBuf>,
     /// Programs of the rule `run` that were not found.
@@ -78,6 +80,10 @@ impl SandboxReport {
         if self.policy.level == Level::Off {
             return gaps.collect();
         }
+        let opened = self.own_directory_rules.iter().map(|path| {
+            let path = path.display();
+            format!("a rule opens zot's own directory, with keys, sessions and extensions: {path}")
+        });
         let missing = self.missing.iter().map(|path| {
             let path = path.display();
             format!("{path} does not exist, so the rule that names it has no effect")
@@ -89,6 +95,7 @@ impl SandboxReport {
         gaps.chain(self.gaps_without_namespaces().filter(|_| can_run))
             .chain(self.home_gap())
             .chain(own_directory)
+            .chain(opened)
             .chain(missing)
             .chain(programs)
             .collect()
@@ -282,6 +289,10 @@ impl Confines {
             enforcement: policy.enforcement(),
             has_namespaces: has_views(),
             home_inside: user_home.as_ref().is_some_and(is_inside),
+            own_directory_rules: match (&directory, &home) {
+                (Some(directory), Some(home)) => self.rules_that_open(home, &policy, directory),
+                _ => Vec::new(),
+            },
             own_directory_inside: home.filter(is_inside),
             missing: match &directory {
                 Some(directory) => self.missing(&policy, directory),
@@ -294,6 +305,19 @@ impl Confines {
             directory: directory.unwrap_or_default(),
             policy,
         }
+    }
+
+    /// Returns the paths of rules that name `home`, or let something in it be changed: what is in it, such as
+    /// extensions, runs outside of the sandbox.
+    fn rules_that_open(&self, home: &Path, policy: &Policy, directory: &Path) -> Vec<PathBuf> {
+        let opens = |path: &&PathBuf, is_change: bool| {
+            let full = self.path_of_rule(path, directory);
+            full == home || is_change && full.starts_with(home)
+        };
+        let rules = &policy.rules;
+        let read = rules.read.iter().filter(|path| opens(path, false));
+        let write = rules.write.iter().filter(|path| opens(path, true));
+        read.chain(write).cloned().collect()
     }
 
     /// Returns the path of a rule, without links and steps upwards as far as it exists.

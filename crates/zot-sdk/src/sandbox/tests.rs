@@ -179,6 +179,46 @@ fn confines_of(directories: &Directories, policy: Policy) -> Confines {
 }
 
 #[test]
+fn rules_that_open_the_own_directory_are_reported() {
+    let directories = Directories::new();
+    let home = directories.path("home");
+    let report = |read: &[&str], write: &[&str], level: Level| {
+        let mut policy = Policy::at(level);
+        policy.rules.read = read.iter().map(PathBuf::from).collect();
+        policy.rules.write = write.iter().map(PathBuf::from).collect();
+        confines_of(&directories, policy).report()
+    };
+    let absolute = home.to_str().unwrap();
+    for (read, write, expected) in [
+        (&[absolute][..], &[][..], absolute),
+        (&[], &[absolute], absolute),
+        (&[], &["../home"], "../home"),
+        (&[], &["../home/skills"], "../home/skills"),
+        (&["~/../home"], &[], "~/../home"),
+    ] {
+        fs::create_dir_all(directories.path("user")).unwrap();
+        let found = report(read, write, Level::Workspace);
+        assert_eq!(found.own_directory_rules, [PathBuf::from(expected)]);
+        let caveats = found.caveats();
+        let text = "a rule opens zot's own directory, with keys, sessions and extensions: ";
+        assert!(
+            caveats.contains(&format!("{text}{expected}")),
+            "{caveats:?}"
+        );
+    }
+    // Skills are there to be read; at `off` no rule matters.
+    let none: [PathBuf; 0] = [];
+    let skills = report(&["../home/skills"], &[], Level::Workspace);
+    assert_eq!(skills.own_directory_rules, none);
+    let beside = report(&[], &["../user"], Level::Workspace);
+    assert_eq!(beside.own_directory_rules, none);
+    assert_eq!(
+        report(&[], &[absolute], Level::Off).own_directory_rules,
+        none
+    );
+}
+
+#[test]
 fn what_namespaces_would_enforce_is_reported_where_there_are_none() {
     const PROTECTED: &str = "protected files can be changed here; zot reports it afterwards";
     const MODES: &str =

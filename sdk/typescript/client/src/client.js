@@ -1,9 +1,8 @@
 /** The public class: a method for each command of docs/rpc.md. */
 import { ZotError } from "./errors.js";
 import { image } from "./ext/content.js";
-import { sandboxOf } from "./flags.js";
 import { ASYNC_DISPOSE, Prompt } from "./prompt.js";
-import { checkClientOptions, rejectUnknown } from "./options.js";
+import { checkClientOptions, rejectUnknown, sandboxOf } from "./options.js";
 import { Run } from "./run.js";
 import { Session } from "./session.js";
 
@@ -221,8 +220,8 @@ export class Client {
   }
 
   /** @param {SandboxLevel | SandboxOptions} sandbox @param {CallOptions} [options] */
-  setSandbox(sandbox, options) {
-    const { unixSockets: unix_sockets, memoryMib: memory_mib, processorSeconds: processor_seconds, openFiles: open_files, ...same } = sandboxOf(sandbox) ?? { level: "off" };
+  async setSandbox(sandbox, options) {
+    const { unixSockets: unix_sockets, memoryMib: memory_mib, processorSeconds: processor_seconds, openFiles: open_files, ...same } = sandboxOf("setSandbox", sandbox);
     return this.#session.call("set_sandbox", { ...same, unix_sockets, memory_mib, processor_seconds, open_files }, { ...options, isSetting: true });
   }
 

@@ -2,8 +2,9 @@
 import { resolve } from "node:path";
 
 import { bundledProgram } from "./bundled.js";
+import { sandboxOf } from "./options.js";
 
-/** @import { ClientOptions, SandboxOptions } from "./index.js" */
+/** @import { ClientOptions } from "./index.js" */
 
 /**
  * @param {ClientOptions} options
@@ -25,7 +26,7 @@ export function commandLine(options, toolDirectory) {
   else if (options.resume) args.push("--resume", options.resume);
   if (options.fork) args.push("--fork");
   if (options.jail) args.push("--jail");
-  const sandbox = sandboxOf(options.sandbox);
+  const sandbox = options.sandbox === undefined ? undefined : sandboxOf("sandbox", options.sandbox);
   add("--sandbox", sandbox?.level);
   for (const path of sandbox?.read ?? []) add("--sandbox-read", path);
   for (const path of sandbox?.write ?? []) add("--sandbox-write", path);
@@ -47,11 +48,6 @@ export function commandLine(options, toolDirectory) {
   if (Array.isArray(confirm)) args.push(`--confirm=${confirm.join(",")}`);
   else if (confirm) args.push("--confirm");
   return { program: options.program ?? bundledProgram() ?? "zot", args: [...args, ...(options.args ?? [])], env: environment(options.env) };
-}
-
-/** @param {ClientOptions["sandbox"]} sandbox @returns {SandboxOptions | undefined} */
-export function sandboxOf(sandbox) {
-  return typeof sandbox === "string" ? { level: sandbox } : sandbox;
 }
 
 /** Returns the environment of this process with changes; undefined removes a variable. @param {ClientOptions["env"]} changes */

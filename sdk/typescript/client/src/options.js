@@ -1,7 +1,7 @@
 /** Checks the options that callers pass: a misspelt one would otherwise be ignored. */
 import { ZotError } from "./errors.js";
 
-/** @import { ClientOptions } from "./index.js" */
+/** @import { ClientOptions, SandboxOptions } from "./index.js" */
 
 /** Every option; the type makes sure that none is missing. @type {Record<keyof ClientOptions, true>} */
 const CLIENT_OPTIONS = {
@@ -38,6 +38,20 @@ const CLIENT_OPTIONS = {
   signal: true,
 };
 
+/** Every rule of a sandbox, and what it takes. @type {Record<Exclude<keyof SandboxOptions, "level">, "list" | "limit">} */
+const SANDBOX_RULES = {
+  read: "list",
+  write: "list",
+  run: "list",
+  connect: "list",
+  unixSockets: "list",
+  environment: "list",
+  memoryMib: "limit",
+  processes: "limit",
+  processorSeconds: "limit",
+  openFiles: "limit",
+};
+
 /** @param {ClientOptions} options */
 export function checkClientOptions(options) {
   const known = Object.keys(CLIENT_OPTIONS);
@@ -46,9 +60,35 @@ export function checkClientOptions(options) {
   if (unknown.length > 0) throw unknownOption("Client.start", unknown, ` (expected one of ${known.join(", ")})`);
   if (session !== undefined && resume) throw new ZotError("bad_option", "`session` and `resume` each choose a session: pass one of them");
   if (fork && session === undefined && !resume) throw new ZotError("bad_option", "`fork` needs a session to copy: pass `session` or `resume` too");
-  if (typeof sandbox === "object" && sandbox.run?.length === 0) {
+  if (sandbox !== undefined && sandboxOf("sandbox", sandbox).run?.length === 0) {
     throw new ZotError("bad_option", "`sandbox`: no flag of zot says `run: []`: leave out `run` and call `setSandbox` with it before the first prompt");
   }
+}
+
+/**
+ * Returns a sandbox as an object. Whatever is wrong with it is an error, because a misspelt restriction would restrict nothing.
+ * @param {string} where @param {NonNullable<ClientOptions["sandbox"]>} sandbox @returns {SandboxOptions}
+ */
+export function sandboxOf(where, sandbox) {
+  if (typeof sandbox === "string") return { level: sandbox };
+  if (typeof sandbox !== "object" || typeof sandbox?.level !== "string") {
+    throw new ZotError("bad_option", `${where}: expected "off", "workspace", "read-only" or an object with such a \`level\``);
+  }
+  const { level: _, ...rules } = sandbox;
+  const known = Object.keys(SANDBOX_RULES);
+  const unknown = Object.keys(rules).filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw unknownOption(where, unknown, ` (expected level, ${known.join(", ")})`);
+  for (const [name, kind] of Object.entries(SANDBOX_RULES)) {
+    const value = /** @type {Record<string, unknown>} */ (rules)[name];
+    if (value === undefined) continue;
+    if (kind === "list" && !(Array.isArray(value) && value.every((entry) => typeof entry === "string"))) {
+      throw new ZotError("bad_option", `${where}: \`${name}\` takes an array of strings`);
+    }
+    if (kind === "limit" && !(Number.isInteger(value) && Number(value) >= 0)) {
+      throw new ZotError("bad_option", `${where}: \`${name}\` takes a whole number; 0 means no limit`);
+    }
+  }
+  return sandbox;
 }
 
 /** What is left of the options of a call when the known ones were taken out. @param {string} where @param {object} rest */

@@ -130,6 +130,27 @@ describe("the offline model", { skip }, () => {
     assert.deepEqual((await client.setSandbox({ level, run: [] })).run, []);
   });
 
+  it("does not take a wrong sandbox for no sandbox", async () => {
+    const client = await startOffline({ sandbox: "workspace" });
+    for (const [wrong, message] of [
+      [{ connect: ["a.com"] }, /expected "off", "workspace", "read-only" or an object with such a `level`/],
+      [null, /expected "off"/],
+      [true, /expected "off"/],
+      [{ level: "workspace", conect: ["a.com"] }, /unknown option "conect" \(expected level, .*connect/],
+      [{ level: "workspace", open_files: 64 }, /unknown option "open_files"/],
+      [{ level: "workspace", read: "/tmp" }, /`read` takes an array of strings/],
+      [{ level: "workspace", processes: "10" }, /`processes` takes a whole number/],
+      [{ level: "workspace", memoryMib: NaN }, /`memoryMib` takes a whole number/],
+    ]) {
+      const sandbox = /** @type {any} */ (wrong);
+      await assert.rejects(startOffline({ sandbox }), zotError("bad_option", /** @type {RegExp} */ (message)));
+      await assert.rejects(client.setSandbox(sandbox), zotError("bad_option", /** @type {RegExp} */ (message)));
+    }
+    const nothing = /** @type {any} */ (undefined);
+    await assert.rejects(client.setSandbox(nothing), zotError("bad_option", /setSandbox: expected "off"/));
+    assert.equal((await client.getState()).sandbox?.level, "workspace");
+  });
+
   it("rejects options it does not know, and those that contradict each other", async () => {
     const wrong = /** @type {any} */ ({ sesion: "talk.jsonl" });
     await assert.rejects(Client.start(wrong), zotError("bad_option", /unknown option "sesion" \(expected one of .*session/));

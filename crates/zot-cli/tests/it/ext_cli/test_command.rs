@@ -53,6 +53,27 @@ fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn the_advice_about_a_manifest_fits_its_fault() {
+    const FIELDS: &str = "\"The manifest\" in docs/extensions.md lists its fields";
+    let with = |fields: &str| manifest("good").replacen('{', &format!("{{{fields},"), 1);
+    for (manifest, fault, advice) in [
+        (with(r#""sandbox":"strict""#), "strict", FIELDS),
+        (with(r#""permissions":{"fs_raed":[]}"#), "fs_raed", FIELDS),
+        ("5".to_owned(), "expected struct Manifest", FIELDS),
+        ("{".to_owned(), "EOF", "it has to be one JSON object"),
+        (
+            "name: good".to_owned(),
+            "expected",
+            "it has to be one JSON object",
+        ),
+    ] {
+        let (code, report) = report_with(&manifest, GOOD, "5");
+        assert_failure((code, report.clone()), fault);
+        assert!(report.contains(&format!("→ {advice}")), "{report}");
+    }
+}
+
+#[test]
 fn a_good_extension_passes_every_check() {
     let (code, report) = report(GOOD);
     assert_eq!(code, Some(0), "{report}");

@@ -1,6 +1,6 @@
 use super::HostProblem::{
-    Character, Empty, Ipv4, Ipv6, LabelEdge, LabelLength, LongName, MissingPort, Port, Star, Url,
-    UserInformation,
+    Character, Empty, Ipv4, Ipv6, LabelEdge, LabelLength, LongName, MissingPort, Port, Range,
+    Several, Star, Url, UserInformation,
 };
 use super::{ConnectRule, HostProblem, Target};
 
@@ -211,6 +211,31 @@ fn errors_say_what_to_write_and_stay_short() {
 }
 
 #[test]
+fn ranges_and_lists_are_not_taken_for_urls_and_names() {
+    for (text, expected) in [
+        ("10.0.0.0/8", Range),
+        ("10.0.0.0/255.0.0.0", Range),
+        ("10.0.0.0/8:443", Range),
+        ("fd00::/8", Range),
+        ("[fd00::]/8", Range),
+        ("10.0.0.1/index.html", Url),
+        ("example.com/8", Url),
+        ("http://10.0.0.1/8", Url),
+        ("a.com,b.com", Several),
+        ("a.com:443,b.com:443", Several),
+        ("a.com, b.com", Several),
+        ("10.0.0.0/8,a.com", Several),
+    ] {
+        let error = text.parse::<ConnectRule>().unwrap_err();
+        assert_eq!(error.problem, expected, "{text:?}");
+    }
+    let error = "10.0.0.0/8".parse::<ConnectRule>().unwrap_err().to_string();
+    assert!(error.contains("name each address"), "{error}");
+    let error = "a,b".parse::<ConnectRule>().unwrap_err().to_string();
+    assert!(error.contains("repeat the option"), "{error}");
+}
+
+#[test]
 fn rules_are_read_and_written() {
     let good = [
         ("*", "*"),
@@ -254,7 +279,7 @@ fn rules_are_read_and_written() {
         ("*.[::1]", Port),
         ("*. example.com", Character),
         ("example.com:**", Port),
-        ("example.com:80,443", Port),
+        ("example.com:80,443", Several),
         ("example.com:80-443", Port),
         ("https://example.com", Url),
         ("::1", Ipv6),

@@ -11,6 +11,26 @@ use super::{AnswerCommand, Command, ConfirmCommand, PromptCommand, SteerCommand}
 use crate::rpc::SetSandboxCommand;
 use crate::{Fields, FieldsError, RawJson};
 
+/// What every command may have.
+const FIELDS_OF_EVERY_COMMAND: [&str; 2] = ["type", "id"];
+
+const SANDBOX_FIELDS: [&str; 11] = [
+    "level",
+    "read",
+    "write",
+    "run",
+    "connect",
+    "unix_sockets",
+    "environment",
+    "memory_mib",
+    "processes",
+    "processor_seconds",
+    "open_files",
+];
+
+/// How much of an unknown field's name an error repeats.
+const SHOWN_CHARACTERS: usize = 80;
+
 /// Correlates a response with its command: any JSON string or number, echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestId(RawJson);
@@ -87,7 +107,9 @@ impl CommandFrame {
                 id,
                 code: match error {
                     CommandError::Unknown => "unknown_command",
-                    CommandError::Missing { .. } | CommandError::Field { .. } => "invalid_argument",
+                    CommandError::Missing { .. }
+                    | CommandError::UnknownField { .. }
+                    | CommandError::Field { .. } => "invalid_argument",
                 },
                 error: error.to_string(),
                 command: name,
@@ -103,6 +125,8 @@ enum CommandError {
     Unknown,
     #[error("{field} is missing")]
     Missing { field: &'static str },
+    #[error("unknown field {field:?}; known: {known}")]
+    UnknownField { field: String, known: String },
     #[error("{field}: {}", without_position(source))]
     Field {
         field: &'static str,
@@ -138,6 +162,21 @@ fn field<T: DeserializeOwned + Default>(
         field: name,
         source,
     })
+}
+
+/// Refuses fields that neither `known` nor every command has.
+fn only(fields: &Fields, known: &[&str]) -> Result<(), CommandError> {
+    let is_known = |name: &str| {
+        let mut names = known.iter().chain(&FIELDS_OF_EVERY_COMMAND);
+        names.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    match fields.names().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(CommandError::UnknownField {
+            field: name.chars().take(SHOWN_CHARACTERS).collect(),
+            known: known.join(", "),
+        }),
+    }
 }
 
 impl RejectedLine {
@@ -225,6 +264,8 @@ impl Command {
 
 impl SetSandboxCommand {
     fn from_fields(fields: &Fields) -> Result<Self, CommandError> {
+        // Unlike in other commands: a misspelt restriction would restrict nothing.
+        only(fields, &SANDBOX_FIELDS)?;
         Ok(Self {
             level: required(fields, "level")?,
             read: field(fields, "read")?,

@@ -110,6 +110,42 @@ fn a_sandbox_is_read() {
 }
 
 #[test]
+fn a_misspelt_field_of_a_sandbox_is_refused() {
+    let known = "known: level, read, write, run, connect, unix_sockets, environment, memory_mib, \
+                 processes, processor_seconds, open_files";
+    for (field, value) in [("conect", "[\"a\"]"), ("memory_mb", "1"), ("Runs", "[]")] {
+        let line = format!(r#"{{"id":"a","type":"set_sandbox","level":"off","{field}":{value}}}"#);
+        let (id, command, error) = parse(&line).unwrap_err();
+        assert_eq!((id.as_str(), command.as_str()), ("\"a\"", "set_sandbox"));
+        assert_eq!(error, format!("unknown field {field:?}; {known}"));
+    }
+    let long = "x".repeat(100_000);
+    let line = format!(r#"{{"type":"set_sandbox","level":"off","{long}":1}}"#);
+    assert!(parse(&line).unwrap_err().2.len() < 300);
+    // Letter case does not matter, and null means absent.
+    let line = r#"{"ID":1,"TYPE":"set_sandbox","Level":"off","conect":null,"CONNECT":["a"]}"#;
+    let Command::SetSandbox(sandbox) = parse(line).unwrap().command else {
+        panic!("{line}");
+    };
+    assert_eq!(sandbox.connect, Some(vec!["a".to_owned()]));
+    let all = SetSandboxCommand {
+        level: SandboxLevel::Workspace,
+        read: Some(Vec::new()),
+        write: Some(Vec::new()),
+        run: Some(Vec::new()),
+        connect: Some(Vec::new()),
+        unix_sockets: Some(Vec::new()),
+        environment: Some(Vec::new()),
+        memory_mib: Some(1),
+        processes: Some(2),
+        processor_seconds: Some(3),
+        open_files: Some(16),
+    };
+    let line = serde_json::to_string(&Command::SetSandbox(all.clone())).unwrap();
+    assert_eq!(parse(&line).unwrap().command, Command::SetSandbox(all));
+}
+
+#[test]
 fn ids_are_echoed_unchanged() {
     for (id, echoed) in [
         ("\"a\\u0041\"", Some("\"a\\u0041\"")),
