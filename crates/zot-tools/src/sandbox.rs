@@ -40,7 +40,7 @@ struct State {
     policy: Policy,
     /// What the user has allowed in this session. Stays when the policy changes.
     allowed: Vec<Allowance>,
-    /// What the user did not want to allow in this session.
+    /// What the user did not want to allow since the policy was set.
     declined: Vec<Allowance>,
     /// Starts commands at [`Level::Off`].
     open: Option<Arc<Sandbox>>,
@@ -120,12 +120,14 @@ impl ToolSandbox {
         self.state().policy.level
     }
 
-    /// Changes the policy, from the next call on; what the user has allowed in this session stays allowed.
-    /// If it fails, the former policy stays.
+    /// Changes the policy, from the next call on; what the user has allowed in this session stays allowed, and
+    /// what the user has declined is asked about again. If it fails, the former policy stays.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
         let mut state = self.state();
         let allowed = state.allowed.clone();
-        self.apply(&mut state, policy, allowed)
+        self.apply(&mut state, policy, allowed)?;
+        state.declined.clear();
+        Ok(())
     }
 
     /// Adds what the user has allowed to the policy, from the next call on.
