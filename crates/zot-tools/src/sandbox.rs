@@ -17,7 +17,7 @@ use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 pub use allowance::{AllowError, Allowance, Allowances, AllowedFor};
 pub use confinement::CommandConfinement;
 pub(crate) use confinement::NotConfined;
-pub(crate) use walls::{Walls, is_plain};
+pub(crate) use walls::{Remedy, Walls, is_plain};
 
 /// How much of what the user did not want to allow is remembered.
 ///
