@@ -3,6 +3,7 @@
 mod asking;
 mod denial;
 mod hint;
+mod home;
 mod log;
 mod obstruction;
 mod offer;
@@ -28,6 +29,7 @@ use crate::file::reason;
 use crate::sandbox::NotConfined;
 use crate::utf8::Utf8Decoder;
 use hint::Ended;
+use home::OwnHome;
 use log::LogDirectory;
 pub(crate) use log::is_log;
 use obstruction::{Obstruction, Said};
@@ -117,9 +119,16 @@ impl BashTool {
             }
             None => LogDirectory::Anywhere(&self.output_dir),
         };
+        let home = walls
+            .as_ref()
+            .and_then(|walls| OwnHome::watch(walls, tools));
         let (mut ran, output) = self.run_prepared(call, prepared.command, logs).await?;
         let policy = sandbox.policy();
         for sentence in hint::reached_limits(&policy.rules.limits, &output, &ran.ended) {
+            ran.remarks
+                .push_str(&format!("\n[sandbox {}] {sentence}", policy.level));
+        }
+        if let Some(sentence) = home.and_then(|home| home.explain(tools)) {
             ran.remarks
                 .push_str(&format!("\n[sandbox {}] {sentence}", policy.level));
         }

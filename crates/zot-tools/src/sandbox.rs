@@ -42,6 +42,8 @@ struct State {
     allowed: Vec<Allowance>,
     /// What the user did not want to allow since the policy was set.
     declined: Vec<Allowance>,
+    /// Whether a result has said that the home directory of commands is removed in the end.
+    has_explained_home: bool,
     /// Starts commands at [`Level::Off`].
     open: Option<Arc<Sandbox>>,
     /// Starts commands at the other levels. Kept while the level is off: it knows what was contacted.
@@ -158,6 +160,15 @@ impl ToolSandbox {
 
     pub(crate) fn has_declined(&self, allowance: &Allowance) -> bool {
         self.state().declined.contains(allowance)
+    }
+
+    /// Notes that a result says what becomes of the home directory of commands.
+    pub(crate) fn note_home_explained(&self) {
+        self.state().has_explained_home = true;
+    }
+
+    pub(crate) fn has_explained_home(&self) -> bool {
+        self.state().has_explained_home
     }
 
     /// Returns whether a user can be asked to allow more.

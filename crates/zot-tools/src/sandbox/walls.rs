@@ -173,6 +173,12 @@ impl Walls {
         is_empty_file || is_empty_directory()
     }
 
+    /// Returns where the home directory of commands is, if it is one of the sandbox.
+    pub(crate) fn own_home(&self) -> Option<PathBuf> {
+        let home = self.layout.real(self.home.as_deref()?);
+        Some(home).filter(|home| self.own_directory(home) == Some(OwnDirectory::Home))
+    }
+
     /// Returns which directory of the sandbox `root` is, if it is one.
     fn own_directory(&self, root: &Path) -> Option<OwnDirectory> {
         let scratch = self.scratch.as_deref()?;

@@ -13,6 +13,35 @@ use super::commands::confined;
 use crate::sandbox::ToolSandbox;
 use crate::test_support::{Workspace, directory_outside};
 
+#[tokio::test]
+async fn what_is_lost_with_the_home_of_the_sandbox_is_said_once() {
+    for policy in [Policy::at(Level::Workspace), Policy::jail()] {
+        for workspace in confined(policy).await {
+            let no = Chooses::new("no");
+            let run = async |command| bash(&workspace, command, &no).await.joined_text();
+            let text =
+                run("mkdir -p ~/.cache/tool ~/go; echo x > ~/.config; echo x > inside").await;
+            assert!(
+                !text.contains("home directory"),
+                "of ordinary tools: {text}"
+            );
+            let text = run("echo report > ~/report.txt").await;
+            assert!(
+                text.ends_with(
+                    "[sandbox workspace] ~/report.txt is in the sandbox's own home directory: it is removed when zot \
+                     ends, and is not a file of the user"
+                ),
+                "{text}"
+            );
+            let text = run("echo more > ~/more.txt").await;
+            assert!(!text.contains("home directory"), "{text}");
+            workspace.apply(Policy::default());
+            let text = run("true").await;
+            assert!(!text.contains("home directory"), "{text}");
+        }
+    }
+}
+
 /// Returns a name of this machine that leads to an address of its own, as in `/etc/hosts`.
 fn private_name() -> Option<(String, IpAddr)> {
     let hosts = fs::read_to_string("/etc/hosts").ok()?;
