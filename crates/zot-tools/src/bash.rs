@@ -1,7 +1,9 @@
 //! The `bash` tool: runs a shell command and shows what it printed.
 
+mod asking;
 mod denial;
 mod hint;
+mod home;
 mod log;
 mod obstruction;
 mod offer;
@@ -24,13 +26,13 @@ use crate::PathResolver;
 use crate::arguments::{ArgumentError, Fields};
 use crate::builtin::definition;
 use crate::file::reason;
-use crate::sandbox::{Allowance, AllowedFor, NotConfined};
+use crate::sandbox::NotConfined;
 use crate::utf8::Utf8Decoder;
 use hint::Ended;
+use home::OwnHome;
 use log::LogDirectory;
 pub(crate) use log::is_log;
 use obstruction::{Obstruction, Said};
-use offer::{Choice, Kept};
 use output::CollectedOutput;
 use throttle::Throttle;
 
@@ -97,57 +99,7 @@ impl BashTool {
             time_limit,
             invocation: &invocation,
         };
-        let first = self.run_in_force(&call).await?;
-        let tools = self.paths.sandbox();
-        let Some(obstruction) = first.obstruction.as_ref().filter(|_| first.may_ask) else {
-            return Ok(first.into_output());
-        };
-        let mut allowances = obstruction.allowances();
-        if first.exit_code == 0 {
-            // Such as `command | tail`. Whether a file was needed is less certain.
-            allowances.retain(|allowance| {
-                matches!(allowance, Allowance::Connect(_)) && !tools.has_declined(allowance)
-            });
-            if allowances.is_empty() {
-                return Ok(first.into_output());
-            }
-        }
-        let kept = match tools.keeps_allowances() {
-            true => Kept::Yes,
-            false => Kept::No,
-        };
-        let question = offer::question(obstruction.level, &script, &allowances, kept);
-        let choice = match question {
-            Some(question) => {
-                let answer = invocation.questions.ask(question).await;
-                offer::choice(&answer, &allowances, kept)
-            }
-            None => Choice::No,
-        };
-        if invocation.cancel.is_cancelled() {
-            return Ok(first.into_output());
-        }
-        match choice {
-            Choice::No => {
-                tools.decline(&allowances);
-                Ok(first.into_output())
-            }
-            Choice::Once => self.run_outside(&call).await,
-            Choice::Allow(period) => match tools.allow(&allowances, period) {
-                Ok(()) => {
-                    let note = allowed_note(&allowances, period);
-                    Ok(self
-                        .run_in_force(&call)
-                        .await?
-                        .with_note(&note)
-                        .into_output())
-                }
-                Err(error) => {
-                    let note = format!("the user allowed it, but {error}");
-                    Ok(first.with_note(&note).into_output())
-                }
-            },
-        }
+        self.run_asking(&call).await
     }
 
     /// Runs the command as the policy wants it.
@@ -167,10 +119,17 @@ impl BashTool {
             }
             None => LogDirectory::Anywhere(&self.output_dir),
         };
+        let home = walls
+            .as_ref()
+            .and_then(|walls| OwnHome::watch(walls, tools));
         let (mut ran, output) = self.run_prepared(call, prepared.command, logs).await?;
         let policy = sandbox.policy();
         for sentence in hint::reached_limits(&policy.rules.limits, &output, &ran.ended) {
-            ran.limits
+            ran.remarks
+                .push_str(&format!("\n[sandbox {}] {sentence}", policy.level));
+        }
+        if let Some(sentence) = home.and_then(|home| home.explain(tools)) {
+            ran.remarks
                 .push_str(&format!("\n[sandbox {}] {sentence}", policy.level));
         }
         let Some(walls) = walls else {
@@ -197,14 +156,14 @@ impl BashTool {
     }
 
     /// Runs the command with the user's rights.
-    async fn run_outside(&self, call: &Call<'_>) -> Result<ToolOutput, BashError> {
+    async fn run_outside(&self, call: &Call<'_>) -> Result<Ran, BashError> {
         let failed = |error| NotConfined::to(self.paths.cwd().to_owned(), error);
         let sandbox = self.paths.sandbox().outside().map_err(failed)?;
         let prepared = sandbox.prepare(self.command(call)).map_err(failed)?;
         let logs = LogDirectory::Anywhere(&self.output_dir);
         let (ran, _) = self.run_prepared(call, prepared.command, logs).await?;
         let note = "run once more outside of the sandbox: the user allowed it for this call only";
-        Ok(ran.with_note(note).into_output())
+        Ok(ran.with_note(note))
     }
 
     fn command(&self, call: &Call<'_>) -> Command {
@@ -250,7 +209,7 @@ impl BashTool {
                 },
                 elapsed: completion.elapsed,
             },
-            limits: String::new(),
+            remarks: String::new(),
             obstruction: None,
         };
         Ok((ran, output))
@@ -271,8 +230,8 @@ struct Ran {
     /// Whether it makes sense to ask the user about the obstruction.
     may_ask: bool,
     ended: Ended,
-    /// Which limits it seems to have reached, in lines of their own.
-    limits: String,
+    /// Which limits it seems to have reached, and what will be lost, in lines of their own.
+    remarks: String,
     obstruction: Option<Obstruction>,
 }
 
@@ -283,7 +242,7 @@ impl Ran {
     }
 
     fn into_output(mut self) -> ToolOutput {
-        self.text.push_str(&self.limits);
+        self.text.push_str(&self.remarks);
         if let Some(obstruction) = &self.obstruction {
             self.text.push_str(&obstruction.explain());
         }
@@ -292,18 +251,6 @@ impl Ran {
             _ => ToolOutput::error(self.text),
         }
     }
-}
-
-fn allowed_note(allowances: &[Allowance], period: AllowedFor) -> String {
-    let names: Vec<String> = allowances.iter().map(ToString::to_string).collect();
-    let period = match period {
-        AllowedFor::Session => "for this session",
-        AllowedFor::Project => "in this project",
-    };
-    format!(
-        "run once more: the user allowed {} {period}",
-        names.join(", ")
-    )
 }
 
 impl Tool for BashTool {

@@ -32,7 +32,8 @@ pub(crate) enum FileError {
     },
     #[error(
         "{} is not in the sandbox, where {} is a directory of its own; only the user can allow the file \
-         outside, with --sandbox-read {}", path.display(), place.display(), target.display()
+         outside, with --sandbox-read {} (zot --continue, with this flag added)",
+        path.display(), place.display(), target.display()
     )]
     NotInPlace {
         path: PathBuf,
@@ -56,7 +57,8 @@ pub(crate) enum FileError {
     )]
     Secret { path: PathBuf },
     #[error("{} is another name of {}, which is protected; only the user can allow this, with \
-             --sandbox-write {}", path.display(), protected.display(), protected.display())]
+             --sandbox-write {} (zot --continue, with this flag added)",
+            path.display(), protected.display(), protected.display())]
     Protected { path: PathBuf, protected: PathBuf },
 }
 

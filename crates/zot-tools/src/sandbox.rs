@@ -17,7 +17,7 @@ use zot_process::sandbox::{Level, Policy, Sandbox, SandboxError, Surroundings};
 pub use allowance::{AllowError, Allowance, Allowances, AllowedFor};
 pub use confinement::CommandConfinement;
 pub(crate) use confinement::NotConfined;
-pub(crate) use walls::{Walls, is_plain};
+pub(crate) use walls::{Remedy, Walls, is_plain};
 
 /// How much of what the user did not want to allow is remembered.
 ///
@@ -40,8 +40,10 @@ struct State {
     policy: Policy,
     /// What the user has allowed in this session. Stays when the policy changes.
     allowed: Vec<Allowance>,
-    /// What the user did not want to allow in this session.
+    /// What the user did not want to allow since the policy was set.
     declined: Vec<Allowance>,
+    /// Whether a result has said that the home directory of commands is removed in the end.
+    has_explained_home: bool,
     /// Starts commands at [`Level::Off`].
     open: Option<Arc<Sandbox>>,
     /// Starts commands at the other levels. Kept while the level is off: it knows what was contacted.
@@ -120,12 +122,14 @@ impl ToolSandbox {
         self.state().policy.level
     }
 
-    /// Changes the policy, from the next call on; what the user has allowed in this session stays allowed.
-    /// If it fails, the former policy stays.
+    /// Changes the policy, from the next call on; what the user has allowed in this session stays allowed, and
+    /// what the user has declined is asked about again. If it fails, the former policy stays.
     pub fn set_policy(&self, policy: Policy) -> Result<(), SandboxError> {
         let mut state = self.state();
         let allowed = state.allowed.clone();
-        self.apply(&mut state, policy, allowed)
+        self.apply(&mut state, policy, allowed)?;
+        state.declined.clear();
+        Ok(())
     }
 
     /// Adds what the user has allowed to the policy, from the next call on.
@@ -156,6 +160,15 @@ impl ToolSandbox {
 
     pub(crate) fn has_declined(&self, allowance: &Allowance) -> bool {
         self.state().declined.contains(allowance)
+    }
+
+    /// Notes that a result says what becomes of the home directory of commands.
+    pub(crate) fn note_home_explained(&self) {
+        self.state().has_explained_home = true;
+    }
+
+    pub(crate) fn has_explained_home(&self) -> bool {
+        self.state().has_explained_home
     }
 
     /// Returns whether a user can be asked to allow more.

@@ -15,7 +15,7 @@ const FILE_WORDS: [&str; 5] = [
 const BUSY_WORDS: [&str; 2] = ["device or resource busy", "ebusy"];
 
 /// What they say when a connection is refused by the sandbox, in lower case.
-const NETWORK_WORDS: [&str; 8] = [
+const NETWORK_WORDS: [&str; 9] = [
     "network is unreachable",
     "could not resolve host",
     "could not resolve proxy",
@@ -24,7 +24,14 @@ const NETWORK_WORDS: [&str; 8] = [
     "no address associated with hostname",
     "getaddrinfo",
     "failed to lookup address information",
+    "eai_again",
 ];
+
+/// How the proxy begins to say that an allowed host does not exist, in lower case. Words as above follow.
+const NO_SUCH_HOST: &str = "cannot find the address of ";
+
+/// Words for the sockets of other programs, in lower case.
+const SOCKET_WORDS: [&str; 3] = ["socket", ".sock", "unix:"];
 
 /// What they say about a file that the sandbox may hide, in lower case.
 const MISSING_WORDS: [&str; 3] = [
@@ -53,6 +60,9 @@ const CHANGE_WORDS: [&str; 16] = [
     "unlink",
 ];
 
+/// What programs in Go name before the reason when it is about a socket.
+const CALLS: [&str; 3] = ["socket", "connect", "bind"];
+
 /// How many lines of an output are searched for a path.
 ///
 /// Limit: paths in later lines are not found.
@@ -61,6 +71,7 @@ const MAX_SEARCHED_LINES: usize = 200;
 /// A path that a line of the output names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedPath<'a> {
+    pub(super) line: &'a str,
     /// What the path may be, the likeliest first.
     pub(super) candidates: Vec<&'a str>,
     pub(super) kind: Complaint,
@@ -75,11 +86,27 @@ pub(super) enum Complaint {
     Missing,
 }
 
-/// Returns whether the output contains words of the kernel that a sandbox may have caused.
-pub(super) fn mentions_refusal(output: &str) -> bool {
+/// What a sandbox may have refused, by the words of the kernel in an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Suspicion {
+    pub(super) files: bool,
+    pub(super) network: bool,
+    /// Unix sockets, of which the words are the same as of files.
+    pub(super) sockets: bool,
+}
+
+/// Returns what a sandbox may have refused, if the output contains words of the kernel that it may have caused.
+pub(super) fn suspicion(output: &str) -> Option<Suspicion> {
     let output = output.to_lowercase();
-    let mut words = FILE_WORDS.iter().chain(&NETWORK_WORDS);
-    words.any(|words| output.contains(words))
+    let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
+    let lines = || output.lines().filter(|line| !line.contains(NO_SUCH_HOST));
+    let mut refusals = lines().filter(|line| says(line, &FILE_WORDS)).peekable();
+    let found = Suspicion {
+        sockets: refusals.peek().is_some() && says(&output, &SOCKET_WORDS),
+        files: refusals.any(|line| !says(line, &SOCKET_WORDS)),
+        network: lines().any(|line| says(line, &NETWORK_WORDS)),
+    };
+    (found.files || found.network || found.sockets).then_some(found)
 }
 
 /// Returns the paths that lines of the output complain about.
@@ -116,9 +143,10 @@ fn named_path(line: &str) -> Option<NamedPath<'_>> {
         candidates.push(&segment[slash + 1..]);
     }
     candidates.extend(segment.rsplit(' ').next());
-    candidates.retain(|candidate| !candidate.is_empty());
+    candidates.retain(|candidate| !candidate.is_empty() && !CALLS.contains(candidate));
     candidates.dedup();
     (!candidates.is_empty()).then_some(NamedPath {
+        line,
         candidates,
         kind,
         is_change: find(&CHANGE_WORDS).is_some(),

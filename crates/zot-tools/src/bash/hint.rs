@@ -62,6 +62,16 @@ const SOCKET_WORDS: [&str; 7] = [
     "enoent",
 ];
 
+/// What git says of a worktree or submodule whose repository it cannot find.
+const NO_REPOSITORY: &str = "fatal: not a git repository: ";
+
+/// What programs say when a mode, an owner or a time is not changed, in lower case. The module `venv` of Python
+/// says only which of its commands failed.
+const NOT_PERMITTED_WORDS: [&str; 3] = ["operation not permitted", "eperm", "ensurepip"];
+
+/// What joins commands, so that the exit code is that of only one of them.
+const JOINS: [char; 4] = ['|', ';', '&', '\n'];
+
 /// How many words of a text are looked at for sockets.
 ///
 /// Limit: a socket that is named later is not found.
@@ -151,6 +161,39 @@ pub(super) fn missed_local_host(output: &str) -> Option<&'static str> {
     })
 }
 
+/// Returns whether the output says that something could not be connected to.
+pub(super) fn misses_server(output: &str) -> bool {
+    let output = output.to_lowercase();
+    NOBODY_LISTENS_WORDS
+        .iter()
+        .any(|words| output.contains(words))
+}
+
+/// Returns whether the output says that something is not permitted, other than by the mode of a file.
+pub(super) fn is_not_permitted(output: &str) -> bool {
+    let output = output.to_lowercase();
+    NOT_PERMITTED_WORDS
+        .iter()
+        .any(|words| output.contains(words))
+}
+
+/// Returns whether ssh failed.
+pub(super) fn is_of_ssh(output: &str) -> bool {
+    output.lines().any(|line| line.starts_with("ssh: "))
+}
+
+/// Returns whether a command of `script` may have failed although its exit code is 0.
+pub(super) fn hides_failures(script: &str) -> bool {
+    script.trim().contains(JOINS)
+}
+
+/// Returns the repositories that git could not find, as a worktree or submodule names them.
+pub(super) fn missed_repositories(output: &str) -> impl Iterator<Item = &str> {
+    output
+        .lines()
+        .filter_map(|line| line.strip_prefix(NO_REPOSITORY))
+}
+
 /// Returns the words of lines about connections and refusals, which may be paths of sockets.
 pub(super) fn possible_sockets(output: &str) -> impl Iterator<Item = &str> {
     let lines = output.lines().filter(|line| {
@@ -158,6 +201,12 @@ pub(super) fn possible_sockets(output: &str) -> impl Iterator<Item = &str> {
         SOCKET_WORDS.iter().any(|words| line.contains(words))
     });
     lines.flat_map(words).take(MAX_SOCKET_WORDS)
+}
+
+/// Returns the paths of sockets that an output names as such.
+pub(super) fn named_sockets(output: &str) -> impl Iterator<Item = &str> {
+    let names = output.match_indices("unix:///").take(MAX_SOCKET_WORDS);
+    names.filter_map(|(at, _)| words(&output[at..]).next())
 }
 
 /// Returns the words of a command.

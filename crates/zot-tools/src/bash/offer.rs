@@ -29,11 +29,12 @@ pub(super) enum Kept {
     No,
 }
 
-/// Returns the question. Everything that can be allowed is named in full.
+/// Returns the question. Everything that can be allowed is named in full; `remark` says more about it.
 pub(super) fn question(
     level: Level,
     command: &str,
     allowances: &[Allowance],
+    remark: Option<&str>,
     kept: Kept,
 ) -> Option<Question> {
     let names: Vec<String> = allowances.iter().map(ToString::to_string).collect();
@@ -55,9 +56,10 @@ pub(super) fn question(
         }
     }
     options.push(json!({"const": "no", "title": "No"}));
-    let refused = match allowances.is_empty() {
-        true => "something the command needs".to_owned(),
-        false => names,
+    let refused = match (allowances.is_empty(), remark) {
+        (true, _) => "may have refused something the command needs".to_owned(),
+        (false, None) => format!("refused {names}"),
+        (false, Some(remark)) => format!("refused {names} ({remark})"),
     };
     let schema = json!({
         "type": "object",
@@ -72,7 +74,7 @@ pub(super) fn question(
     Some(Question {
         origin: "sandbox".to_owned(),
         message: format!(
-            "The sandbox (level {level}) refused {refused}. The command: {}",
+            "The sandbox (level {level}) {refused}. The command: {}",
             one_line(command)
         ),
         kind: QuestionKind::Form {

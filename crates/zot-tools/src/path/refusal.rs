@@ -38,12 +38,17 @@ impl fmt::Display for RefusedPath {
             None => &self.path,
         };
         let directory = self.directory.display();
+        // Only a new start of zot takes flags, and the level may be one of them.
+        let start = match self.is_jail {
+            true => "zot --continue --jail".to_owned(),
+            false => format!("zot --continue --sandbox {}", self.level),
+        };
         if self.refusal == Refusal::Protected {
             let protected = self.protected.as_ref().unwrap_or(used).display();
             return write!(
                 formatter,
                 " is protected: programs outside of the sandbox act on {protected}; only the user can \
-                 allow this, with --sandbox-write {protected}"
+                 allow this, with --sandbox-write {protected} ({start} --sandbox-write {protected})"
             );
         }
         if self.is_jail {
@@ -71,7 +76,7 @@ impl fmt::Display for RefusedPath {
              allow this, with {option} "
         )?;
         match &self.allowed_by {
-            Some(path) => write!(formatter, "{}", path.display()),
+            Some(path) => write!(formatter, "{0} ({start} {option} {0})", path.display()),
             None => formatter.write_str("and a directory that exists"),
         }
     }

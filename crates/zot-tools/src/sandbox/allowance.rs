@@ -31,6 +31,15 @@ impl Allowance {
             Self::Write(path) => push(&mut rules.write, path),
         }
     }
+
+    /// Returns the option of the command line that allows it.
+    pub(crate) fn option(&self) -> String {
+        match self {
+            Self::Connect(rule) => format!("--sandbox-connect {rule}"),
+            Self::Read(path) => format!("--sandbox-read {}", path.display()),
+            Self::Write(path) => format!("--sandbox-write {}", path.display()),
+        }
+    }
 }
 
 impl fmt::Display for Allowance {

@@ -8,6 +8,7 @@ use serde_json::json;
 mod asking;
 mod commands;
 mod files;
+mod hints;
 mod race;
 
 use zot_process::sandbox::{Access, Policy, Refusal};

@@ -1,6 +1,7 @@
 //! Which files confined tools may use.
 
 mod offer;
+mod repository;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::bash::is_log;
 use crate::file::{Location, OwnDirectory, links};
 use crate::path::{PathError, RefusedPath};
 
-pub(crate) use offer::is_plain;
+pub(crate) use offer::{Remedy, is_plain};
 
 /// What the kernel shows as files. The readable ones among them describe this process when this process
 /// reads them, its environment included, and links in them lead to open files: tools do not follow these
@@ -78,6 +79,11 @@ impl Walls {
     /// Returns whether connections may go anywhere.
     pub(crate) fn has_network(&self) -> bool {
         self.rules.allows_every_host()
+    }
+
+    /// Returns whether commands see a file system and a network of their own, which takes namespaces.
+    pub(crate) fn has_view(&self) -> bool {
+        self.has_view
     }
 
     /// Returns whether `localhost` is another one than that of the user.
@@ -165,6 +171,12 @@ impl Walls {
         };
         let is_empty_file = admitted.root == Path::new(NO_FILE) && target != Path::new(NO_FILE);
         is_empty_file || is_empty_directory()
+    }
+
+    /// Returns where the home directory of commands is, if it is one of the sandbox.
+    pub(crate) fn own_home(&self) -> Option<PathBuf> {
+        let home = self.layout.real(self.home.as_deref()?);
+        Some(home).filter(|home| self.own_directory(home) == Some(OwnDirectory::Home))
     }
 
     /// Returns which directory of the sandbox `root` is, if it is one.

@@ -1,4 +1,4 @@
-use super::{Complaint, mentions_refusal, named_paths};
+use super::{Complaint, named_paths, suspicion};
 
 /// Returns the candidates of the only line that complains.
 fn candidates(output: &str) -> Vec<&str> {
@@ -76,12 +76,12 @@ fn other_failures_are_not_taken_for_refusals() {
         "2 tests failed",
         "x: y",
     ] {
-        assert!(!mentions_refusal(output), "{output}");
+        assert_eq!(suspicion(output), None, "{output}");
         assert_eq!(named_paths(output).next(), None, "{output}");
     }
     // A missing file alone is no sign of a sandbox.
     let missing = "cat: /x: No such file or directory";
-    assert!(!mentions_refusal(missing));
+    assert_eq!(suspicion(missing), None);
     assert_eq!(
         named_paths(missing).next().unwrap().kind,
         Complaint::Missing
@@ -91,8 +91,15 @@ fn other_failures_are_not_taken_for_refusals() {
         "ssh: connect to host x port 22: Network is unreachable",
         "socket.gaierror: [Errno -3] Temporary failure in name resolution",
     ] {
-        assert!(mentions_refusal(output), "{output}");
+        let found = suspicion(output).unwrap();
+        assert!(found.network && !found.files, "{output}");
     }
+    let found = suspicion("mysql: socket '/run/x': Permission denied").unwrap();
+    assert!(found.sockets && !found.files && !found.network);
+    let found = suspicion("in socket.connect()\nPermissionError: Permission denied").unwrap();
+    assert!(found.sockets && found.files && !found.network);
+    let found = suspicion("cat: x: Permission denied").unwrap();
+    assert!(found.files && !found.sockets && !found.network);
 }
 
 #[test]
@@ -108,6 +115,6 @@ fn odd_lines_do_not_panic() {
         for path in named_paths(output) {
             assert!(!path.candidates.is_empty());
         }
-        assert!(mentions_refusal(output), "{output}");
+        assert!(suspicion(output).is_some(), "{output}");
     }
 }

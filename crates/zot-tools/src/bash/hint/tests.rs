@@ -106,4 +106,6 @@ fn sockets_are_found_in_the_words_of_common_programs() {
         assert!(words.any(|word| word == "/run/x.sock"), "{output}");
     }
     assert_eq!(possible_sockets("made /run/x.sock").count(), 0);
+    let named: Vec<&str> = named_sockets("at unix:///run/x.sock. and /run/y.sock").collect();
+    assert_eq!(named, ["/run/x.sock"]);
 }

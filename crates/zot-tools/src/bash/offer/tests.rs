@@ -13,7 +13,7 @@ fn write(path: &str) -> Vec<Allowance> {
 
 /// Returns the message, and value and title of every option.
 fn asked(command: &str, allowances: &[Allowance], kept: Kept) -> (String, Vec<(String, String)>) {
-    let question = question(Level::Workspace, command, allowances, kept).unwrap();
+    let question = question(Level::Workspace, command, allowances, None, kept).unwrap();
     let QuestionKind::Form { schema } = question.kind else {
         panic!("not a form");
     };
@@ -46,8 +46,12 @@ fn the_form_names_exactly_what_will_be_allowed() {
         assert!(text.contains("example.com"), "{text}");
         assert!(text.contains("example.org:8080"), "{text}");
     }
-    let (_, options) = asked("make", &[], Kept::Yes);
+    let (message, options) = asked("make", &[], Kept::Yes);
     assert_eq!(options.len(), 2, "nothing can be allowed that is not known");
+    assert!(
+        message.contains("may have refused something"),
+        "it is not known that it was the sandbox: {message}"
+    );
 }
 
 #[test]

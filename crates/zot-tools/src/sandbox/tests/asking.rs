@@ -20,21 +20,30 @@ use crate::sandbox::{AllowError, Allowance, Allowances, AllowedFor, ToolSandbox}
 use crate::test_support::{Recorder, Workspace, directory_outside};
 
 /// Answers every question with the same choice.
-struct Chooses {
+pub(super) struct Chooses {
     choice: &'static str,
     asked: Mutex<Vec<Question>>,
 }
 
 impl Chooses {
-    fn new(choice: &'static str) -> Self {
+    pub(super) fn new(choice: &'static str) -> Self {
         Self {
             choice,
             asked: Mutex::default(),
         }
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.asked.lock().unwrap().len()
+    }
+
+    /// Returns the message of every question.
+    pub(super) fn messages(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked
+            .iter()
+            .map(|question| question.message.clone())
+            .collect()
     }
 
     /// Returns the titles of the options of the last question, by their values.
@@ -82,7 +91,11 @@ impl Allowances for Full {
     }
 }
 
-async fn bash(workspace: &Workspace, command: &str, questions: &dyn Questions) -> ToolOutput {
+pub(super) async fn bash(
+    workspace: &Workspace,
+    command: &str,
+    questions: &dyn Questions,
+) -> ToolOutput {
     workspace
         .call_asking(
             "bash",
@@ -355,7 +368,7 @@ async fn a_host_is_named_and_allowed() {
 }
 
 /// A command that asks the proxy for `host`, and succeeds whatever it says.
-fn asks_for(host: &str) -> String {
+pub(super) fn asks_for(host: &str) -> String {
     format!(
         "bash -c 'exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}; \
          printf \"CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n\" >&3; read -r answer <&3; \
@@ -399,4 +412,9 @@ async fn a_refused_host_is_asked_about_once_although_the_command_succeeded() {
     bash(&workspace, &failing, &no).await;
     assert_eq!(no.count(), 3);
     assert!(no.options()[1].1.contains("one.example"));
+    // Who changes the level decides anew.
+    workspace.apply(Policy::default());
+    workspace.apply(Policy::at(Level::Workspace));
+    bash(&workspace, &asks_for("one.example:443"), &no).await;
+    assert_eq!(no.count(), 4);
 }

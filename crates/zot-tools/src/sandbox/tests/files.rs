@@ -67,7 +67,10 @@ async fn workspace_reads_the_system_and_writes_the_working_directory() {
         );
         assert!(
             // A rule can only name what exists.
-            text.ends_with("only the user can allow this, with --sandbox-write /etc"),
+            text.ends_with(
+                "only the user can allow this, with --sandbox-write /etc (zot --continue --sandbox workspace \
+                 --sandbox-write /etc)"
+            ),
             "{text}"
         );
         // No rule for a directory that does not exist either.
@@ -132,7 +135,7 @@ async fn the_home_directory_is_that_of_commands() {
         let expected = match workspace.has_view() {
             true => format!(
                 "{} is not in the sandbox, where {} is a directory of its own; only the user can allow \
-                 the file outside, with --sandbox-read {}",
+                 the file outside, with --sandbox-read {} (zot --continue, with this flag added)",
                 notes.display(),
                 home.display(),
                 notes.display()
@@ -246,8 +249,11 @@ async fn advice_names_where_links_lead_and_no_rule_that_has_no_effect() {
     }
     symlink(home.join(".ssh"), workspace.path("link")).unwrap();
     let text = refused(&workspace, "read", json!({"path": "link/id"})).await;
-    let advice = format!("with --sandbox-read {}/.ssh/id", home.display());
-    assert!(text.ends_with(&advice), "{text}");
+    let advice = format!(
+        "with --sandbox-read {}/.ssh/id (zot --continue",
+        home.display()
+    );
+    assert!(text.contains(&advice), "{text}");
     for path in ["/etc/shadow", "zot/auth.json"] {
         for (tool, arguments) in [
             ("read", json!({ "path": path })),
@@ -297,6 +303,7 @@ async fn protected_files_are_not_written_under_any_name() {
                 text.contains("only the user can allow this, with --sandbox-write "),
                 "{text}"
             );
+            assert!(text.contains("zot --continue"), "{text}");
         }
         let text = refused(&workspace, "edit", edit("by-name", "core", "x")).await;
         let config = workspace.path(".git/config");

@@ -1,5 +1,6 @@
 //! What could be allowed of the files that a sandbox refuses.
 
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,19 @@ use crate::sandbox::Allowance;
 /// Limit: a longer path is not offered.
 const MAX_OFFERED_CHARACTERS: usize = 300;
 
+/// What helps against a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// The user can allow this.
+    Allow(Allowance),
+    /// The user may not do this either, so that it would fail outside of the sandbox as well.
+    BeyondUser(Allowance),
+}
+
 impl Walls {
     /// Returns what would let a command use the file that it calls `path`, if the sandbox is what refuses
     /// it. A file that is only to be read is not allowed to be changed.
-    pub(crate) fn refusal_of(&self, path: &Path, is_change: bool) -> Option<Allowance> {
+    pub(crate) fn refusal_of(&self, path: &Path, is_change: bool) -> Option<Remedy> {
         let target = self.follow(path).0;
         if self.is_masked(&target) {
             return None;
@@ -40,7 +50,7 @@ impl Walls {
 
     /// Returns what would show a command the file that it calls `path`, if it exists and the sandbox
     /// hides it.
-    pub(crate) fn hidden(&self, path: &Path, is_change: bool) -> Option<Allowance> {
+    pub(crate) fn hidden(&self, path: &Path, is_change: bool) -> Option<Remedy> {
         let mut target = self.follow(path).0;
         if is_change && !target.exists() {
             target.pop();
@@ -62,6 +72,35 @@ impl Walls {
         }
     }
 
+    /// Returns the file of the user that a command means by a path in its own home directory, where that is at
+    /// another path than the user's.
+    pub(crate) fn meant_in_user_home(&self, path: &Path) -> Option<PathBuf> {
+        let inside = path.strip_prefix(self.home.as_deref()?).ok()?;
+        let meant = self.user_home.as_ref()?.join(inside);
+        let is_other = !self.has_view && self.home != self.user_home && !path.exists();
+        Some(meant).filter(|meant| is_other && meant.exists())
+    }
+
+    /// Returns whether a command can read the file that it calls `path`.
+    pub(crate) fn can_read(&self, path: &Path) -> bool {
+        let target = self.follow(path).0;
+        self.layout.admit(&target, Access::Read, true).is_ok()
+    }
+
+    /// Returns the file that a command calls `path`, if it is the command's to change, but not to start.
+    pub(crate) fn not_executable(&self, path: &Path) -> Option<PathBuf> {
+        let target = self.follow(path).0;
+        self.layout.admit(&target, Access::Write, true).ok()?;
+        let real = self.layout.real(&target);
+        let found = real.metadata().ok()?;
+        let is_program = found.is_file() && found.permissions().mode() & 0o111 == 0;
+        // One that cannot be read or changed has another problem.
+        let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
+        let is_own = rustix::fs::access(&real, wanted).is_ok();
+        Some(target)
+            .filter(|target| is_program && is_own && target.to_str().is_some_and(is_shown_in_full))
+    }
+
     /// Returns the program that a command calls `name`, if rules allow only others.
     pub(crate) fn refused_program(&self, name: &str, cwd: &Path) -> Option<PathBuf> {
         let allowed = self.rules.run.as_ref()?;
@@ -74,7 +113,7 @@ impl Walls {
         Some(found).filter(|found| !is_allowed && found.to_str().is_some_and(is_shown_in_full))
     }
 
-    /// Returns the socket at `path`, if rules do not allow connecting to it.
+    /// Returns the socket at `path`, if rules do not allow connecting to it and the user may.
     pub(crate) fn refused_socket(&self, path: &Path) -> Option<PathBuf> {
         let path = path.canonicalize().ok().filter(|path| is_socket(path))?;
         let mut allowed = self.rules.unix_sockets.iter();
@@ -82,7 +121,10 @@ impl Walls {
             let socket = self.directory.join(socket);
             socket.canonicalize().is_ok_and(|socket| socket == path)
         });
-        Some(path).filter(|path| !is_allowed && path.to_str().is_some_and(is_shown_in_full))
+        // The kernel asks for this right before it connects.
+        let is_users = rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_ok();
+        Some(path)
+            .filter(|path| !is_allowed && is_users && path.to_str().is_some_and(is_shown_in_full))
     }
 
     /// Returns whether a rule for a path would open up far more than anybody needs.
@@ -94,24 +136,29 @@ impl Walls {
             || is_of_kernel(path)
     }
 
-    /// Returns the allowance for a path, unless it is too much for a quick question, cannot be shown as it
-    /// is, or would not help because the user may not use it either.
-    fn offered(&self, path: &Path, access: Access) -> Option<Allowance> {
+    /// Returns the allowance for a path, unless it is too much for a quick question or cannot be shown as it
+    /// is.
+    pub(super) fn offered(&self, path: &Path, access: Access) -> Option<Remedy> {
+        let (wanted, allowance): (_, fn(PathBuf) -> Allowance) = match access {
+            Access::Read => (rustix::fs::Access::READ_OK, Allowance::Read),
+            Access::Write => (rustix::fs::Access::WRITE_OK, Allowance::Write),
+        };
         // What is shown is what will be allowed, not a link to it.
-        let path = path.canonicalize().ok()?;
-        let text = path.to_str()?;
-        if !is_shown_in_full(text) || self.is_too_much(&path) || is_socket(&path) {
+        let resolved = match path.canonicalize() {
+            Ok(resolved) => resolved,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let is_shown = path.to_str().is_some_and(is_shown_in_full);
+                return is_shown.then(|| Remedy::BeyondUser(allowance(path.to_owned())));
+            }
+            Err(_) => return None,
+        };
+        if !is_shown_in_full(resolved.to_str()?) || is_socket(&resolved) {
             return None;
         }
-        let (wanted, allowance) = match access {
-            Access::Read => (rustix::fs::Access::READ_OK, Allowance::Read(path)),
-            Access::Write => (rustix::fs::Access::WRITE_OK, Allowance::Write(path)),
-        };
-        let (Allowance::Read(path) | Allowance::Write(path)) = &allowance else {
-            return None;
-        };
-        rustix::fs::access(path, wanted).ok()?;
-        Some(allowance)
+        if rustix::fs::access(&resolved, wanted).is_err() {
+            return Some(Remedy::BeyondUser(allowance(resolved)));
+        }
+        (!self.is_too_much(&resolved)).then(|| Remedy::Allow(allowance(resolved)))
     }
 }
 
