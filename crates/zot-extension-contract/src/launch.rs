@@ -240,6 +240,7 @@ fn spawn(
         refusals: mut shortfalls,
     } = wanted.apply(places)?;
     let prepared = sandbox.prepare(command)?;
+    wanted.check(&prepared.enforcement)?;
     let mut enforcement = prepared.enforcement;
     if includes_project_extensions && !has_views() {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);
