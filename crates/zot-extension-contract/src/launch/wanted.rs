@@ -59,6 +59,11 @@ impl Wanted<'_> {
         }
     }
 
+    /// Returns whether it runs with fewer rights than the user has.
+    pub(super) fn is_confined(&self) -> bool {
+        self.confinement() != Confinement::Level(Level::Off)
+    }
+
     /// Refuses to start a program with the rights of the user that the user's minimum confines. Levels
     /// refuse that themselves. Permissions alone do not: they narrow what somebody trusts already.
     pub(super) fn check(&self, enforcement: &Enforcement) -> Result<(), SandboxError> {
