@@ -1,12 +1,14 @@
 //! Starts the process of an extension, or another program, in its sandbox.
 
 mod grants;
+mod lookup;
 mod running;
 mod wanted;
 
 pub use running::{ProcessSandbox, SandboxRemark};
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,6 +77,11 @@ pub enum LaunchError {
     Program(#[from] ProgramError),
     #[error("{} cannot be started: {source}{}", .program.display(), hint(.source))]
     Spawn { program: PathBuf, source: io::Error },
+    #[error("{0} is not in PATH: install it, or give its path")]
+    NotOnPath(String),
+    #[error("{name} is in PATH only as {}, inside of the working directory, where confined commands can write: \
+             if you trust it, give this path instead of the name", .found.display())]
+    InsideWorkspace { name: String, found: PathBuf },
     #[error("cannot create its data directory {}: {source}", .path.display())]
     DataDirectory { path: PathBuf, source: io::Error },
     #[error("cannot confine it: {0}")]
@@ -116,9 +123,6 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         directory,
         ..
     } = launch;
-    let program = manifest.program(directory);
-    let mut command = Command::new(&program);
-    command.args(&manifest.args).current_dir(directory);
     let places = Places {
         directory,
         data_dir: launch.data_dir,
@@ -131,6 +135,15 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         is_from_project: launch.is_from_project,
         rules: launch.rules,
     };
+    let mut program = manifest.program(directory);
+    if !wanted.is_confined() {
+        program = match lookup::locate(program, None, &[launch.cwd]) {
+            Err(LaunchError::NotOnPath(name)) => return Err(ProgramError::NotOnPath(name).into()),
+            found => found?,
+        };
+    }
+    let mut command = Command::new(&program);
+    command.args(&manifest.args).current_dir(directory);
     let name = format!("extension {}", manifest.name);
     spawn(command, wanted, &places, name).map_err(|error| match error {
         LaunchError::Spawn { source, .. } => match check_program(manifest, directory) {
@@ -145,13 +158,15 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
 pub struct ProgramLaunch<'a> {
     /// What users call it, such as `MCP server NAME`.
     pub name: String,
-    /// A path, or a name to look up in `PATH`.
+    /// A path, or a name to look up in `PATH`: without a sandbox not in `workspaces`.
     pub program: &'a str,
     pub args: &'a [String],
     /// What it gets beside the environment that its sandbox leaves it.
     pub env: &'a BTreeMap<String, String>,
     /// Where it runs; `$CWD` in its permissions.
     pub cwd: &'a Path,
+    /// Where agents work, whose confined commands can write there.
+    pub workspaces: &'a [PathBuf],
     /// Created for confined programs, which may write there.
     pub data_dir: &'a Path,
     pub sandbox: Option<Level>,
@@ -178,11 +193,6 @@ pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError>
             minimum: launch.rules.minimum,
         });
     }
-    let mut command = Command::new(launch.program);
-    command
-        .args(launch.args)
-        .current_dir(launch.cwd)
-        .envs(launch.env);
     let places = Places {
         directory: launch.data_dir,
         data_dir: launch.data_dir,
@@ -195,6 +205,17 @@ pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError>
         is_from_project: launch.project.is_some(),
         rules: launch.rules,
     };
+    let mut program = PathBuf::from(launch.program);
+    if !wanted.is_confined() {
+        let search_path = launch.env.get("PATH").map(OsStr::new);
+        let workspaces: Vec<&Path> = launch.workspaces.iter().map(PathBuf::as_path).collect();
+        program = lookup::locate(program, search_path, &workspaces)?;
+    }
+    let mut command = Command::new(program);
+    command
+        .args(launch.args)
+        .current_dir(launch.cwd)
+        .envs(launch.env);
     spawn(command, wanted, &places, launch.name.clone())
 }
 
@@ -240,6 +261,7 @@ fn spawn(
         refusals: mut shortfalls,
     } = wanted.apply(places)?;
     let prepared = sandbox.prepare(command)?;
+    wanted.check(&prepared.enforcement)?;
     let mut enforcement = prepared.enforcement;
     if includes_project_extensions && !has_views() {
         enforcement.files = with_gap(enforcement.files, grants::PROJECT_GAP);

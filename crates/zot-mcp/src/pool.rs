@@ -32,6 +32,23 @@ pub(crate) struct Shelf {
     pub(crate) settings: PoolSettings,
     pub(crate) eras: Eras,
     pub(crate) results: Results,
+    /// Where the agents of this process work, each once.
+    workspaces: Mutex<Vec<PathBuf>>,
+}
+
+impl Shelf {
+    pub(crate) fn workspaces(&self) -> Vec<PathBuf> {
+        let known = self.workspaces.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add_workspace(&self, workspace: &Path) {
+        let known = self.workspaces.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        if !known.iter().any(|known| known == workspace) {
+            known.push(workspace.to_owned());
+        }
+    }
 }
 
 /// The servers of a process. It belongs to the executor in which the first set was opened.
@@ -50,6 +67,7 @@ impl Pool {
             shelf: Arc::new(Shelf {
                 eras: Eras::new(&settings.home),
                 results: Results::new(settings.home.join("mcp").join("results")),
+                workspaces: Mutex::default(),
                 settings,
             }),
             servers: Mutex::default(),
@@ -66,6 +84,7 @@ impl Pool {
     /// Starts the servers of `entries` that do not run yet, in the background, and returns them as a set. Their programs
     /// run in `cwd` unless their entries say otherwise. Must be called inside a tokio runtime.
     pub fn open(self: &Arc<Self>, entries: Vec<ServerEntry>, cwd: &Path) -> Arc<ServerSet> {
+        self.shelf.add_workspace(cwd);
         let generation = Arc::new(watch::Sender::new(0));
         let members = entries
             .into_iter()

@@ -30,6 +30,33 @@ pub fn find_helper(name: &str, workspace: &Path) -> io::Result<PathBuf> {
     TrustedPath::current(workspace).find(name)
 }
 
+/// Where the name of a program leads in `PATH`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NamedProgram {
+    /// Outside of the directories that confined programs can write.
+    Outside(PathBuf),
+    /// Only inside of them, or at a relative path.
+    Inside(PathBuf),
+    Missing,
+}
+
+/// Looks up the program `name` in `path`, by default `PATH`, for a command that runs with the rights of the
+/// user. Confined programs can write to the directories in `writable`.
+pub fn find_outside(name: &str, path: Option<&OsStr>, writable: &[&Path]) -> NamedProgram {
+    let path = path.map_or_else(search_path, ToOwned::to_owned);
+    if let Ok(found) = TrustedPath::new(&path, writable).find(name) {
+        return NamedProgram::Outside(found);
+    }
+    let found = env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(|path| is_executable(path));
+    found.map_or(NamedProgram::Missing, NamedProgram::Inside)
+}
+
+fn search_path() -> OsString {
+    env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into())
+}
+
 /// The directories of `PATH` that are absolute and outside of the working directory.
 #[derive(Debug)]
 struct TrustedPath {
@@ -39,8 +66,7 @@ struct TrustedPath {
 
 impl TrustedPath {
     fn current(workspace: &Path) -> Self {
-        let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-        Self::new(&path, &[Path::new("."), workspace])
+        Self::new(&search_path(), &[Path::new("."), workspace])
     }
 
     fn new(path: &OsStr, excluded: &[&Path]) -> Self {

@@ -22,7 +22,7 @@ pub mod streams;
 pub use dumps::forbid_dumps;
 pub use environment::take_secret;
 pub use group::{GroupEnd, ProcessGroup};
-pub use helper::{find_helper, helper};
+pub use helper::{NamedProgram, find_helper, find_outside, helper};
 pub use run::{
     Completion, Outcome, OutputSink, RunLimits, TERMINATION_GRACE, run, run_with_separate_outputs,
 };

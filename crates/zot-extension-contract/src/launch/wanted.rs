@@ -7,7 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use zot_files::{Scratch, ScratchDirectory};
-use zot_process::launch::Execution;
+use zot_process::launch::{Enforcement, Execution, Status};
 use zot_process::sandbox::{Level, Limits, Policy, Rules, Sandbox, SandboxError, Surroundings};
 
 use super::grants::{Grants, execution, grants};
@@ -57,6 +57,25 @@ impl Wanted<'_> {
             (None, Some(_)) => Confinement::Exact,
             (own, _) => Confinement::Level(own.unwrap_or_default().max(minimum)),
         }
+    }
+
+    /// Returns whether it runs with fewer rights than the user has.
+    pub(super) fn is_confined(&self) -> bool {
+        self.confinement() != Confinement::Level(Level::Off)
+    }
+
+    /// Refuses to start a program with the rights of the user that the user's minimum confines. Levels
+    /// refuse that themselves. Permissions alone do not: they narrow what somebody trusts already.
+    pub(super) fn check(&self, enforcement: &Enforcement) -> Result<(), SandboxError> {
+        if self.rules.minimum == Level::Off {
+            return Ok(());
+        }
+        for status in [&enforcement.files, &enforcement.network] {
+            if let Status::NotEnforced(reason) = status {
+                return Err(SandboxError::Impossible(reason.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the policy without what depends on files.

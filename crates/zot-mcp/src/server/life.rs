@@ -294,6 +294,7 @@ impl Server {
                     args,
                     env,
                     cwd: &self.cwd,
+                    workspaces: &self.shelf.workspaces(),
                     data_dir: &program_data_dir(&settings.home, "mcp", &self.entry.name),
                     sandbox: self.entry.sandbox,
                     permissions: self.entry.permissions.as_ref(),

@@ -109,6 +109,31 @@ async fn a_server_runs_at_the_level_of_its_entry() {
     scene.pool.shut_down().await;
 }
 
+/// A confined command can write to the working directory, and it may be in `PATH`.
+#[tokio::test]
+async fn a_program_named_in_an_entry_is_not_taken_from_the_working_directory() {
+    let scene = Scene::new();
+    let planted = scene.path("bin/python3");
+    std::fs::create_dir(scene.path("bin")).unwrap();
+    let script = format!("#!/bin/sh\necho > {}\n", scene.path("ran").display());
+    std::fs::write(&planted, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&planted, mode).unwrap();
+    let mut entry = scene.scripted("legacy");
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", scene.path("bin").display());
+    set_env(&mut entry, "PATH", &path);
+    // Its own directory is another one.
+    let Address::Stdio { cwd, .. } = &mut entry.address else {
+        panic!("{entry:?}");
+    };
+    *cwd = Some("/".into());
+    let set = scene.ready(entry).await;
+    assert_eq!(text_of(&set, "echo", json!({"text": "in"})).await, "in");
+    assert!(!scene.path("ran").exists());
+    scene.pool.shut_down().await;
+}
+
 /// Returns an entry at level workspace, in a new project directory.
 fn in_project(scene: &Scene, mode: &str) -> (ServerEntry, std::path::PathBuf) {
     let mut entry = scene.scripted(mode);

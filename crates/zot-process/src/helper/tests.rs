@@ -53,6 +53,15 @@ fn programs_in_the_working_directory_are_not_found() {
         let kept = env::join_paths([at("links"), at("first"), at("system")]);
         assert_eq!(trusted.join(), kept.unwrap());
     }
+    let find = |name: &str, writable: &[&Path]| find_outside(name, Some(&path), writable);
+    let (project, links) = (at("project"), at("links"));
+    let outside = NamedProgram::Outside(at("system/git"));
+    assert_eq!(find("git", &[&links, &project]), outside);
+    let inside = NamedProgram::Inside(at("system/../project/only"));
+    assert_eq!(find("only", &[&project]), inside);
+    assert_eq!(find("nowhere", &[&project]), NamedProgram::Missing);
+    let first = NamedProgram::Outside(at("project/.venv/bin/git"));
+    assert_eq!(find("git", &[]), first);
     let elsewhere = TrustedPath::new(&path, &[&at("missing")]);
     assert_eq!(elsewhere.find("git").unwrap(), at("project/.venv/bin/git"));
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use zot_process::launch::{Status, enforceable};
+use zot_process::launch::{Enforcement, Status, enforceable};
 use zot_process::sandbox::Level;
 use zot_process::sandbox::record::{RecordedContact, network_log_path};
 
+use super::Wanted;
 use crate::launch::{LaunchError, LaunchRules, ProgramLaunch, program_data_dir, start_program};
 use crate::manifest::Permissions;
 
@@ -85,6 +86,7 @@ impl Scene {
             args: &["-c".to_owned(), format!("{{ {script}; }} 2>&1")],
             env: &env,
             cwd: &project,
+            workspaces: &[],
             data_dir: &data_dir,
             sandbox: self.sandbox,
             permissions: self.permissions.as_ref(),
@@ -251,6 +253,7 @@ async fn a_project_does_not_choose_a_directory_beyond_itself_under_a_minimum() {
             args: &[],
             env: &BTreeMap::new(),
             cwd: &scene.root.join(cwd),
+            workspaces: &[],
             data_dir: &scene.data_dir(),
             sandbox: None,
             permissions: None,
@@ -315,6 +318,51 @@ async fn a_minimum_leaves_what_the_user_could_read_and_narrows_what_a_project_as
     assert!(!scene.writes("$ROOT/project/new").await);
 }
 
+#[test]
+fn a_minimum_that_cannot_be_enforced_is_an_error_whatever_the_permissions() {
+    let missing = || Status::NotEnforced("no Landlock".to_owned());
+    let [confined, without_files, without_network] = [
+        enforceable(),
+        Enforcement {
+            files: missing(),
+            ..enforceable()
+        },
+        Enforcement {
+            files: Status::Enforced,
+            network: missing(),
+            ..enforceable()
+        },
+    ];
+    let confined = Enforcement {
+        files: Status::Partly("old".to_owned()),
+        network: Status::Enforced,
+        ..confined
+    };
+    let permissions = Permissions::default();
+    for minimum in [Level::Off, Level::Workspace, Level::ReadOnly] {
+        let rules = LaunchRules {
+            minimum,
+            ..LaunchRules::default()
+        };
+        let wanted = Wanted {
+            permissions: Some(&permissions),
+            sandbox: None,
+            memory_bytes: None,
+            is_from_project: false,
+            rules: &rules,
+        };
+        assert!(wanted.check(&confined).is_ok(), "{minimum}");
+        for enforcement in [&without_files, &without_network] {
+            let checked = wanted.check(enforcement).map_err(|error| error.to_string());
+            let expected = match minimum {
+                Level::Off => Ok(()),
+                _ => Err("this system cannot confine programs: no Landlock".to_owned()),
+            };
+            assert_eq!(checked, expected, "{minimum}");
+        }
+    }
+}
+
 /// What zot would start or obey later cannot be written with the project.
 #[tokio::test]
 async fn protected_files_of_the_project_stay_as_they_are() {
@@ -346,6 +394,7 @@ async fn what_a_running_program_creates_is_renamed_while_it_runs() {
         args: &["-c".to_owned(), script.to_owned()],
         env: &BTreeMap::new(),
         cwd: &scene.root.join("project"),
+        workspaces: &[],
         data_dir: &scene.data_dir(),
         sandbox: scene.sandbox,
         permissions: None,
