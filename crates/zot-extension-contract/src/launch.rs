@@ -41,6 +41,20 @@ pub struct LaunchRules {
     pub withheld: Vec<String>,
     /// zot's own directory, in which contacted hosts are recorded.
     pub zot_home: Option<PathBuf>,
+    /// Whether the commands of the agent are confined. Then no program with the rights of the user is taken by
+    /// its name from where they can write.
+    pub confines_commands: bool,
+}
+
+impl LaunchRules {
+    /// Returns the rules beside an agent whose commands run at `level`.
+    #[must_use]
+    pub fn beside_commands_at(self, level: Level) -> Self {
+        Self {
+            confines_commands: level != Level::Off,
+            ..self
+        }
+    }
 }
 
 /// What to start, and how.
@@ -79,8 +93,8 @@ pub enum LaunchError {
     Spawn { program: PathBuf, source: io::Error },
     #[error("{0} is not in PATH: install it, or give its path")]
     NotOnPath(String),
-    #[error("{name} is in PATH only as {}, inside of the working directory, where confined commands can write: \
-             if you trust it, give this path instead of the name", .found.display())]
+    #[error("{name} is {} in PATH, inside of the working directory, where confined commands can write: if you \
+             trust it, give this path instead of the name", .found.display())]
     InsideWorkspace { name: String, found: PathBuf },
     #[error("cannot create its data directory {}: {source}", .path.display())]
     DataDirectory { path: PathBuf, source: io::Error },
@@ -136,7 +150,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
         rules: launch.rules,
     };
     let mut program = manifest.program(directory);
-    if !wanted.is_confined() {
+    if !wanted.is_confined() && launch.rules.confines_commands {
         program = match lookup::locate(program, None, &[launch.cwd]) {
             Err(LaunchError::NotOnPath(name)) => return Err(ProgramError::NotOnPath(name).into()),
             found => found?,
@@ -158,7 +172,7 @@ fn start_now(launch: &Launch<'_>) -> Result<Process, LaunchError> {
 pub struct ProgramLaunch<'a> {
     /// What users call it, such as `MCP server NAME`.
     pub name: String,
-    /// A path, or a name to look up in `PATH`: without a sandbox not in `workspaces`.
+    /// A path, or a name to look up in `PATH`.
     pub program: &'a str,
     pub args: &'a [String],
     /// What it gets beside the environment that its sandbox leaves it.
@@ -206,7 +220,7 @@ pub fn start_program(launch: &ProgramLaunch<'_>) -> Result<Process, LaunchError>
         rules: launch.rules,
     };
     let mut program = PathBuf::from(launch.program);
-    if !wanted.is_confined() {
+    if !wanted.is_confined() && launch.rules.confines_commands {
         let search_path = launch.env.get("PATH").map(OsStr::new);
         let workspaces: Vec<&Path> = launch.workspaces.iter().map(PathBuf::as_path).collect();
         program = lookup::locate(program, search_path, &workspaces)?;

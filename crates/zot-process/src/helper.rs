@@ -35,7 +35,7 @@ pub fn find_helper(name: &str, workspace: &Path) -> io::Result<PathBuf> {
 pub enum NamedProgram {
     /// Outside of the directories that confined programs can write.
     Outside(PathBuf),
-    /// Only inside of them, or at a relative path.
+    /// Inside of them, or at a relative path.
     Inside(PathBuf),
     Missing,
 }
@@ -44,13 +44,16 @@ pub enum NamedProgram {
 /// user. Confined programs can write to the directories in `writable`.
 pub fn find_outside(name: &str, path: Option<&OsStr>, writable: &[&Path]) -> NamedProgram {
     let path = path.map_or_else(search_path, ToOwned::to_owned);
-    if let Ok(found) = TrustedPath::new(&path, writable).find(name) {
-        return NamedProgram::Outside(found);
-    }
     let found = env::split_paths(&path)
         .map(|directory| directory.join(name))
         .find(|path| is_executable(path));
-    found.map_or(NamedProgram::Missing, NamedProgram::Inside)
+    match found {
+        Some(found) if TrustedPath::new(&path, writable).contains(&found) => {
+            NamedProgram::Outside(found)
+        }
+        Some(found) => NamedProgram::Inside(found),
+        None => NamedProgram::Missing,
+    }
 }
 
 fn search_path() -> OsString {

@@ -61,6 +61,7 @@ pub fn launch_rules(zot_home: &Path, minimum: Level) -> LaunchRules {
         withheld: withheld_variables(zot_home),
         minimum,
         zot_home: Some(zot_home.to_owned()),
+        ..LaunchRules::default()
     }
 }
 

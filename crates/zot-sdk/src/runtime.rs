@@ -353,6 +353,7 @@ fn open_servers(config: &Config, workspace: &Workspace, found: servers::Found) -
         http: config.http.clone(),
         pool: config.mcp.pool.clone(),
         minimum: config.mcp.sandbox,
+        commands: config.tools.policy().level,
     });
     servers.set_project(found.project);
     servers.open(found.entries);

@@ -54,6 +54,8 @@ pub(crate) struct Servers {
     http: Option<HttpClient>,
     /// The least that programs are confined to.
     minimum: Level,
+    /// The level of the agent's commands.
+    commands: Level,
     search: Arc<dyn Tool>,
     state: Mutex<State>,
     /// Grows with every change that is not a server's own.
@@ -67,6 +69,7 @@ pub(crate) struct Surroundings {
     pub(crate) http: Option<HttpClient>,
     pub(crate) pool: Option<Arc<Pool>>,
     pub(crate) minimum: Level,
+    pub(crate) commands: Level,
 }
 
 impl Servers {
@@ -76,6 +79,7 @@ impl Servers {
             cwd: surroundings.cwd,
             http: surroundings.http,
             minimum: surroundings.minimum,
+            commands: surroundings.commands,
             search: Arc::new(ToolSearch::new(servers.clone())),
             state: Mutex::new(State {
                 pool: match surroundings.pool {

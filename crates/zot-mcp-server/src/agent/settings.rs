@@ -95,12 +95,17 @@ impl AgentSettings {
             || !matches!(choice.project, ProjectServers::Skip)
             || !choice.given.is_empty()
             || !choice.servers.is_empty();
+        let commands = match self.is_jailed {
+            true => Level::Workspace,
+            false => self.level,
+        };
         let pool = || {
             Pool::new(PoolSettings {
                 home: self.workspace.zot_home.clone(),
                 http: self.base.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
-                rules: zot_sdk::launch_rules(&self.workspace.zot_home, self.least_of_servers),
+                rules: zot_sdk::launch_rules(&self.workspace.zot_home, self.least_of_servers)
+                    .beside_commands_at(commands),
             })
         };
         is_used.then(|| Arc::clone(self.pool.get_or_init(pool)))

@@ -93,7 +93,9 @@ impl Equipped {
                     withheld: chosen.providers.secret_variables(),
                     minimum: config.extensions.sandbox,
                     zot_home: Some(zot_home.clone()),
-                },
+                    ..LaunchRules::default()
+                }
+                .beside_commands_at(config.tools.policy().level),
             };
             (host, discovery)
         });

@@ -69,7 +69,7 @@ impl Servers {
                 home: self.home.clone(),
                 http: self.http.clone().unwrap_or_default(),
                 version: VERSION.to_owned(),
-                rules: launch_rules(&self.home, self.minimum),
+                rules: launch_rules(&self.home, self.minimum).beside_commands_at(self.commands),
             })
         });
         Arc::clone(pool)

@@ -12,6 +12,7 @@ use crate::launch::{LaunchError, LaunchRules, ProgramLaunch, start_program};
 /// A workspace with a virtual environment in `PATH`, and a directory of the user behind it.
 struct Scene {
     _directory: tempfile::TempDir,
+    confines_commands: bool,
     root: PathBuf,
 }
 
@@ -21,9 +22,11 @@ impl Scene {
         let root = directory.path().canonicalize().unwrap();
         let scene = Self {
             _directory: directory,
+            confines_commands: true,
             root,
         };
-        scene.program("workspace/.venv/bin/server", "planted");
+        scene.program("workspace/.venv/bin/python", "of the project");
+        scene.program("user/python", "the user's");
         scene.program("workspace/.venv/bin/other", "planted");
         scene.program("user/server", "the user's");
         scene
@@ -59,7 +62,10 @@ impl Scene {
             sandbox,
             permissions: None,
             project: None,
-            rules: &LaunchRules::default(),
+            rules: &LaunchRules {
+                confines_commands: self.confines_commands,
+                ..LaunchRules::default()
+            },
         })?;
         drop(process.stdin);
         let mut printed = String::new();
@@ -81,11 +87,29 @@ async fn a_name_is_not_looked_up_where_confined_commands_can_write() {
     let workspace = scene.root.join("workspace");
     let error = scene.start("other", &workspace, None).await.unwrap_err();
     let found = workspace.join(".venv/bin/other");
-    let expected = format!("other is in PATH only as {}", found.display());
+    let expected = format!("other is {} in PATH", found.display());
     assert!(error.to_string().starts_with(&expected), "{error}");
+    // Another one than a shell would find must not be started silently.
+    let error = scene.start("python", &workspace, None).await.unwrap_err();
+    assert!(matches!(error, LaunchError::InsideWorkspace { .. }));
     let error = scene.start("nowhere", &workspace, None).await.unwrap_err();
     let expected = "nowhere is not in PATH: install it, or give its path";
     assert_eq!(error.to_string(), expected);
+}
+
+#[tokio::test]
+async fn without_confined_commands_programs_are_found_as_a_shell_does() {
+    let mut scene = Scene::new();
+    scene.confines_commands = false;
+    let workspace = scene.root.join("workspace");
+    for (program, expected) in [
+        ("python", "of the project, "),
+        ("other", "planted, "),
+        ("server", "the user's, "),
+    ] {
+        let printed = scene.start(program, &workspace, None).await.unwrap();
+        assert!(printed.starts_with(expected), "{program}: {printed}");
+    }
 }
 
 #[tokio::test]
