@@ -1,5 +1,6 @@
 //! `zino check`: finds problems before the services run into them.
 
+mod confinement;
 mod network;
 
 use std::env;
@@ -68,6 +69,7 @@ pub async fn check(loaded: &Loaded) -> Vec<Finding> {
     check_directory(config.tools_dir(), "tools", &mut findings);
     check_directory(config.skills_dir(), "skills", &mut findings);
     check_sockets(config, &mut findings);
+    confinement::check(config, &mut findings);
     network::check(config, &mut findings);
     check_bus(config, &mut findings).await;
     check_metrics(config, &mut findings);
