@@ -59,6 +59,9 @@ pub struct Config {
     /// The directory of the file; `None` when the configuration does not come from a file.
     #[serde(skip)]
     pub directory: Option<PathBuf>,
+    /// The file itself.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// `[api]`: where the model is.
@@ -343,6 +346,7 @@ impl Config {
             error,
         })?;
         loaded.config.directory = path.parent().map(Path::to_owned);
+        loaded.config.file = Some(path.to_owned());
         Ok(loaded)
     }
 

@@ -28,14 +28,19 @@ pub struct EnvironmentFile {
 }
 
 impl EnvironmentFile {
+    /// Returns where a file is looked for.
+    pub fn places(config: &Config) -> Vec<PathBuf> {
+        let Some(directory) = &config.directory else {
+            return Vec::new();
+        };
+        vec![directory.join(NAME), PathBuf::from(NAME)]
+    }
+
     /// Reads the first `.env` found: beside the configuration, then in the working directory, where an
     /// installation of the original has its programs. Problems are returned as warnings.
     pub fn beside(config: &Config) -> (Self, Vec<String>) {
-        let Some(directory) = &config.directory else {
-            return (Self::default(), Vec::new());
-        };
         let mut warnings = Vec::new();
-        for path in [directory.join(NAME), PathBuf::from(NAME)] {
+        for path in Self::places(config) {
             match read(&path) {
                 Ok(None) => {}
                 Ok(Some(text)) => {

@@ -3,13 +3,13 @@
 mod claimed;
 mod code_file;
 mod confined;
+mod exposed;
 mod output;
 mod program;
+mod validator;
 
-use std::env;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -33,8 +33,12 @@ use crate::service::{Responses, Service};
 use claimed::{Asked, Claims};
 use code_file::CodeFile;
 pub use confined::SandboxError;
-use confined::Sandboxes;
+use confined::{Pool, Sandboxes};
+pub use exposed::Exposed;
+use exposed::Reachable;
 use program::{Finished, Limits};
+use validator::Validator;
+pub use validator::ValidatorError;
 
 /// How long a validator may take.
 ///
@@ -56,6 +60,8 @@ pub struct ExecutorService {
     limits: Limits,
     /// Where programs run.
     directory: PathBuf,
+    /// Where programs in the sandbox can write; empty without one.
+    reachable: Vec<Reachable>,
     sandboxes: Sandboxes,
     executors: Mutex<Arc<Vec<ExecutorDefinition>>>,
     /// First come, first served.
@@ -72,28 +78,37 @@ pub enum ExecutorError {
     WorkingDirectory { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
+    #[error("[exc] {0}")]
+    Validator(#[from] ValidatorError),
 }
 
 /// What `[exc]` says, as it is applied.
 struct Setup {
     limits: Limits,
     directory: PathBuf,
+    reachable: Vec<Reachable>,
     sandboxes: Sandboxes,
 }
 
 impl Setup {
-    fn new(exc: &Executor) -> Result<Self, ExecutorError> {
+    fn new(config: &Config) -> Result<Self, ExecutorError> {
+        let exc = &config.exc;
         let time = Duration::try_from_secs_f64(exc.timeout)
             .ok()
             .filter(|time| !time.is_zero())
             .ok_or(ExecutorError::Timeout(exc.timeout))?;
         let directory = working_directory(exc.working_dir.as_deref())?;
+        let reachable = exposed::reachable(config, &directory);
+        exposed::check(config, &reachable)?;
         Ok(Self {
             limits: Limits {
                 time,
                 output_bytes: exc.max_output_bytes,
             },
             sandboxes: Sandboxes::new(exc, &directory)?,
+            reachable,
             directory,
         })
     }
@@ -124,15 +139,18 @@ impl ExecutorService {
         let Setup {
             limits,
             directory,
+            reachable,
             sandboxes,
-        } = Setup::new(&config.exc)?;
+        } = Setup::new(&config)?;
         let slots = Semaphore::new(config.exc.concurrency.clamp(1, Semaphore::MAX_PERMITS));
-        let executors = Mutex::new(Arc::new(load_executors(config.tools_dir(), log)));
+        let executors = usable_executors(&config, &reachable, log)?;
+        let executors = Mutex::new(Arc::new(executors));
         Ok(Self {
             config,
             log,
             limits,
             directory,
+            reachable,
             sandboxes,
             executors,
             slots,
@@ -140,9 +158,11 @@ impl ExecutorService {
         })
     }
 
-    /// Returns why `exc` would not start with this configuration.
-    pub fn check(config: &Config) -> Result<(), ExecutorError> {
-        Setup::new(&config.exc).map(drop)
+    /// Returns why `exc` would not start with this configuration, or what it would warn of.
+    pub fn check(config: &Config, log: Log) -> Result<Vec<String>, ExecutorError> {
+        let setup = Setup::new(config)?;
+        let executors = load_executors(config.tools_dir(), log);
+        Ok(validator::untrusted(&executors, &setup.reachable)?)
     }
 
     async fn execute(&self, code: &Code, asked: Asked) -> Response {
@@ -165,10 +185,7 @@ impl ExecutorService {
             None => Some(format!("Unknown executor: {}", code.executor)),
             Some(executor) => {
                 let _slot = self.slots.acquire().await;
-                match CodeFile::new(&code.code, &executor.file_extension) {
-                    Ok(file) => self.complaints(&executor, &file).await,
-                    Err(error) => Some(StartError::CodeFile(error).to_string()),
-                }
+                self.complaints(&executor, &code.code).await
             }
         };
         Response::Validation {
@@ -182,7 +199,10 @@ impl ExecutorService {
         let entry = |executor: &ExecutorDefinition| ExecutorEntry {
             command: executor.name.clone(),
             file_extension: executor.file_extension.clone(),
-            has_validator: validator(executor).is_some(),
+            has_validator: matches!(
+                validator::find(executor, &self.reachable),
+                Ok(Validator::Program(_))
+            ),
             static_analysis: executor.static_analysis.clone(),
         };
         Response::Capabilities {
@@ -197,70 +217,74 @@ impl ExecutorService {
     async fn run(&self, executor: &ExecutorDefinition, code: &str) -> ExecutionResult {
         // The semaphore is never closed, so this cannot fail.
         let _slot = self.slots.acquire().await;
-        let file = match CodeFile::new(code, &executor.file_extension) {
-            Ok(file) => file,
-            Err(error) => return not_run(StartError::CodeFile(error).to_string()),
-        };
         // Concurrently: the validator's verdict does not affect the run.
         let checked = async {
-            if let Some(complaints) = self.complaints(executor, &file).await {
+            if let Some(complaints) = self.complaints(executor, code).await {
                 self.log
                     .warning(format_args!("{}: {complaints}", executor.name));
             }
         };
-        let (outcome, ()) = tokio::join!(self.run_code(executor, code, &file), checked);
-        outcome.unwrap_or_else(|error| not_run(error.to_string()))
+        let programs = self.sandboxes.programs();
+        let ran = self.run_on(programs, &executor.name, executor, code, self.limits);
+        match tokio::join!(ran, checked) {
+            (Ok((finished, refused)), ()) => {
+                result(&finished, self.config.exc.timeout, refused.as_ref())
+            }
+            (Err(error), ()) => not_run(error.to_string()),
+        }
     }
 
-    /// Runs `code`, which is in `file` for programs that are not confined.
-    async fn run_code(
+    /// Runs `program` with a file that holds `code`, in a sandbox of `pool` if there is one. Returns what the
+    /// sandbox refused as well.
+    async fn run_on(
         &self,
+        pool: Option<&Pool>,
+        program: impl AsRef<OsStr>,
         executor: &ExecutorDefinition,
         code: &str,
-        file: &CodeFile,
-    ) -> Result<ExecutionResult, StartError> {
+        limits: Limits,
+    ) -> Result<(Finished, Option<Obstacles>), StartError> {
+        let program = program.as_ref();
+        let extension = &executor.file_extension;
         let not_started = |source| StartError::Program {
-            program: executor.name.clone(),
+            program: program.display().to_string(),
             source,
         };
-        let time = self.config.exc.timeout;
-        let Some(mut sandbox) = self.sandboxes.take()? else {
-            let command = self.command(&executor.name, file.path());
+        let Some(pool) = pool else {
+            let file = CodeFile::new(code, extension).map_err(StartError::CodeFile)?;
+            let command = self.command(program, file.path());
             let command = self.sandboxes.open(command)?;
-            let finished = program::run(command, self.limits).await;
-            return Ok(result(&finished.map_err(not_started)?, time, None));
+            let finished = program::run(command, limits).await;
+            return Ok((finished.map_err(not_started)?, None));
         };
+        let mut sandbox = pool.take()?;
         let file = sandbox
-            .write_code(code, &executor.file_extension)
+            .write_code(code, extension)
             .map_err(StartError::CodeFile)?;
-        let (command, run) = sandbox.prepare(self.command(&executor.name, &file))?;
-        let finished = program::run(command, self.limits).await;
+        let (command, run) = sandbox.prepare(self.command(program, &file))?;
+        let finished = program::run(command, limits).await;
         let obstacles = sandbox.obstacles(&run);
-        self.sandboxes.put_back(sandbox).await;
-        Ok(result(
-            &finished.map_err(not_started)?,
-            time,
-            Some(&obstacles),
-        ))
+        pool.put_back(sandbox).await;
+        Ok((finished.map_err(not_started)?, Some(obstacles)))
     }
 
-    /// Runs the executor's validator, if there is one, and returns its complaints.
-    async fn complaints(&self, executor: &ExecutorDefinition, file: &CodeFile) -> Option<String> {
-        let validator = validator(executor)?;
+    /// Runs the executor's validator, if there is one, and returns its complaints. It is confined where
+    /// programs are, because it may obey files that they have written.
+    async fn complaints(&self, executor: &ExecutorDefinition, code: &str) -> Option<String> {
+        let validator = match validator::find(executor, &self.reachable) {
+            Ok(Validator::Program(path)) => path,
+            Ok(Validator::None | Validator::Untrusted(_)) => return None,
+            Err(error) => return Some(error.to_string()),
+        };
         let limits = Limits {
             time: VALIDATION_TIMEOUT,
             output_bytes: MAX_VALIDATION_BYTES,
         };
-        let failed = |error: &dyn std::fmt::Display| {
-            Some(format!("cannot start {}: {error}", validator.display()))
-        };
-        let command = match self.sandboxes.open(self.command(&validator, file.path())) {
-            Ok(command) => command,
-            Err(error) => return failed(&error),
-        };
-        let finished = match program::run(command, limits).await {
-            Ok(finished) => finished,
-            Err(error) => return failed(&error),
+        let validators = self.sandboxes.validators();
+        let ran = self.run_on(validators, &validator, executor, code, limits);
+        let finished = match ran.await {
+            Ok((finished, _)) => finished,
+            Err(error) => return Some(error.to_string()),
         };
         let timed_out = finished.status.is_none();
         let success = finished.status.flatten().is_some_and(|end| end.success());
@@ -388,10 +412,23 @@ impl Service for ExecutorService {
     }
 
     fn reload(&self) -> Result<(), String> {
-        let executors = load_executors(self.config.tools_dir(), self.log);
-        *self.lock() = Arc::new(executors);
+        let executors = usable_executors(&self.config, &self.reachable, self.log);
+        *self.lock() = Arc::new(executors.map_err(|error| error.to_string())?);
         Ok(())
     }
+}
+
+/// Loads the executors, unless one has a validator that must not be used.
+fn usable_executors(
+    config: &Config,
+    reachable: &[Reachable],
+    log: Log,
+) -> Result<Vec<ExecutorDefinition>, ValidatorError> {
+    let executors = load_executors(config.tools_dir(), log);
+    for warning in validator::untrusted(&executors, reachable)? {
+        log.warning(format_args!("{warning}"));
+    }
+    Ok(executors)
 }
 
 fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
@@ -405,23 +442,4 @@ fn working_directory(given: Option<&Path>) -> Result<PathBuf, ExecutorError> {
         true => Ok(directory),
         false => Err(failed(io::ErrorKind::NotADirectory.into())),
     }
-}
-
-/// Finds the program that checks code for `executor`.
-fn validator(executor: &ExecutorDefinition) -> Option<PathBuf> {
-    let name = executor.static_analysis.as_deref()?;
-    if name.is_empty() {
-        return None;
-    }
-    let runs = |path: &PathBuf| {
-        let metadata = path.metadata();
-        metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(runs);
-    }
-    let directories = env::var_os("PATH")?;
-    env::split_paths(&directories)
-        .map(|directory| directory.join(name))
-        .find(runs)
 }

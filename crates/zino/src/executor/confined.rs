@@ -22,6 +22,7 @@ use zot_sdk::configuration::MIN_OPEN_FILES;
 use zot_sdk::{Workspace, withheld_variables};
 
 use super::code_file;
+use super::exposed::from_working_dir;
 use crate::config::{Executor, ExecutorSandbox};
 use crate::descriptors;
 use leftovers::Contents;
@@ -63,10 +64,20 @@ pub enum SandboxError {
 
 /// All sandboxes of the service.
 pub(super) struct Sandboxes {
-    /// For validators, and for every program if there is no sandbox.
+    /// For every program if there is no sandbox.
     open: Sandbox,
-    /// How the others are made.
-    plan: Option<Plan>,
+    confined: Option<Pools>,
+}
+
+struct Pools {
+    programs: Pool,
+    validators: Pool,
+}
+
+/// Sandboxes of one kind.
+pub(super) struct Pool {
+    /// How they are made.
+    plan: Plan,
     idle: Mutex<Vec<OwnSandbox>>,
 }
 
@@ -75,6 +86,7 @@ struct Plan {
     level: Option<Level>,
     rules: Rules,
     directory: PathBuf,
+    directory_access: Access,
 }
 
 /// A sandbox with its temporary files, for one program at a time.
@@ -103,7 +115,7 @@ impl Sandboxes {
             level: Level::Off,
             rules: rules.clone(),
         };
-        let plan = match level {
+        let confined = match level {
             Some(Level::Off) => None,
             level => {
                 check(&rules)?;
@@ -111,15 +123,18 @@ impl Sandboxes {
                     level,
                     rules,
                     directory: directory.to_owned(),
+                    directory_access: Access::Write,
                 };
                 plan.access()?;
-                Some(plan)
+                Some(Pools {
+                    validators: Pool::new(plan.for_validators()),
+                    programs: Pool::new(plan),
+                })
             }
         };
         Ok(Self {
             open: Sandbox::new(policy, surroundings(directory, PathBuf::new()))?,
-            plan,
-            idle: Mutex::default(),
+            confined,
         })
     }
 
@@ -128,13 +143,29 @@ impl Sandboxes {
         Ok(self.open.prepare(command)?.command)
     }
 
-    /// Returns a sandbox without traces of earlier programs; `None` if programs are not confined.
-    pub(super) fn take(&self) -> Result<Option<OwnSandbox>, SandboxError> {
-        let Some(plan) = &self.plan else {
-            return Ok(None);
-        };
+    /// Returns the sandboxes of programs; `None` if programs are not confined.
+    pub(super) fn programs(&self) -> Option<&Pool> {
+        self.confined.as_ref().map(|pools| &pools.programs)
+    }
+
+    /// Returns the sandboxes of validators; `None` if programs are not confined.
+    pub(super) fn validators(&self) -> Option<&Pool> {
+        self.confined.as_ref().map(|pools| &pools.validators)
+    }
+}
+
+impl Pool {
+    fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Returns a sandbox without traces of earlier programs.
+    pub(super) fn take(&self) -> Result<OwnSandbox, SandboxError> {
         let idle = self.lock().pop();
-        idle.map_or_else(|| plan.sandbox(), Ok).map(Some)
+        idle.map_or_else(|| self.plan.sandbox(), Ok)
     }
 
     /// Keeps a sandbox whose program has ended for the next one.
@@ -155,6 +186,23 @@ impl Sandboxes {
 }
 
 impl Plan {
+    /// Returns the plan for programs that only look at code: they can write nothing and reach nobody.
+    fn for_validators(&self) -> Self {
+        let rules = &self.rules;
+        Self {
+            level: self.level.map(|_| Level::ReadOnly),
+            rules: Rules {
+                read: [&rules.read[..], &rules.write[..]].concat(),
+                write: Vec::new(),
+                connect: Vec::new(),
+                unix_sockets: Vec::new(),
+                ..rules.clone()
+            },
+            directory: self.directory.clone(),
+            directory_access: Access::Read,
+        }
+    }
+
     fn sandbox(&self) -> Result<OwnSandbox, SandboxError> {
         let scratch =
             ScratchDirectory::new(Scratch::Code).map_err(sandbox::SandboxError::Scratch)?;
@@ -174,19 +222,16 @@ impl Plan {
 
     /// Returns what `sandbox = true` grants. No path leads through a link that a program may have made.
     fn access(&self) -> Result<FileAccess, SandboxError> {
-        let home = std::env::home_dir().unwrap_or_default();
-        let full = |path: &PathBuf| match path.strip_prefix("~") {
-            Ok(rest) => home.join(rest),
-            Err(_) => self.directory.join(path),
-        };
-        let written = self.rules.write.iter().map(full);
+        let written = self.rules.write.iter();
+        let written = written.map(|path| from_working_dir(path, &self.directory));
         let written = written.chain([self.directory.clone()]);
         let written: Vec<PathBuf> = written
             .filter_map(|path| path.canonicalize().ok())
             .collect();
         let resolve = |key: &'static str, paths: &[PathBuf]| {
             let resolved = paths.iter().map(|path| {
-                resolve_rule(&full(path), &written).map_err(|source| SandboxError::Path {
+                let full = from_working_dir(path, &self.directory);
+                resolve_rule(&full, &written).map_err(|source| SandboxError::Path {
                     key,
                     path: path.clone(),
                     source,
@@ -197,7 +242,10 @@ impl Plan {
         let mut read = resolve("read", &self.rules.read)?;
         read.extend(resolve("unix_sockets", &self.rules.unix_sockets)?);
         let mut write = resolve("write", &self.rules.write)?;
-        write.push(self.directory.clone());
+        match self.directory_access {
+            Access::Read => read.push(self.directory.clone()),
+            Access::Write => write.push(self.directory.clone()),
+        }
         Ok(FileAccess {
             read,
             write,

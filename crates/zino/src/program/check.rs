@@ -183,8 +183,15 @@ fn check_sockets(config: &Config, findings: &mut Findings) {
 /// Checks what `exc` would refuse, and rules that allow nothing.
 fn check_executor(config: &Config, findings: &mut Findings) {
     let subject = ServiceKind::Executor.name();
-    if let Err(error) = ExecutorService::check(config) {
-        findings.add(Verdict::Bad, subject, error.to_string());
+    // Only files that cannot be read are logged, which are also reported with the tools.
+    let log = Log::new(subject, Level::Error);
+    match ExecutorService::check(config, log) {
+        Ok(warnings) => {
+            for warning in warnings {
+                findings.add(Verdict::Doubtful, subject, warning);
+            }
+        }
+        Err(error) => findings.add(Verdict::Bad, subject, error.to_string()),
     }
     if config.exc.sandbox == ExecutorSandbox::Off {
         return;

@@ -25,6 +25,9 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
+/// Where programs of the model run, away from the files above: a sandbox needs a directory of its own.
+const WORKING_DIRECTORY: &str = "work";
+
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", .path.display())]
@@ -33,7 +36,7 @@ pub struct InitError {
     source: io::Error,
 }
 
-/// The result for one file.
+/// The result for one file, or for the directory of programs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written {
     New(PathBuf),
@@ -43,19 +46,21 @@ pub enum Written {
 
 /// Writes the files that do not exist yet into `directory`.
 pub fn init(directory: &Path) -> Result<Vec<Written>, InitError> {
-    FILES
-        .iter()
-        .map(|(name, text)| {
-            let path = directory.join(name);
-            match write_new(&path, text) {
-                Ok(()) => Ok(Written::New(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Ok(Written::Kept(path))
-                }
-                Err(source) => Err(InitError { path, source }),
-            }
-        })
-        .collect()
+    let report = |path: PathBuf, result: io::Result<()>| match result {
+        Ok(()) => Ok(Written::New(path)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Written::Kept(path)),
+        Err(source) => Err(InitError { path, source }),
+    };
+    let mut written = Vec::new();
+    for (name, text) in FILES {
+        let path = directory.join(name);
+        let result = write_new(&path, text);
+        written.push(report(path, result)?);
+    }
+    let path = directory.join(WORKING_DIRECTORY);
+    let result = fs::create_dir(&path);
+    written.push(report(path, result)?);
+    Ok(written)
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

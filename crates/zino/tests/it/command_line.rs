@@ -49,9 +49,9 @@ fn the_files_init_writes_work_unchanged() {
         command
     };
     let written = run(&["init"]).output().unwrap();
-    assert_eq!(text(&written.stdout).matches("wrote ").count(), 6);
+    assert_eq!(text(&written.stdout).matches("wrote ").count(), 7);
     let again = run(&["init"]).output().unwrap();
-    assert_eq!(text(&again.stdout).matches("kept ").count(), 6);
+    assert_eq!(text(&again.stdout).matches("kept ").count(), 7);
     let checked = run(&["check"]).output().unwrap();
     assert!(checked.status.success(), "{}", text(&checked.stdout));
     let down = run(&["status"]).output().unwrap();
@@ -63,7 +63,7 @@ fn the_files_init_writes_work_unchanged() {
     eventually("all services respond", || {
         run(&["status"]).output().unwrap().status.success()
     });
-    fs::write(directory.path().join("a-file-to-find"), "").unwrap();
+    fs::write(directory.path().join("work/a-file-to-find"), "").unwrap();
     for arguments in [
         &["cli", "list the files here"][..],
         &["cli", "-s", "list the files here"],

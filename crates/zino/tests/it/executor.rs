@@ -312,8 +312,9 @@ fn everything_a_program_starts_ends_with_the_call_and_with_the_service() {
             .enumerate()
         {
             let marker = format!("87{case}{end}.{}", std::process::id());
-            let more = format!("exc.sandbox = {sandbox}\n");
+            let more = format!("exc.sandbox = {sandbox}\nexc.working_dir = \"work\"\n");
             let installation = Installation::new("http://127.0.0.1:1/v1", &more);
+            fs::create_dir(installation.path("work")).unwrap();
             let mut process = installation.start(Executor);
             let wait = if name == "over" { "" } else { "sleep 300" };
             let code = format!("{}\n{wait}", orphans(&marker));

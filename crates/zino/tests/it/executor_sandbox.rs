@@ -371,7 +371,9 @@ fn a_wrong_host_or_path_is_named_at_the_start() {
             "[exc] write: /nowhere",
         ),
     ] {
-        let installation = Installation::new("http://127.0.0.1:1/v1", settings);
+        let settings = format!("exc.working_dir = \"work\"\n{settings}");
+        let installation = Installation::new("http://127.0.0.1:1/v1", &settings);
+        fs::create_dir(installation.path("work")).unwrap();
         let ended = installation.run(&["exc"]);
         assert!(!ended.status.success());
         let said = String::from_utf8_lossy(&ended.stderr);

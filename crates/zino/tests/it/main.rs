@@ -19,6 +19,7 @@ mod degradation;
 mod escapes;
 mod executor;
 mod executor_sandbox;
+mod executor_validators;
 mod installation;
 mod kept_connections;
 mod lost_connections;
