@@ -283,7 +283,7 @@ fn rules_are_read_and_written() {
         ("example.com:80-443", Port),
         ("https://example.com", Url),
         ("::1", Ipv6),
-        ("10.0.0.0/8", Url),
+        ("10.0.0.0/8", Range),
     ];
     for (text, expected) in bad {
         let error = text.parse::<ConnectRule>().unwrap_err();
