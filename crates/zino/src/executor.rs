@@ -23,7 +23,7 @@ use zot_process::sandbox::{self, Obstacles};
 use zot_wire::zino::claims;
 use zot_wire::zino::executor::{Code, ExecutionResult, ExecutorEntry, Request, Response, Seconds};
 
-use crate::config::{Config, Executor};
+use crate::config::Config;
 use crate::definitions::{ExecutorDefinition, load_executors};
 use crate::kind::ServiceKind;
 use crate::logging::Log;

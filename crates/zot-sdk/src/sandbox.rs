@@ -8,14 +8,17 @@ mod allowances;
 mod confines;
 mod contacts;
 mod description;
+mod examined;
+mod report;
 mod strictness;
 mod wire;
 
 pub use allowances::{AllowanceError, ProjectAllowances};
 pub(crate) use confines::Confines;
-pub use confines::{SandboxChangeError, SandboxReport};
+pub use confines::SandboxChangeError;
 pub use contacts::{ContactedHost, contacted_hosts, recorded};
 pub use description::{DescribeError, Description, Means, Source, SourcedRule, describe, means};
+pub use report::SandboxReport;
 pub use wire::SandboxRequestError;
 pub(crate) use wire::requested;
 pub use zot_process::launch::{Enforcement, Status};

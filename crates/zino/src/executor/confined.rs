@@ -125,9 +125,9 @@ impl Sandboxes {
                     directory: directory.to_owned(),
                     directory_access: Access::Write,
                 };
-                plan.access()?;
+                let access = plan.access()?;
                 Some(Pools {
-                    validators: Pool::new(plan.for_validators()),
+                    validators: Pool::new(plan.for_validators(&access)),
                     programs: Pool::new(plan),
                 })
             }
@@ -186,17 +186,22 @@ impl Pool {
 }
 
 impl Plan {
-    /// Returns the plan for programs that only look at code: they can write nothing and reach nobody.
-    fn for_validators(&self) -> Self {
-        let rules = &self.rules;
+    /// Returns the plan for programs that only look at code: they can write nothing and reach nobody. What
+    /// `access` grants is read, but no path that other programs could put a link into.
+    fn for_validators(&self, access: &FileAccess) -> Self {
+        let is_inside = |path: &&PathBuf| {
+            let mut written = access.write.iter();
+            written.any(|written| path.starts_with(written) && *path != written)
+        };
+        let read = access.read.iter().chain(&access.write);
         Self {
             level: self.level.map(|_| Level::ReadOnly),
             rules: Rules {
-                read: [&rules.read[..], &rules.write[..]].concat(),
+                read: read.filter(|path| !is_inside(path)).cloned().collect(),
                 write: Vec::new(),
                 connect: Vec::new(),
                 unix_sockets: Vec::new(),
-                ..rules.clone()
+                ..self.rules.clone()
             },
             directory: self.directory.clone(),
             directory_access: Access::Read,

@@ -9,7 +9,8 @@ use zot_process::sandbox::{Environment, Level, Policy, SandboxError, has_views, 
 use zot_tools::Allowance;
 
 use super::allowances::ProjectAllowances;
-use super::confines::{Confines, SandboxReport};
+use super::confines::Confines;
+use super::report::SandboxReport;
 use super::wire::MIB;
 use crate::config::Config;
 use crate::configuration;

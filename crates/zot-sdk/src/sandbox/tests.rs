@@ -315,6 +315,20 @@ fn only_what_cannot_be_found_is_missing() {
 }
 
 #[test]
+fn a_rule_that_leads_through_a_link_of_a_program_is_told() {
+    let directories = Directories::new();
+    std::os::unix::fs::symlink("../user", directories.path("work/link")).unwrap();
+    fs::create_dir_all(directories.path("user")).unwrap();
+    let mut policy = Policy::at(Level::Workspace);
+    policy.rules.read = vec![PathBuf::from("link"), directories.path("user")];
+    let report = confines_of(&directories, policy).report();
+    assert_eq!(report.linked, [directories.path("work/link")]);
+    assert_eq!(report.missing, [] as [PathBuf; 0]);
+    let told = report.caveats().join("\n");
+    assert!(told.contains("leads through a link"), "{told}");
+}
+
+#[test]
 fn what_a_rule_gives_free_is_not_listed_as_protected() {
     let directories = Directories::new();
     let protected = |write: &[&str]| {

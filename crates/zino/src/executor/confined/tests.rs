@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use zot_process::sandbox::Rules;
+use zot_process::sandbox::{Access, Rules};
 
 use super::Plan;
 
@@ -25,6 +25,7 @@ fn links_that_a_program_may_have_made_are_not_followed() {
                 ..Rules::default()
             },
             directory: root.join("work"),
+            directory_access: Access::Write,
         };
         plan.access().map_err(|error| error.to_string())
     };

@@ -74,6 +74,7 @@ impl Scene {
             minimum: self.minimum,
             withheld: vec![KEY.to_owned()],
             zot_home: Some(self.root.join(self.zot_home)),
+            ..LaunchRules::default()
         };
         let mut env = self.env.clone();
         env.insert("ROOT".to_owned(), self.root.display().to_string());
