@@ -94,7 +94,7 @@ fn a_check_reports_what_the_service_would_refuse() {
         assert_refused(settings, expected);
     }
     if confines() {
-        let settings = "exc.sandbox = true\nexc.read = [\"/nope\"]\n";
+        let settings = "exc.sandbox = true\nexc.working_dir = \"work\"\nexc.read = [\"/nope\"]\n";
         assert_refused(settings, "[exc] read: /nope");
     }
 }
@@ -107,6 +107,7 @@ fn assert_refused(settings: &str, expected: &str) {
     let text = fs::read_to_string(&file).unwrap();
     let text = text.replace("exc.timeout = 30\n", "");
     fs::write(&file, format!("{text}{settings}")).unwrap();
+    fs::create_dir(installation.path("work")).unwrap();
     let checked = installation.run(&["check"]);
     assert_eq!(checked.status.code(), Some(1));
     let checked = String::from_utf8(checked.stdout).unwrap();

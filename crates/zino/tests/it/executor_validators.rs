@@ -171,7 +171,7 @@ fn validators_that_programs_could_change_are_refused() {
         let said = text(&installation.run(&["check"]).stdout).to_owned();
         let found = said.lines().find(|line| line.contains(expected));
         assert!(
-            found.is_some_and(|line| line.starts_with("FAIL sandbox ")),
+            found.is_some_and(|line| line.starts_with("FAIL exc ")),
             "{said}"
         );
         // While it runs, the tools stay as they were.
@@ -229,7 +229,7 @@ fn a_sandbox_needs_a_directory_without_the_files_of_the_services() {
             assert!(!checked.status.success(), "{said}");
             let found = said.lines().find(|line| line.contains(expected));
             assert!(
-                found.is_some_and(|line| line.starts_with("FAIL sandbox ")),
+                found.is_some_and(|line| line.starts_with("FAIL exc ")),
                 "{said}"
             );
         }

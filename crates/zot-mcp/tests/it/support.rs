@@ -14,7 +14,7 @@ use zot_conversation::{
     Answer, BoxFuture, JsonObject, Progress, Question, Questions, Tool as _, ToolCallId,
     ToolInvocation, ToolOutput,
 };
-use zot_extension_contract::LaunchRules;
+use zot_extension_contract::{LaunchRules, Level};
 use zot_mcp::entry::{Address, EntryOrigin, ServerEntry};
 use zot_mcp::{McpTool, Pool, PoolSettings, ServerSet, ServerState, ServerStatus};
 use zot_provider::HttpClient;
@@ -38,6 +38,10 @@ impl Scene {
             withheld: vec![name.to_owned()],
             ..LaunchRules::default()
         })
+    }
+
+    pub(crate) fn beside_confined_commands() -> Self {
+        Self::with(LaunchRules::default().beside_commands_at(Level::Workspace))
     }
 
     fn with(rules: LaunchRules) -> Self {
