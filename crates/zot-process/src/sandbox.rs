@@ -214,8 +214,7 @@ impl Sandbox {
                 *shown = made.in_place_of(shown);
             }
         }
-        // What was protected before stays so.
-        let _ = shown.protect();
+        shown.protect_now_and_then();
         Some(Arc::clone(&shown.layout))
     }
 

@@ -110,7 +110,7 @@ impl Swept {
     /// Returns the beginning of the new name: as much of the old one as leaves room for the suffix.
     pub(crate) fn kept_name(&self) -> &[u8] {
         let name = self.name.to_bytes();
-        let most = FILE_NAME_BYTES - SUFFIX_LENGTH;
+        let most = LINUX_NAME_LENGTH - SUFFIX_LENGTH;
         name.get(..most).unwrap_or(name)
     }
 
@@ -127,7 +127,7 @@ impl Swept {
 struct Suffixes(RandomState);
 
 /// The longest name that Linux has.
-const FILE_NAME_BYTES: usize = 255;
+const LINUX_NAME_LENGTH: usize = 255;
 
 const SUFFIX_LENGTH: usize = ".withheld-".len() + 16;
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::guards::Watched;
 use super::places::{self, Places, Scratch};
@@ -15,6 +16,9 @@ use super::view::SharedView;
 use super::{Access, Layout, Level, Policy, SandboxError, Surroundings, execution};
 use crate::launch::{self, FileAccess, FileRules};
 
+/// How long file tools rely on what was protected last.
+const PROTECTION_INTERVAL: Duration = Duration::from_millis(100);
+
 /// What children find, and the namespaces that show it once a command has needed them.
 #[derive(Debug)]
 pub(super) struct Shown {
@@ -24,8 +28,9 @@ pub(super) struct Shown {
     pub(super) has_view: bool,
     view: Option<SharedView>,
     pub(super) watched: Watched,
-    /// What the protected files depend on.
+    /// What the protected files depend on, and when it was looked at last.
     sources: Sources,
+    looked: Instant,
     /// What must not be seen; `None` without a view, which is what hides it.
     hidden: Option<Hidden>,
     /// Device and inode of every writable place, to notice that it was replaced.
@@ -71,6 +76,7 @@ impl Shown {
             identities: identities(&places.layout),
             watched: Watched::default(),
             sources: Sources::default(),
+            looked: Instant::now(),
             rules: None,
             layout: Arc::default(),
             places,
@@ -88,9 +94,18 @@ impl Shown {
         self
     }
 
+    /// As [`protect`](Self::protect), for file tools, which ask far more often than a user changes something.
+    pub(super) fn protect_now_and_then(&mut self) {
+        if self.looked.elapsed() >= PROTECTION_INTERVAL {
+            // What was protected before stays so.
+            let _ = self.protect();
+        }
+    }
+
     /// Looks again which files are protected, if that may have changed: the user may have made a link, or told
     /// git to use other hooks.
     pub(super) fn protect(&mut self) -> Result<(), SandboxError> {
+        self.looked = Instant::now();
         if self.sources.are_unchanged() {
             return Ok(());
         }

@@ -212,6 +212,8 @@ fn what_the_user_changes_meanwhile_is_protected_from_the_next_command_on() {
         "[core]\nhooksPath = third\n",
     )
     .unwrap();
+    // File tools look at it now and then.
+    std::thread::sleep(Duration::from_millis(150));
     let layout = sandbox.layout().unwrap();
     let admitted = layout.admit(&root.join("third/x"), Access::Write, true);
     assert_eq!(admitted, Err(Refusal::Protected));
