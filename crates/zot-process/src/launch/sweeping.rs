@@ -13,6 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// More than the steps in which the clocks of file systems move.
 const CLOCK_STEP_NANOSECONDS: i128 = 20_000_000;
 
+/// More than the longest of these steps, that of FAT.
+const SETTLED_NANOSECONDS: i128 = 4_000_000_000;
+
 /// What is done about the paths that a child must not create.
 #[derive(Debug, Default)]
 pub(crate) struct Sweeping {
@@ -160,11 +163,19 @@ impl FileIdentity {
         if self.changed.1 % 1_000_000 == 0 {
             return true;
         }
+        self.age() < CLOCK_STEP_NANOSECONDS
+    }
+
+    /// Returns whether the last change was longer ago than the steps of any clock that moves.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.age() > SETTLED_NANOSECONDS
+    }
+
+    fn age(&self) -> i128 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(i128::MAX, |now| now.as_nanos() as i128);
+        let now = now.map_or(0, |now| now.as_nanos() as i128);
         let (seconds, nanoseconds) = self.changed;
-        let changed = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        now - changed < CLOCK_STEP_NANOSECONDS
+        now - (i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds))
     }
 }
 

@@ -25,7 +25,7 @@ impl Sources {
             // One whose changes could be hidden counts as changed.
             let certain = Some(Source::now(path)).filter(|source| match source {
                 Source::Missing => true,
-                Source::As(found) => !found.may_hide_changes(),
+                Source::As(found) => !found.may_hide_changes() || found.is_settled(),
             });
             sources.push((path.to_owned(), certain));
         }
