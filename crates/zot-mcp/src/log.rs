@@ -8,7 +8,7 @@ use zot_process::streams::ChildLog;
 /// Limit: the log becomes `.log.1`, and a new one is begun.
 const MAX_MCP_LOG_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Warnings of a server that nobody has heard yet.
+/// Warnings of a server that were not shown yet.
 ///
 /// Limit: further ones are only in its log.
 const MAX_MCP_WARNINGS: usize = 64;

@@ -186,7 +186,7 @@ impl Pool {
 }
 
 impl Plan {
-    /// Returns the plan for programs that only look at code: they can write nothing and reach nobody. What
+    /// Returns the plan for programs that only look at code: they can write nothing, and have no network. What
     /// `access` grants is read, but no path that other programs could put a link into.
     fn for_validators(&self, access: &FileAccess) -> Self {
         let is_inside = |path: &&PathBuf| {

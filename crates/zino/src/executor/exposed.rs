@@ -66,7 +66,7 @@ pub(super) fn check(config: &Config, reachable: &[Reachable]) -> Result<(), Expo
     Ok(())
 }
 
-/// Returns whether `path` is in `directory`, or leads through it: who can write there decides what it is.
+/// Returns whether `path` is in `directory`, or leads through it: programs that can write there choose what it is.
 pub(super) fn leads_into(path: &Path, directory: &Path) -> bool {
     let Ok(absolute) = std::path::absolute(path) else {
         return true;

@@ -75,7 +75,7 @@ impl Sweeping {
         }
     }
 
-    /// Returns the paths that were created, and what they are called now, whoever renamed them.
+    /// Returns the paths that were created, and what they are called now, also if the supervisor renamed them.
     pub(crate) fn renamed(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut renamed = Vec::new();
         for (position, (swept, used)) in self.swept.iter().zip(&self.rounds).enumerate() {
@@ -124,7 +124,7 @@ impl Swept {
     }
 }
 
-/// What is appended to the names of what was swept. Whoever knows some of them cannot guess the others: they
+/// What is appended to the names of what was swept. A program that knows some of them cannot guess the others: they
 /// are keyed hashes. Nothing is allocated for one.
 #[derive(Debug, Default)]
 struct Suffixes(RandomState);

@@ -1,4 +1,4 @@
-//! Files of the system that only some users may read. A command has no use for them, whoever runs it.
+//! Files of the system that only some users may read. Commands do not need them, not even those of root.
 //!
 //! They are masked by mounts. The kernel removes such a mount when the file is replaced, as `passwd` does it,
 //! and further files appear with time, so every command looks whether something has changed.
@@ -13,7 +13,7 @@ use crate::launch::DirectoryWatch;
 
 const DIRECTORY: &str = "/etc";
 
-/// Secrets by their usual names, whoever may read them here.
+/// Secrets by their usual names. They are hidden even where everybody may read them.
 const NAMED: [&str; 21] = [
     "/etc/ssh/ssh_host_dsa_key",
     "/etc/ssh/ssh_host_ecdsa_key",
@@ -46,13 +46,13 @@ const RESOLVERS: [&str; 2] = [
 
 /// How many files of the system are looked at.
 ///
-/// Limit: secrets among further ones can be read, by those who may read them outside.
+/// Limit: secrets among further ones stay readable for users who may read them outside.
 const MAX_SYSTEM_FILES: usize = 20_000;
 
 /// How many of them are hidden beside those with usual names: each is a mount, which every command takes with
 /// it.
 ///
-/// Limit: further ones can be read, by those who may read them outside.
+/// Limit: further ones stay readable for users who may read them outside.
 const MAX_HIDDEN_SECRETS: usize = 128;
 
 const EVERYBODY_READS: u32 = 0o004;

@@ -121,7 +121,7 @@ impl Shown {
         Ok(())
     }
 
-    /// Makes everything anew if `command` needs files that are not shown, or if a writable directory or what
+    /// Makes everything again if `command` needs files that are not shown, or if a writable directory or what
     /// must be hidden is another one by now.
     pub(super) fn refresh(
         &mut self,

@@ -270,7 +270,7 @@ impl Group {
                     has_ended = true;
                 }
             }
-            // Whoever ended after the list was made may have left children that are not in it. They have
+            // A process that ended after the list was made may have left children that are not in it. They have
             // been adopted by now, so another look finds them.
             if alive || !has_ended {
                 // A list that did not fit is read again.

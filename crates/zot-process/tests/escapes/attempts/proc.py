@@ -7,7 +7,7 @@ def of(name, pid=None):
 
 
 def others():
-    """The bystander, zot, and the first process: whoever they are where the attempt runs."""
+    """The bystander, zot, and the first process: whichever they are where the attempt runs."""
     return (facts.pid, facts.zot, 1, os.getppid())
 
 

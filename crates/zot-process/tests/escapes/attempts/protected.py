@@ -264,7 +264,7 @@ def create_missing_through_linked_parent():
 
 
 def link_parent_of_missing():
-    # Whoever renames what appears below .git must not do so in the repository of somebody else.
+    # What appears below .git must not be renamed in another repository.
     os.rename(".git", "old")
     os.symlink(os.path.join(facts.home, "main", ".git"), ".git")
 

@@ -290,7 +290,7 @@ def name_of_mapped_address():
 
 
 def name_that_changes():
-    # The first answer is public; whoever asks again gets another one.
+    # The first answer is public; a second question gets another one.
     needs_proxy()
     for _ in range(3):
         ask("CONNECT first-93-184-215-14-then-10-1-2-3.below.test:80 HTTP/1.1\r\n\r\n")

@@ -22,7 +22,7 @@ def write_through_mapping():
 
 
 def lease():
-    # Whoever wants to write to the file has to wait.
+    # Programs that want to write to the file have to wait.
     fcntl.fcntl(os.open(kept(), os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
     return "others have to wait"
 

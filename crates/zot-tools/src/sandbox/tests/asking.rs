@@ -412,7 +412,7 @@ async fn a_refused_host_is_asked_about_once_although_the_command_succeeded() {
     bash(&workspace, &failing, &no).await;
     assert_eq!(no.count(), 3);
     assert!(no.options()[1].1.contains("one.example"));
-    // Who changes the level decides anew.
+    // After a change of level, the question comes again.
     workspace.apply(Policy::default());
     workspace.apply(Policy::at(Level::Workspace));
     bash(&workspace, &asks_for("one.example:443"), &no).await;
